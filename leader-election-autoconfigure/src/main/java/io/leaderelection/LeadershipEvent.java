@@ -1,0 +1,53 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection;
+
+import org.springframework.context.ApplicationEvent;
+
+/**
+ * A change of this node's leadership. For one election, granted and revoked events
+ * strictly alternate, carry the same term in turn, and are delivered in order, one at a
+ * time, by a thread of their own: a slow listener delays later events, but never the
+ * election. Listeners that the application makes asynchronous lose that order.
+ */
+public abstract sealed class LeadershipEvent extends ApplicationEvent
+		permits LeadershipGrantedEvent, LeadershipRevokedEvent {
+
+	private final transient Leadership leadership;
+
+	LeadershipEvent(LeaderElector source, Leadership leadership) {
+		super(source);
+		this.leadership = leadership;
+	}
+
+	/**
+	 * Return the leadership that was granted or revoked.
+	 * @return the leadership
+	 */
+	public Leadership getLeadership() {
+		return this.leadership;
+	}
+
+	/**
+	 * Return the elector of the election in question.
+	 * @return the elector
+	 */
+	public LeaderElector getLeaderElector() {
+		return (LeaderElector) getSource();
+	}
+
+}

@@ -1,0 +1,77 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection;
+
+/**
+ * The number of one grant of leadership: a <em>fencing token</em>. Every grant has a term
+ * that is strictly greater than the term of every earlier grant on the same database
+ * cluster, also after a crash or a promotion of the server.
+ * <p>
+ * Terms are compared by epoch, then timeline, then transaction id.
+ *
+ * @param epoch the operator's {@code leader-election.term-epoch}; raised after
+ * {@code pg_upgrade}, point-in-time recovery or a move to another cluster, where
+ * PostgreSQL may issue earlier transaction ids again
+ * @param timeline the timeline of the server, raised by every promotion (PostgreSQL
+ * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section "Timelines")
+ * @param transactionId the full (64-bit) transaction id in which the lock was acquired
+ */
+public record Term(int epoch, long timeline, long transactionId) implements Comparable<Term> {
+
+	private static final int TIMELINE_BITS = 11;
+
+	private static final int TRANSACTION_ID_BITS = 48;
+
+	private static final int MAX_EPOCH = (1 << 4) - 1;
+
+	public Term {
+		if (epoch < 0 || timeline < 0 || transactionId < 0) {
+			throw new IllegalArgumentException("No part of a term may be negative");
+		}
+	}
+
+	@Override
+	public int compareTo(Term other) {
+		int result = Integer.compare(this.epoch, other.epoch);
+		result = (result != 0) ? result : Long.compare(this.timeline, other.timeline);
+		return (result != 0) ? result : Long.compare(this.transactionId, other.transactionId);
+	}
+
+	/**
+	 * Return this term as a single positive number that compares as the term does: 4 bits
+	 * epoch, 11 bits timeline, 48 bits transaction id. Suited as a fencing token for
+	 * stores that reject writes with a smaller token.
+	 * @return the term as a number
+	 * @throws ArithmeticException if a part does not fit in its bits
+	 */
+	public long toLong() {
+		if (this.epoch > MAX_EPOCH || this.timeline >= (1L << TIMELINE_BITS)
+				|| this.transactionId >= (1L << TRANSACTION_ID_BITS)) {
+			throw new ArithmeticException("Term " + this + " does not fit in a long");
+		}
+		return ((((long) this.epoch << TIMELINE_BITS) | this.timeline) << TRANSACTION_ID_BITS) | this.transactionId;
+	}
+
+	/**
+	 * Return the parts separated by colons, for instance {@code 0:1:7423}.
+	 */
+	@Override
+	public String toString() {
+		return this.epoch + ":" + this.timeline + ":" + this.transactionId;
+	}
+
+}
