@@ -1,0 +1,137 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@link LeaderElector} on an {@link Election}.
+ */
+public final class DefaultLeaderElector implements LeaderElector {
+
+	private final Election election;
+
+	DefaultLeaderElector(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
+			Consumer<LeadershipEvent> publisher) {
+		ElectionThreads threads = new ElectionThreads(settings.election());
+		ElectionThreads relayThreads = new ElectionThreads(settings.election() + "-events");
+		this.election = new Election(settings, sessions, watchdog, threads, TimeSource.SYSTEM, this, publisher,
+				EventRelay.singleThread(relayThreads));
+	}
+
+	@Override
+	public String getElection() {
+		return this.election.settings().election();
+	}
+
+	@Override
+	public String getNodeId() {
+		return this.election.settings().nodeId();
+	}
+
+	@Override
+	public boolean isLeader() {
+		return this.election.leadership() != null;
+	}
+
+	@Override
+	public @Nullable Leadership getLeadership() {
+		return this.election.leadership();
+	}
+
+	@Override
+	public @Nullable Leadership getWorkLeadership() {
+		Work work = this.election.gate().current();
+		return (work != null) ? work.getLeadership() : null;
+	}
+
+	@Override
+	public boolean runIfLeader(Runnable work) {
+		try (Work entered = this.election.gate().enter(work)) {
+			if (entered == null) {
+				return false;
+			}
+			work.run();
+			return true;
+		}
+	}
+
+	@Override
+	public <T> Optional<T> callIfLeader(Callable<? extends @Nullable T> work) throws Exception {
+		try (Work entered = this.election.gate().enter(work)) {
+			return (entered != null) ? Optional.ofNullable(work.call()) : Optional.empty();
+		}
+	}
+
+	@Override
+	public boolean awaitLeadership(Duration timeout) throws InterruptedException {
+		return this.election.awaitLeadership(timeout);
+	}
+
+	@Override
+	public CompletableFuture<Boolean> resign() {
+		return this.election.resign();
+	}
+
+	/**
+	 * Return the gate that guards the work of this election.
+	 * @return the gate
+	 */
+	public WorkGate gate() {
+		return this.election.gate();
+	}
+
+	/**
+	 * Return what this node can tell of the election.
+	 * @return the status
+	 */
+	public ElectionStatus status() {
+		return ElectionStatus.of(this.election);
+	}
+
+	/**
+	 * Start to stand, unless started.
+	 * @return a future that completes when this node leads or follows for now, or fails
+	 * with the {@link SessionException} that left it a follower
+	 */
+	public CompletableFuture<@Nullable Void> start() {
+		return this.election.start();
+	}
+
+	/**
+	 * Hand leadership over if there is any, and end the session. Does not wait.
+	 * @return a future that completes when that is done
+	 */
+	public CompletableFuture<@Nullable Void> stop() {
+		return this.election.stop();
+	}
+
+	@Override
+	public String toString() {
+		return "LeaderElector [election=" + getElection() + ", node=" + getNodeId() + "]";
+	}
+
+}

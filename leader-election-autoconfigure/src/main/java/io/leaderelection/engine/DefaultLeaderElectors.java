@@ -1,0 +1,97 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeaderElectors;
+import io.leaderelection.LeadershipEvent;
+
+/**
+ * The {@link LeaderElectors} of an application, with one watchdog for all.
+ */
+public final class DefaultLeaderElectors implements LeaderElectors {
+
+	private final Map<String, DefaultLeaderElector> electors = new LinkedHashMap<>();
+
+	/**
+	 * Create a new {@code DefaultLeaderElectors} instance.
+	 * @param elections the settings of all elections, the default first
+	 * @param sessions gives the sessions of an election
+	 * @param publisher takes the events; called by a thread of each election
+	 */
+	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
+			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
+		Watchdog watchdog = new Watchdog(new ElectionThreads("watchdog"));
+		for (ElectionSettings settings : elections) {
+			this.electors.put(settings.election(),
+					new DefaultLeaderElector(settings, sessions.apply(settings), watchdog, publisher));
+		}
+	}
+
+	@Override
+	public DefaultLeaderElector getDefault() {
+		return this.electors.values().iterator().next();
+	}
+
+	@Override
+	public DefaultLeaderElector get(String election) {
+		DefaultLeaderElector elector = this.electors.get(election);
+		if (elector == null) {
+			throw new IllegalArgumentException(
+					"There is no election '" + election + "', only " + this.electors.keySet());
+		}
+		return elector;
+	}
+
+	@Override
+	public Set<String> getElections() {
+		return Collections.unmodifiableSet(this.electors.keySet());
+	}
+
+	@Override
+	public Iterator<LeaderElector> iterator() {
+		return Collections.<LeaderElector>unmodifiableCollection(this.electors.values()).iterator();
+	}
+
+	/**
+	 * Return all electors.
+	 * @return the electors, the default first
+	 */
+	public Collection<DefaultLeaderElector> all() {
+		return Collections.unmodifiableCollection(this.electors.values());
+	}
+
+	/**
+	 * Return the gate that guards the work of an election.
+	 * @param election the name of the election
+	 * @return the gate
+	 * @throws IllegalArgumentException if there is no election of that name
+	 */
+	public WorkGate gate(String election) {
+		return get(election).gate();
+	}
+
+}

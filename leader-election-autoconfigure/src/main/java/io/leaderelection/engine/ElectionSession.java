@@ -1,0 +1,136 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A session on the store that elects: who holds its lock leads. Belongs to one thread,
+ * except for {@link #cancel()} and {@link #abort()}. A session that has thrown is over,
+ * whatever it held.
+ */
+public interface ElectionSession {
+
+	/**
+	 * Wait in the store's queue until the lock is won, at most the given time.
+	 * @param timeout the bound; the session may choose a shorter one
+	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the time or
+	 * {@link #cancel()}
+	 * @throws SessionException if the session has ended
+	 */
+	Acquisition acquire(Duration timeout) throws SessionException;
+
+	/**
+	 * Look who holds the lock without standing for it.
+	 * @return the leader, or {@code null} if nobody holds the lock
+	 * @throws SessionException if the session has ended
+	 */
+	@Nullable Leader observe() throws SessionException;
+
+	/**
+	 * Confirm that this is still the session that won the lock, that it still holds it
+	 * and that the store would still end it when this node falls silent.
+	 * @return the confirmation
+	 * @throws SessionException if not, or if the session has ended
+	 */
+	Confirmation confirm() throws SessionException;
+
+	/**
+	 * Wait until every fenced transaction of earlier terms has ended, at most the given
+	 * time. May be repeated.
+	 * @param timeout the bound
+	 * @return {@code null} if none is left, otherwise who holds the barrier
+	 * @throws SessionException if the session has ended
+	 */
+	@Nullable String passBarrier(Duration timeout) throws SessionException;
+
+	/**
+	 * Wait for the end of the session, at most the given time.
+	 * @param timeout the bound
+	 * @throws SessionException as soon as the session has ended
+	 */
+	void park(Duration timeout) throws SessionException;
+
+	/**
+	 * Free the lock.
+	 * @param clean whether to mark that the term ended in good order, so that the next
+	 * winner need not wait out the takeover delay
+	 * @throws SessionException if the session has ended, and with it the lock
+	 */
+	void release(boolean clean) throws SessionException;
+
+	/**
+	 * End the session in good order, never later than some hundred milliseconds.
+	 */
+	void close();
+
+	/**
+	 * End a wait in {@link #acquire}; does nothing at other times. Any thread; may block
+	 * for a bounded time.
+	 */
+	void cancel();
+
+	/**
+	 * End the session at once by any means. Any thread; never blocks.
+	 */
+	void abort();
+
+	/**
+	 * The outcome of {@link #acquire}.
+	 */
+	sealed interface Acquisition {
+
+		/**
+		 * The lock was won in a new term.
+		 *
+		 * @param term the term
+		 * @param clean whether the predecessor marked that its term ended in good order
+		 */
+		record Won(Term term, boolean clean) implements Acquisition {
+		}
+
+		/**
+		 * Another session holds the lock.
+		 *
+		 * @param leader who, or {@code null} if it could not be told
+		 */
+		record Held(@Nullable Leader leader) implements Acquisition {
+		}
+
+	}
+
+	/**
+	 * A successful confirmation.
+	 *
+	 * @param predecessor who still holds a lock of an earlier term, or {@code null}
+	 */
+	record Confirmation(@Nullable String predecessor) {
+	}
+
+	/**
+	 * The holder of the lock as another node sees it.
+	 *
+	 * @param nodeId the node id, possibly shortened by the store
+	 * @param session the store's name of the session
+	 */
+	record Leader(String nodeId, String session) {
+	}
+
+}

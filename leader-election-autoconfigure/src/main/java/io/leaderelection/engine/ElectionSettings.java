@@ -1,0 +1,59 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+
+/**
+ * What one election on one node is configured with.
+ *
+ * @param election the name of the election
+ * @param nodeId the id of this node
+ * @param lease how long the database keeps the session of a silent node
+ * @param takeoverDelay how long a winner waits before the grant, unless its predecessor
+ * left in good order
+ * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
+ * before it interrupts them
+ * @param candidate whether this node may lead
+ */
+public record ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
+		Duration drainTimeout, boolean candidate) {
+
+	/**
+	 * How long work and listeners may go on after their interrupt.
+	 */
+	public static final Duration GRACE = Duration.ofSeconds(2);
+
+	/**
+	 * Return how long a confirmation is trusted, counted from its start: three quarters of
+	 * the lease. The rest is for clocks of node and server that differ in rate (chrony
+	 * slews by up to 8.3 % on either side).
+	 * @return the trust in nanoseconds
+	 */
+	long trustNanos() {
+		return this.lease.toNanos() / 4 * 3;
+	}
+
+	/**
+	 * Return the time from the start of one confirmation to the start of the next.
+	 * @return the interval in nanoseconds
+	 */
+	long confirmNanos() {
+		return this.lease.toNanos() / 5;
+	}
+
+}

@@ -1,0 +1,62 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A hand-over that somebody asked for. Leader work or a listener that waits for it would
+ * wait for itself, and is counted out of the drain from that moment on.
+ */
+final class Resignation extends CompletableFuture<Boolean> {
+
+	private final Election election;
+
+	Resignation(Election election) {
+		this.election = election;
+	}
+
+	@Override
+	public Boolean get() throws InterruptedException, ExecutionException {
+		detachCaller();
+		return super.get();
+	}
+
+	@Override
+	public Boolean get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
+		detachCaller();
+		return super.get(timeout, unit);
+	}
+
+	@Override
+	public Boolean join() {
+		detachCaller();
+		return super.join();
+	}
+
+	private void detachCaller() {
+		Work work = this.election.gate().current();
+		if (work != null) {
+			work.detach();
+		}
+		this.election.relay().detachCurrent();
+	}
+
+}
