@@ -1,0 +1,270 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.SessionException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/**
+ * A session of PostgreSQL that stands for an advisory lock.
+ */
+final class AdvisoryLockSession implements ElectionSession {
+
+	private static final Log logger = LogFactory.getLog(AdvisoryLockSession.class);
+
+	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(200);
+
+	private static final long LAST_IDLE_MILLIS = 1000;
+
+	private final Connection connection;
+
+	private final PGConnection pgConnection;
+
+	private final SessionIdentity identity;
+
+	private final AdvisoryLockSql sql;
+
+	private final ApplicationName applicationName;
+
+	private final int termEpoch;
+
+	private final long longestWaitMillis;
+
+	private final long leaseMillis;
+
+	private long transactionId;
+
+	private boolean marked;
+
+	private int knownHolder;
+
+	private @Nullable Leader knownLeader;
+
+	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
+			ApplicationName applicationName, int termEpoch, long longestWaitMillis, long leaseMillis) {
+		this.connection = connection;
+		this.pgConnection = pgConnection;
+		this.identity = identity;
+		this.sql = sql;
+		this.applicationName = applicationName;
+		this.termEpoch = termEpoch;
+		this.longestWaitMillis = longestWaitMillis;
+		this.leaseMillis = leaseMillis;
+	}
+
+	@Override
+	public Acquisition acquire(Duration timeout) throws SessionException {
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		record Outcome(String text, int holder) {
+		}
+		Outcome outcome = query(this.sql.acquire(wait),
+				(row) -> new Outcome(row.getString("outcome"), row.getInt("holder")));
+		if (outcome.text().isEmpty()) {
+			return new Acquisition.Held(leader(outcome.holder()));
+		}
+		String[] parts = outcome.text().split(":");
+		this.transactionId = Long.parseLong(parts[1]);
+		return new Acquisition.Won(new Term(this.termEpoch, Long.parseLong(parts[0]), this.transactionId),
+				Boolean.parseBoolean(parts[2]));
+	}
+
+	@Override
+	public @Nullable Leader observe() throws SessionException {
+		return leader(query(this.sql.holder(), (row) -> row.getInt("holder")));
+	}
+
+	/**
+	 * Return the name behind the session that holds the lock. Looked up only when another
+	 * session holds it than last time.
+	 */
+	private @Nullable Leader leader(int holder) throws SessionException {
+		if (holder != this.knownHolder) {
+			String name = (holder != 0) ? queryOptional(AdvisoryLockSql.nameOf(holder)) : null;
+			this.knownHolder = (name != null) ? holder : 0;
+			this.knownLeader = (name != null) ? new Leader(this.applicationName.nodeOf(name), "pid " + holder) : null;
+		}
+		return this.knownLeader;
+	}
+
+	@Override
+	public Confirmation confirm() throws SessionException {
+		return query(this.sql.confirm(this.transactionId), (row) -> {
+			this.identity.check(row);
+			if (row.getInt("held") != 2) {
+				throw new SQLException("The session no longer holds both keys of its term");
+			}
+			int predecessor = row.getInt("predecessor");
+			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null);
+		});
+	}
+
+	@Override
+	public @Nullable String passBarrier(Duration timeout) throws SessionException {
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		String blockedBy = query(this.sql.passBarrier(wait), (row) -> {
+			if ("passed".equals(row.getString("outcome"))) {
+				return "";
+			}
+			int holder = row.getInt("holder");
+			return (holder != 0) ? "the transaction of the session with pid " + holder
+					: "a transaction that has just ended or was prepared";
+		});
+		return blockedBy.isEmpty() ? null : blockedBy;
+	}
+
+	@Override
+	public void park(Duration timeout) throws SessionException {
+		try {
+			this.pgConnection.getNotifications((int) Math.max(1, timeout.toMillis()));
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	@Override
+	public void release(boolean clean) throws SessionException {
+		try (Statement statement = this.connection.createStatement()) {
+			statement.execute(
+					this.sql.release(this.transactionId, clean, Math.min(this.leaseMillis, LAST_IDLE_MILLIS)));
+			this.marked = clean;
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	@Override
+	public void close() {
+		try {
+			if (this.marked) {
+				linger();
+			}
+			this.connection.close();
+		}
+		catch (SessionException | SQLException ex) {
+			logger.debug("The session ended before it was closed", ex);
+			abort();
+		}
+	}
+
+	/**
+	 * Keep the marker up until the successor has seen it.
+	 */
+	private void linger() throws SessionException {
+		long deadline = System.nanoTime() + LINGER;
+		long pause = TimeUnit.MILLISECONDS.toNanos(1);
+		while (!query(this.sql.succeeded(), (row) -> row.getBoolean("succeeded"))) {
+			long remaining = deadline - System.nanoTime();
+			if (remaining <= 0) {
+				return;
+			}
+			LockSupport.parkNanos(Math.min(pause, remaining));
+			pause *= 2;
+		}
+	}
+
+	@Override
+	public void cancel() {
+		try {
+			this.pgConnection.cancelQuery();
+		}
+		catch (SQLException ex) {
+			logger.debug("The wait could not be cancelled and ends by itself", ex);
+		}
+	}
+
+	@Override
+	public void abort() {
+		abort(this.connection);
+	}
+
+	static void abort(Connection connection) {
+		try {
+			connection.abort((command) -> {
+				Thread thread = new Thread(command, "leader-election-abort");
+				thread.setDaemon(true);
+				thread.start();
+			});
+		}
+		catch (SQLException ex) {
+			logger.debug("The connection could not be aborted; the server ends it after the lease", ex);
+		}
+	}
+
+	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
+		try {
+			return query(this.connection, text, mapper);
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	private @Nullable String queryOptional(String text) throws SessionException {
+		try (Statement statement = this.connection.createStatement();
+				ResultSet rows = statement.executeQuery(text)) {
+			return rows.next() ? rows.getString(1) : null;
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	/**
+	 * Run one or more statements of which the last gives one row.
+	 */
+	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			boolean rows = statement.execute(text);
+			while (!rows && statement.getUpdateCount() != -1) {
+				rows = statement.getMoreResults();
+			}
+			try (ResultSet result = statement.getResultSet()) {
+				if (result == null || !result.next()) {
+					throw new SQLException("The statement gave no row");
+				}
+				return mapper.map(result);
+			}
+		}
+	}
+
+	private static SessionException lost(SQLException ex) {
+		return new SessionException("The session on the database has ended: " + ex.getMessage(), ex);
+	}
+
+	@FunctionalInterface
+	interface RowMapper<T> {
+
+		T map(ResultSet row) throws SQLException;
+
+	}
+
+}

@@ -1,0 +1,240 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * The text of the statements of one session. Numbers are written into the text, since a
+ * {@code DO} block takes no parameters.
+ * <p>
+ * Nothing here raises an error in normal operation: what may fail is caught in the
+ * server, so that its log stays quiet.
+ */
+final class AdvisoryLockSql {
+
+	/**
+	 * What the server is and how it is set up, by catalogues that any role may read.
+	 */
+	static final String INSPECT = """
+			SELECT pg_catalog.version() AS version,
+			  pg_catalog.current_setting('server_version_num')::int AS version_number,
+			  pg_catalog.pg_backend_pid() AS pid,
+			  pg_catalog.pg_is_in_recovery() AS in_recovery,
+			  CURRENT_USER::text AS role,
+			  (SELECT oid::bigint FROM pg_catalog.pg_database
+			    WHERE datname = pg_catalog.current_database()) AS database,
+			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
+			    WHERE lanname = 'plpgsql') AS plpgsql,
+			  (SELECT setting::bigint FROM pg_catalog.pg_settings
+			    WHERE name = 'deadlock_timeout') AS deadlock_timeout,
+			  (SELECT setting::bigint FROM pg_catalog.pg_settings
+			    WHERE name = 'log_min_duration_statement') AS log_min_duration
+			""";
+
+	private static final String OUTCOME = "leader_election.outcome";
+
+	static final String TOKEN = "leader_election.token";
+
+	private final ElectionKeys keys;
+
+	private final String advisoryLocks;
+
+	AdvisoryLockSql(ElectionKeys keys, long database) {
+		this.keys = keys;
+		this.advisoryLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND database = " + database;
+	}
+
+	/**
+	 * Make the settings that the server knows, each on its own, and tell the two that the
+	 * lease rests on.
+	 */
+	static String settings(Map<String, String> settings) {
+		String rows = settings.entrySet()
+			.stream()
+			.map((entry) -> "('" + entry.getKey() + "','" + entry.getValue() + "')")
+			.collect(Collectors.joining(","));
+		return """
+				DO $settings$
+				DECLARE
+				  setting record;
+				BEGIN
+				  FOR setting IN SELECT * FROM (VALUES %s) AS settings (name, value) LOOP
+				    BEGIN
+				      PERFORM pg_catalog.set_config(setting.name, setting.value, false);
+				    EXCEPTION WHEN OTHERS THEN
+				      NULL;
+				    END;
+				  END LOOP;
+				END $settings$;
+				SELECT pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
+				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
+				  (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'idle_session_timeout') AS lease
+				""".formatted(rows);
+	}
+
+	/**
+	 * Hold a share of the candidate key for the life of the session.
+	 */
+	String stand() {
+		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%d)".formatted(this.keys.candidate());
+	}
+
+	/**
+	 * Wait for the main key, then take it for the session and issue the term.
+	 * <p>
+	 * The wait is for a lock of the transaction, in a sub-block: if a timeout and the
+	 * grant meet, the roll-back of the sub-block frees the lock, whereas a lock of the
+	 * session would stay. The session's lock is taken second, when it can no longer wait.
+	 * The transaction id is asked for after the lock, or it could be older than the
+	 * predecessor's. The message makes the transaction one that is flushed at commit: an
+	 * id alone is forgotten in a crash and issued again.
+	 */
+	String acquire(long waitMillis) {
+		return """
+				DO $acquire$
+				DECLARE
+				  term bigint;
+				  timeline bigint := 0;
+				  clean boolean;
+				BEGIN
+				  BEGIN
+				    PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
+				    PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
+				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
+				    PERFORM pg_catalog.set_config('%3$s', '', false);
+				    RETURN;
+				  END;
+				  PERFORM pg_catalog.pg_advisory_lock(%2$d);
+				  clean := EXISTS (SELECT FROM %4$s AND objsubid = 2 AND classid = %5$d AND objid = %6$d
+				    AND mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid());
+				  term := pg_catalog.pg_current_xact_id()::text::bigint;
+				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, (term & 2147483647)::int) THEN
+				    RAISE EXCEPTION 'the key of term %% is in use', term;
+				  END IF;
+				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
+				  BEGIN
+				    timeline := ('x' || pg_catalog.substr(
+				      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+				  EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
+				    NULL;
+				  END;
+				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
+				END $acquire$;
+				SELECT pg_catalog.current_setting('%3$s') AS outcome, (%8$s) AS holder
+				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks, unsigned(this.keys.termClass()),
+				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder());
+	}
+
+	/**
+	 * Who holds the main key.
+	 */
+	String holder() {
+		return "SELECT min(pid) AS holder FROM " + this.advisoryLocks + " AND mode = 'ExclusiveLock' AND "
+				+ bigint(this.keys.main());
+	}
+
+	static String nameOf(int pid) {
+		return "SELECT application_name FROM pg_catalog.pg_stat_activity WHERE pid = " + pid;
+	}
+
+	/**
+	 * Whether this is the session that won, holds both keys and would be ended when
+	 * silent; and who else holds a key of a term or a marker. A share of such a key is a
+	 * fence that was refused, and nobody's term.
+	 */
+	String confirm(long transactionId) {
+		return """
+				SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
+				  pg_catalog.current_setting('%s', true) AS token,
+				  pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
+				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
+				  count(*) FILTER (WHERE pid = pg_catalog.pg_backend_pid() AND (%s OR %s)) AS held,
+				  min(pid) FILTER (WHERE pid <> pg_catalog.pg_backend_pid() AND %s) AS predecessor
+				FROM %s AND mode = 'ExclusiveLock'
+				""".formatted(TOKEN, bigint(this.keys.main()),
+				pair(this.keys.termClass(), ElectionKeys.termObject(transactionId)), anyTerm(), this.advisoryLocks);
+	}
+
+	/**
+	 * Wait until nobody shares the fence key. A lock of the transaction, so that a
+	 * timeout that meets the grant leaves nothing behind.
+	 */
+	String passBarrier(long waitMillis) {
+		return """
+				DO $barrier$
+				BEGIN
+				  PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
+				  PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
+				  PERFORM pg_catalog.set_config('%3$s', 'passed', false);
+				EXCEPTION WHEN lock_not_available OR query_canceled THEN
+				  PERFORM pg_catalog.set_config('%3$s', 'blocked', false);
+				END $barrier$;
+				SELECT pg_catalog.current_setting('%3$s') AS outcome,
+				  (SELECT min(pid) FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s) AS holder
+				""".formatted(waitMillis, this.keys.fence(), OUTCOME, this.advisoryLocks, bigint(this.keys.fence()));
+	}
+
+	/**
+	 * Free the keys, the main key last, behind a marker if the term ended in good order.
+	 * The session has little left to do: should this node fall silent now, the marker
+	 * must not hold the successor up for a lease.
+	 */
+	String release(long transactionId, boolean clean, long idleMillis) {
+		return """
+				DO $release$
+				BEGIN
+				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$d', false);
+				  IF %2$s THEN
+				    PERFORM pg_catalog.pg_try_advisory_lock(%3$d, %4$d);
+				  END IF;
+				  PERFORM pg_catalog.pg_advisory_unlock(%3$d, %5$d);
+				  PERFORM pg_catalog.pg_advisory_unlock(%6$d);
+				END $release$
+				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN,
+				ElectionKeys.termObject(transactionId), this.keys.main());
+	}
+
+	/**
+	 * Whether a successor has seen the marker, or there is none to see it.
+	 */
+	String succeeded() {
+		return """
+				SELECT count(*) FILTER (WHERE mode = 'ExclusiveLock' AND %s) > 0
+				  OR count(*) FILTER (WHERE %s) = 0 AS succeeded
+				FROM %s AND pid <> pg_catalog.pg_backend_pid()
+				""".formatted(anyTerm(), bigint(this.keys.candidate()), this.advisoryLocks);
+	}
+
+	private String anyTerm() {
+		return "objsubid = 2 AND classid = " + unsigned(this.keys.termClass());
+	}
+
+	private static String pair(int first, int second) {
+		return "(objsubid = 2 AND classid = %d AND objid = %d)".formatted(unsigned(first), unsigned(second));
+	}
+
+	private static String bigint(long key) {
+		return "(objsubid = 1 AND classid = %d AND objid = %d)".formatted(key >>> 32, key & 0xFFFFFFFFL);
+	}
+
+	private static long unsigned(int half) {
+		return half & 0xFFFFFFFFL;
+	}
+
+}

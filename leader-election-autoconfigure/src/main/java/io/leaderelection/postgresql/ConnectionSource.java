@@ -1,0 +1,39 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Properties;
+
+/**
+ * Opens connections for elections. Asked every time a session is opened, so that a
+ * password that was changed meanwhile is picked up.
+ */
+@FunctionalInterface
+public interface ConnectionSource {
+
+	/**
+	 * Open a connection that nobody else uses or ever will.
+	 * @param driverSettings properties of pgjdbc, such as {@code connectTimeout}, that the
+	 * connection should have unless its URL says otherwise
+	 * @return the connection
+	 * @throws SQLException if the database cannot be reached or refuses
+	 */
+	Connection connect(Properties driverSettings) throws SQLException;
+
+}

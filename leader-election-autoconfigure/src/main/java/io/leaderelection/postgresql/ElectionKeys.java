@@ -1,0 +1,80 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/**
+ * The advisory-lock keys of one election (PostgreSQL manual, section "Advisory Locks").
+ * The main key is a {@code bigint}; all others derive from it by SHA-256, so that nodes of
+ * an election agree on them and other users of advisory locks do not meet them. They are
+ * part of the contract between versions: nodes that derive other keys elect another
+ * leader.
+ *
+ * @param main the key whose holder leads
+ * @param termClass the first half of the two-part keys of terms
+ * @param fence the key that fenced transactions share and a new leader passes through
+ * @param candidate the key that every candidate holds a share of
+ */
+public record ElectionKeys(long main, int termClass, long fence, long candidate) {
+
+	/**
+	 * The second half of the marker that a term ended in good order. Negative, as no term
+	 * is.
+	 */
+	static final int CLEAN = -1;
+
+	/**
+	 * Return the keys of an election by its name.
+	 * @param group the application, or whatever shares the election
+	 * @param election the name of the election
+	 * @return the keys
+	 */
+	public static ElectionKeys derive(String group, String election) {
+		return ofLockId(sha256(group + '\0' + election).getLong());
+	}
+
+	/**
+	 * Return the keys of an election by its main key.
+	 * @param lockId the main key
+	 * @return the keys
+	 */
+	public static ElectionKeys ofLockId(long lockId) {
+		ByteBuffer derived = sha256("io.leaderelection:" + lockId);
+		return new ElectionKeys(lockId, derived.getInt(), derived.getLong(), derived.getLong());
+	}
+
+	/**
+	 * Return the second half of the key of a term.
+	 */
+	static int termObject(long transactionId) {
+		return (int) (transactionId & Integer.MAX_VALUE);
+	}
+
+	private static ByteBuffer sha256(String text) {
+		try {
+			return ByteBuffer.wrap(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+		}
+	}
+
+}

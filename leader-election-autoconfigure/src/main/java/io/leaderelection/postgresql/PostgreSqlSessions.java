@@ -1,0 +1,243 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Properties;
+import java.util.UUID;
+
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/**
+ * Opens sessions on PostgreSQL: looks whether elections can be held there, and makes all
+ * settings before the session stands for anything.
+ */
+public final class PostgreSqlSessions implements ElectionSessions {
+
+	private static final int OLDEST_VERSION = 14;
+
+	private static final long LONGEST_WAIT_MILLIS = 800;
+
+	private static final long SHORTEST_WAIT_MILLIS = 100;
+
+	private static final long OBSERVER_IDLE_MILLIS = 30_000;
+
+	private final ElectionSettings settings;
+
+	private final ElectionKeys keys;
+
+	private final int termEpoch;
+
+	private final boolean allowSessionPooler;
+
+	private final ConnectionSource source;
+
+	private final ApplicationName applicationName;
+
+	/**
+	 * Create a new {@code PostgreSqlSessions} instance.
+	 * @param settings the settings of the election
+	 * @param keys the keys of the election
+	 * @param termEpoch the epoch of its terms
+	 * @param allowSessionPooler whether a pooler in session mode is known to be between
+	 * @param source opens the connections
+	 */
+	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+			ConnectionSource source) {
+		this.settings = settings;
+		this.keys = keys;
+		this.termEpoch = termEpoch;
+		this.allowSessionPooler = allowSessionPooler;
+		this.source = source;
+		this.applicationName = new ApplicationName(settings.election(), settings.nodeId());
+	}
+
+	@Override
+	public ElectionSession open() throws SessionException {
+		Connection connection = null;
+		try {
+			connection = this.source.connect(driverSettings());
+			return open(connection);
+		}
+		catch (SQLException ex) {
+			abandon(connection);
+			throw translate(ex);
+		}
+		catch (SessionException | RuntimeException ex) {
+			abandon(connection);
+			throw ex;
+		}
+	}
+
+	private static void abandon(@Nullable Connection connection) {
+		if (connection != null) {
+			AdvisoryLockSession.abort(connection);
+		}
+	}
+
+	private ElectionSession open(Connection connection) throws SQLException, SessionException {
+		if (!connection.isWrapperFor(PGConnection.class)) {
+			throw new UnusableStoreException(
+					"The connection for leader election is not one of PostgreSQL's JDBC driver, but "
+							+ connection.getClass().getName(),
+					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
+							+ "jdbc:postgresql://host/database.",
+					null);
+		}
+		PGConnection pgConnection = connection.unwrap(PGConnection.class);
+		connection.setAutoCommit(true);
+		Endpoint endpoint = AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
+		check(endpoint, pgConnection);
+		long lease = this.settings.lease().toMillis();
+		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
+		long wait = longestWait(endpoint);
+		String token = UUID.randomUUID().toString();
+		SessionIdentity identity = AdvisoryLockSession.query(connection,
+				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
+					if (row.getLong("lease") != idle) {
+						throw new SQLException("The server does not accept idle_session_timeout=" + idle);
+					}
+					return new SessionIdentity(endpoint.pid(), token, row.getString("idle_session_timeout"),
+							row.getString("idle_in_transaction"));
+				});
+		AdvisoryLockSql sql = new AdvisoryLockSql(this.keys, endpoint.database());
+		if (this.settings.candidate()) {
+			AdvisoryLockSession.query(connection, sql.stand(), (row) -> row.getBoolean(1));
+		}
+		return new AdvisoryLockSession(connection, pgConnection, identity, sql, this.applicationName, this.termEpoch,
+				wait, lease);
+	}
+
+	/**
+	 * The settings of pgjdbc, in seconds unless the manual says otherwise. No read waits
+	 * longer than a lease, since nothing that takes so long is of use.
+	 */
+	private Properties driverSettings() {
+		long lease = Math.max(1, (this.settings.lease().toMillis() + 999) / 1000);
+		Properties properties = new Properties();
+		properties.setProperty("ApplicationName", this.applicationName.toString());
+		properties.setProperty("connectTimeout", "5");
+		properties.setProperty("loginTimeout", "10");
+		properties.setProperty("socketTimeout", Long.toString(lease + 2));
+		properties.setProperty("cancelSignalTimeout", "2");
+		properties.setProperty("tcpKeepAlive", "true");
+		return properties;
+	}
+
+	/**
+	 * The settings of the session. The idle timeouts make the lease: the server ends a
+	 * silent session (PostgreSQL manual, section "Statement Behavior"). Statements wait
+	 * for locks only, bounded by {@code lock_timeout}; {@code statement_timeout} is the
+	 * bound for a server that is stuck, far above any wait. {@code transaction_timeout}
+	 * would end the session in the middle of a wait. With {@code synchronous_commit} off,
+	 * terms could repeat after a crash; with it on, a missing standby would hold them up.
+	 * The socket's timeouts must not end a session before its lease does.
+	 */
+	private static Map<String, String> sessionSettings(long lease, long idle, long wait, String token) {
+		long leaseSeconds = (lease + 999) / 1000;
+		Map<String, String> settings = new LinkedHashMap<>();
+		settings.put("idle_session_timeout", Long.toString(idle));
+		settings.put("idle_in_transaction_session_timeout", Long.toString(lease));
+		settings.put("statement_timeout", Long.toString(lease + 2 * wait));
+		settings.put("transaction_timeout", "0");
+		settings.put("lock_timeout", Long.toString(wait));
+		settings.put("synchronous_commit", "local");
+		settings.put("default_transaction_read_only", "off");
+		settings.put("default_transaction_isolation", "read committed");
+		settings.put("default_transaction_deferrable", "off");
+		settings.put("search_path", "pg_catalog, pg_temp");
+		settings.put("tcp_user_timeout", Long.toString(lease));
+		settings.put("tcp_keepalives_idle", Long.toString(leaseSeconds));
+		settings.put("tcp_keepalives_interval", "1");
+		settings.put("tcp_keepalives_count", "3");
+		settings.put("client_connection_check_interval", Long.toString(Math.max(100, lease / 5)));
+		settings.put(AdvisoryLockSql.TOKEN, token);
+		return settings;
+	}
+
+	/**
+	 * How long one wait may be so that the server neither looks for deadlocks nor logs a
+	 * slow statement because of it.
+	 */
+	private static long longestWait(Endpoint endpoint) {
+		long wait = Math.min(LONGEST_WAIT_MILLIS, endpoint.deadlockTimeout() * 4 / 5);
+		if (endpoint.logMinDuration() > 0) {
+			wait = Math.min(wait, endpoint.logMinDuration() * 4 / 5);
+		}
+		return Math.max(SHORTEST_WAIT_MILLIS, wait);
+	}
+
+	private void check(Endpoint endpoint, PGConnection pgConnection) throws SessionException {
+		if (endpoint.version().contains("CockroachDB")) {
+			throw new UnusableStoreException(
+					"CockroachDB accepts advisory locks without locking anything: every node would lead",
+					"Point leader-election.datasource.url at a PostgreSQL server.", null);
+		}
+		if (endpoint.versionNumber() / 10_000 < OLDEST_VERSION) {
+			throw new UnusableStoreException(
+					"Leader election needs PostgreSQL " + OLDEST_VERSION + " or later (for idle_session_timeout), "
+							+ "but the server is " + endpoint.version(),
+					"Upgrade the server, or point leader-election.datasource.url at a later one.", null);
+		}
+		if (pgConnection.getBackendPID() != endpoint.pid() && !this.allowSessionPooler) {
+			throw new UnusableStoreException(
+					"A connection pooler is between this application and PostgreSQL. In transaction mode, two nodes "
+							+ "would hold the same lock",
+					"Point leader-election.datasource.url at the server itself. If the pooler runs in session mode, "
+							+ "set leader-election.allow-session-pooler=true.",
+					null);
+		}
+		if (endpoint.inRecovery()) {
+			throw new SessionException("The server is a standby, on which nobody can lead; looking for the primary",
+					null);
+		}
+		if (!endpoint.plpgsql()) {
+			throw new UnusableStoreException(
+					"The role \"" + endpoint.role() + "\" may not use the language plpgsql, in which the lock is taken",
+					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + endpoint.role()
+							+ "\"",
+					null);
+		}
+	}
+
+	private static SessionException translate(SQLException ex) {
+		String state = String.valueOf(ex.getSQLState());
+		if (state.startsWith("28")) {
+			return new UnusableStoreException("The database refuses to log in for leader election: " + ex.getMessage(),
+					"Check leader-election.datasource.username and password, or, where they are not set, those of the "
+							+ "application's DataSource.",
+					ex);
+		}
+		if (state.equals("3D000")) {
+			return new UnusableStoreException("The database for leader election does not exist: " + ex.getMessage(),
+					"Check leader-election.datasource.url, or, where it is not set, that of the application's "
+							+ "DataSource.",
+					ex);
+		}
+		return new SessionException("The database for leader election cannot be reached: " + ex.getMessage(), ex);
+	}
+
+}
