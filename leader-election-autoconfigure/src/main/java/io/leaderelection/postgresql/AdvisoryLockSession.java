@@ -219,6 +219,10 @@ final class AdvisoryLockSession implements ElectionSession {
 		}
 	}
 
+	Connection connection() {
+		return this.connection;
+	}
+
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
 			return query(this.connection, text, mapper);

@@ -1,0 +1,126 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.testsupport;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A real PostgreSQL for tests: embedded binaries by default, Testcontainers with
+ * {@code -Dleader-election.test.postgres=testcontainers}.
+ */
+public interface PostgreSqlServer extends AutoCloseable {
+
+	/**
+	 * The server that all tests share that neither stop it nor change its settings.
+	 */
+	static PostgreSqlServer shared() {
+		return SharedServer.INSTANCE;
+	}
+
+	/**
+	 * Start a server of the test's own.
+	 * @param settings server settings in the form {@code name=value}
+	 */
+	static PostgreSqlServer start(String... settings) {
+		return "testcontainers".equals(System.getProperty("leader-election.test.postgres"))
+				? new ContainerServer(settings) : new EmbeddedServer(settings);
+	}
+
+	String host();
+
+	int port();
+
+	String database();
+
+	String username();
+
+	String password();
+
+	/**
+	 * What the server has logged so far.
+	 */
+	String log();
+
+	/**
+	 * Stop the server: {@code fast} ends sessions in good order, {@code immediate} is a
+	 * crash.
+	 */
+	void stop(String mode);
+
+	/**
+	 * Start the server again after {@link #stop}.
+	 */
+	void startAgain();
+
+	@Override
+	void close();
+
+	default String jdbcUrl() {
+		return jdbcUrl(port());
+	}
+
+	default String jdbcUrl(int port) {
+		return "jdbc:postgresql://" + host() + ":" + port + "/" + database();
+	}
+
+	default Connection connect() throws SQLException {
+		return DriverManager.getConnection(jdbcUrl(), username(), password());
+	}
+
+	default void execute(String sql) {
+		try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+			statement.execute(sql);
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	default List<String> query(String sql) {
+		try (Connection connection = connect();
+				Statement statement = connection.createStatement();
+				ResultSet rows = statement.executeQuery(sql)) {
+			List<String> result = new ArrayList<>();
+			while (rows.next()) {
+				result.add(rows.getString(1));
+			}
+			return result;
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	/**
+	 * Holds the shared server, which ends with the JVM.
+	 */
+	final class SharedServer {
+
+		static final PostgreSqlServer INSTANCE = PostgreSqlServer.start("max_connections=200");
+
+		private SharedServer() {
+		}
+
+	}
+
+}

@@ -1,0 +1,49 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.testsupport;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * Signals to processes.
+ */
+public final class Processes {
+
+	private Processes() {
+	}
+
+	/**
+	 * Send a signal, for instance {@code KILL}, {@code STOP} or {@code CONT}.
+	 */
+	public static void signal(long pid, String signal) {
+		try {
+			int status = new ProcessBuilder("kill", "-" + signal, Long.toString(pid)).inheritIO().start().waitFor();
+			if (status != 0) {
+				throw new IllegalStateException("kill -" + signal + " " + pid + " ended with " + status);
+			}
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}
