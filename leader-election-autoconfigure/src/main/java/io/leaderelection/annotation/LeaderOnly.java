@@ -29,22 +29,47 @@ import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * Runs a method, or every public method of a class, on the leader only. May be used as a
- * meta-annotation.
+ * Runs a method, or the methods of a class, on the leader only. May be used as a
+ * meta-annotation, and on interfaces.
  * <p>
- * The check happens where the method runs: inside {@code @Async} and {@code @Retryable},
- * outside {@code @Transactional}. A call that passes is leader work as with
- * {@link LeaderElector#runIfLeader(Runnable)}: an orderly hand-over waits for it (for the
- * completion of a returned {@link java.util.concurrent.CompletionStage} too), and it is
- * interrupted when leadership is lost.
+ * The check happens where the method runs: inside {@code @Async} and for each attempt of
+ * {@code @Retryable}, before {@code @Transactional} begins a transaction. A call that
+ * passes is leader work as with {@link LeaderElector#runIfLeader(Runnable)}: an orderly
+ * hand-over waits for it (for the completion of a returned
+ * {@link java.util.concurrent.CompletionStage} too, but not of another
+ * {@link java.util.concurrent.Future}), and it is interrupted when leadership is lost.
  * <p>
- * On a class, the annotation covers the public methods except those of {@link Object},
+ * On a class, the annotation guards every call to its bean: all methods, inherited ones
+ * and those of subclasses included, of any visibility but private. A method's own
+ * annotation goes first. Not guarded is what is no work of the application:
+ * <ul>
+ * <li>what the container calls to make, wire, describe, start, stop or destroy the bean:
+ * the methods of {@link org.springframework.beans.factory.Aware},
+ * {@link org.springframework.beans.factory.InitializingBean},
+ * {@link org.springframework.beans.factory.SmartInitializingSingleton},
+ * {@link org.springframework.beans.factory.DisposableBean}, {@link AutoCloseable},
  * {@link org.springframework.context.Lifecycle},
- * {@link org.springframework.beans.factory.DisposableBean} and other callback interfaces
- * of the container. As with every Spring AOP advice, calls inside the same object are not
- * guarded. What cannot be guarded is rejected at start-up: private, static and final
- * methods, final classes, reactive results, and primitive results with
- * {@link NotLeaderPolicy#SKIP}.
+ * {@link org.springframework.context.SmartLifecycle},
+ * {@link org.springframework.core.Ordered},
+ * {@link org.springframework.beans.factory.FactoryBean} and the post-processors,
+ * {@code @PostConstruct}, {@code @PreDestroy} and {@code @Bean} methods;</li>
+ * <li>methods that are told of the end of leadership: they would never be called;</li>
+ * <li>the methods of {@link Object}.</li>
+ * </ul>
+ * What the container calls to hand work over is work: {@code @Scheduled} and
+ * {@code @EventListener} methods,
+ * {@link org.springframework.context.ApplicationListener}, runners and the like are
+ * guarded.
+ * <p>
+ * As with every Spring AOP advice, calls inside the same object are not guarded. What
+ * cannot be guarded as annotated keeps the application from starting, with an
+ * {@link InvalidLeaderOnlyException} that says what to do: annotated methods that are
+ * private, static, final, not on an interface of a bean that is proxied by its
+ * interfaces, or of the kinds listed above; final classes and records; on a class, final
+ * public methods and {@code @Scheduled} or {@code @EventListener} methods that no proxy
+ * sees; primitive results with {@link NotLeaderPolicy#SKIP}; elections that do not exist;
+ * and, not supported yet, reactive results, Kotlin {@code suspend} functions and classes
+ * that are a {@link org.springframework.context.Lifecycle}.
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)
@@ -86,7 +111,8 @@ public @interface LeaderOnly {
 
 		/**
 		 * The caller gets a {@link NotLeaderException}; as the failure of the future
-		 * where the method returns one.
+		 * where the method returns one. {@code @Retryable} tries again, unless told not
+		 * to.
 		 */
 		REJECT
 

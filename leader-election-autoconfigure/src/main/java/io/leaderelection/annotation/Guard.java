@@ -1,0 +1,159 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.engine.Work;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.GenericTypeResolver;
+
+/**
+ * What {@link LeaderOnly @LeaderOnly} means for one method of one class, worked out once.
+ */
+final class Guard {
+
+	private final String method;
+
+	private final String electionName;
+
+	private final boolean reject;
+
+	private final Class<?> resultType;
+
+	private final @Nullable Object emptyResult;
+
+	private final GuardedElection.Resolver elections;
+
+	private @Nullable GuardedElection election;
+
+	/**
+	 * Create a new {@code Guard} instance.
+	 * @param method the method that is guarded
+	 * @param type the class of the instances it is called on
+	 * @param annotation what to do
+	 * @param elections finds the election
+	 */
+	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections) {
+		this.method = describe(method, type);
+		this.electionName = annotation.election();
+		this.reject = (annotation.otherwise() == NotLeaderPolicy.REJECT);
+		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
+		this.emptyResult = emptyResult(this.resultType);
+		this.elections = elections;
+	}
+
+	/**
+	 * Start work on the current thread, if this node leads.
+	 * @return the work to close when it is done, or {@code null} if it may not run
+	 */
+	@Nullable Work enter() {
+		return election().gate().enter(this);
+	}
+
+	/**
+	 * Return or throw what a call gets that may not run.
+	 * @return the result of the call
+	 */
+	@Nullable Object refuse() {
+		boolean future = isFuture(this.resultType);
+		if (!this.reject) {
+			return (future) ? CompletableFuture.completedFuture(null) : this.emptyResult;
+		}
+		String election = election().name();
+		NotLeaderException failure = new NotLeaderException(election, this.method + " runs on the leader of election '"
+				+ election + "' only, and this node does not lead it");
+		if (future) {
+			return CompletableFuture.failedFuture(failure);
+		}
+		throw failure;
+	}
+
+	/**
+	 * Keep a publisher from the caller that hides behind the type {@link Object}: what it
+	 * does when it is subscribed to would not be guarded.
+	 * @param result the result of the method
+	 */
+	void checkResult(@Nullable Object result) {
+		if (result != null && this.resultType == Object.class && ReactiveTypes.isReactive(result.getClass())) {
+			throw new InvalidLeaderOnlyException(
+					"%s is guarded by @LeaderOnly and returned a %s, whose work is done after the method returns."
+						.formatted(this.method, result.getClass().getName()),
+					"Return a CompletionStage instead.");
+		}
+	}
+
+	/**
+	 * Fail unless the election exists.
+	 */
+	void checkElection() {
+		election();
+	}
+
+	private GuardedElection election() {
+		// A race is harmless: all find the same
+		GuardedElection election = this.election;
+		if (election == null) {
+			election = this.elections.resolve(this.electionName, this.method);
+			this.election = election;
+		}
+		return election;
+	}
+
+	@Override
+	public String toString() {
+		return this.method;
+	}
+
+	static boolean isFuture(Class<?> resultType) {
+		return Future.class.isAssignableFrom(resultType) || CompletionStage.class.isAssignableFrom(resultType);
+	}
+
+	static String describe(Method method, Class<?> type) {
+		Class<?> owner = (type.isSynthetic() || Proxy.isProxyClass(type)) ? method.getDeclaringClass() : type;
+		return Arrays.stream(method.getParameterTypes())
+			.map(Class::getSimpleName)
+			.collect(Collectors.joining(", ", "Method '" + owner.getName() + "." + method.getName() + "(", ")'"));
+	}
+
+	private static @Nullable Object emptyResult(Class<?> resultType) {
+		if (resultType == Optional.class) {
+			return Optional.empty();
+		}
+		if (resultType == OptionalInt.class) {
+			return OptionalInt.empty();
+		}
+		if (resultType == OptionalLong.class) {
+			return OptionalLong.empty();
+		}
+		return (resultType == OptionalDouble.class) ? OptionalDouble.empty() : null;
+	}
+
+}

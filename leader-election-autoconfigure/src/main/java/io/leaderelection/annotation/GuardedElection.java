@@ -1,0 +1,90 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.util.function.Supplier;
+
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.WorkGate;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.StringValueResolver;
+
+/**
+ * The election that a guard asks, known to exist. Immutable, so that it may be handed
+ * from thread to thread without care.
+ *
+ * @param name the name of the election
+ * @param gate the gate that lets work in
+ */
+record GuardedElection(String name, WorkGate gate) {
+
+	/**
+	 * Finds elections by what {@link LeaderOnly#election()} says, not before they are
+	 * needed: the elections may not have been created yet, and placeholders are for the
+	 * place where the application runs, not for the one where it is prepared ahead of
+	 * time.
+	 */
+	static final class Resolver {
+
+		private final Supplier<DefaultLeaderElectors> electors;
+
+		private @Nullable StringValueResolver valueResolver;
+
+		Resolver(Supplier<DefaultLeaderElectors> electors) {
+			this.electors = electors;
+		}
+
+		void setValueResolver(StringValueResolver valueResolver) {
+			this.valueResolver = valueResolver;
+		}
+
+		GuardedElection resolve(String election, String method) {
+			DefaultLeaderElectors electors = this.electors.get();
+			String name = resolvePlaceholders(election, method);
+			if (name.isEmpty()) {
+				name = electors.getDefault().getElection();
+			}
+			if (!electors.getElections().contains(name)) {
+				throw new InvalidLeaderOnlyException(
+						"%s is guarded by @LeaderOnly for the election '%s', which does not exist.".formatted(method,
+								name),
+						"Use one of '%s', or configure the election with properties 'leader-election.elections.%s.*'."
+							.formatted(String.join("', '", electors.getElections()), name));
+			}
+			return new GuardedElection(name, electors.gate(name));
+		}
+
+		private String resolvePlaceholders(String election, String method) {
+			if (this.valueResolver == null) {
+				return election;
+			}
+			try {
+				String resolved = this.valueResolver.resolveStringValue(election);
+				return (resolved != null) ? resolved : "";
+			}
+			catch (RuntimeException ex) {
+				throw new InvalidLeaderOnlyException(
+						"%s is guarded by @LeaderOnly for the election '%s', which cannot be resolved: %s"
+							.formatted(method, election, ex.getMessage()),
+						"Set the property that the placeholder names, or give the placeholder a default.", ex);
+			}
+		}
+
+	}
+
+}

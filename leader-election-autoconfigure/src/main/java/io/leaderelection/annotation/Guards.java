@@ -1,0 +1,117 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.core.MethodClassKey;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ClassUtils;
+
+/**
+ * The guards of an application by method and class. As a pointcut, matches what has one.
+ */
+final class Guards extends StaticMethodMatcherPointcut {
+
+	private final Map<Class<?>, Set<Method>> guardedMethods = new ConcurrentHashMap<>(256);
+
+	private final Map<MethodClassKey, Guard> guards = new ConcurrentHashMap<>();
+
+	private final GuardedElection.Resolver elections;
+
+	private volatile boolean electionsKnown;
+
+	Guards(GuardedElection.Resolver elections) {
+		this.elections = elections;
+	}
+
+	@Override
+	public boolean matches(Method method, Class<?> targetClass) {
+		return find(method, targetClass) != null;
+	}
+
+	/**
+	 * Return the guard of a method that is called on an instance of the given class.
+	 * @param method the method that is called
+	 * @param type the class of the instance it is called on
+	 * @return the guard, or {@code null} if the method is not guarded
+	 */
+	@Nullable Guard find(Method method, Class<?> type) {
+		MethodClassKey key = new MethodClassKey(method, type);
+		Guard guard = this.guards.get(key);
+		if (guard != null) {
+			return guard;
+		}
+		Class<?> userType = ClassUtils.getUserClass(type);
+		Method specific = Proxy.isProxyClass(userType) ? method : AopUtils.getMostSpecificMethod(method, userType);
+		LeaderOnly annotation = GuardRules.annotationOf(specific, userType);
+		if (annotation == null) {
+			return null;
+		}
+		guard = new Guard(specific, userType, annotation, this.elections);
+		Guard existing = this.guards.putIfAbsent(key, guard);
+		return (existing != null) ? existing : guard;
+	}
+
+	/**
+	 * Return the methods of a class that are guarded when they are called on a proxy of
+	 * its instances.
+	 * @param type the class
+	 * @return the methods, none if instances of the class need no proxy
+	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
+	 */
+	Set<Method> guardedMethods(Class<?> type) {
+		Set<Method> methods = this.guardedMethods.get(type);
+		if (methods == null) {
+			methods = inspect(type);
+			this.guardedMethods.put(type, methods);
+		}
+		return methods;
+	}
+
+	private Set<Method> inspect(Class<?> type) {
+		if (!AnnotationUtils.isCandidateClass(type, LeaderOnly.class)) {
+			return Set.of();
+		}
+		Set<Method> methods = GuardRules.guardedMethods(ClassUtils.getUserClass(type));
+		for (Method method : methods) {
+			Guard guard = find(method, type);
+			if (guard != null && this.electionsKnown) {
+				guard.checkElection();
+			}
+		}
+		return methods;
+	}
+
+	/**
+	 * Fail if a guard that there is by now is for an election that does not exist. From
+	 * now on, {@link #guardedMethods} does so at once.
+	 */
+	void checkElections() {
+		this.electionsKnown = true;
+		this.guards.values().forEach(Guard::checkElection);
+	}
+
+}

@@ -1,0 +1,187 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.target.SingletonTargetSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.core.Ordered;
+import org.springframework.core.log.LogMessage;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ObjectUtils;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Guards the beans whose methods are {@link LeaderOnly @LeaderOnly}, and refuses to
+ * create those that cannot be guarded.
+ * <p>
+ * The default order is {@code LOWEST_PRECEDENCE - 2} and the guard is put before existing
+ * advice. Of the processors that do likewise a later one ends up further out: those of
+ * {@code @Retryable} ({@code LOWEST_PRECEDENCE - 1}) and {@code @Async}
+ * ({@code LOWEST_PRECEDENCE}) run later, so that leadership is checked on the thread that
+ * does the work and for each attempt, and before a transaction takes a connection.
+ */
+@SuppressWarnings("serial")
+public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
+		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
+
+	private static final Log logger = LogFactory.getLog(LeaderOnlyBeanPostProcessor.class);
+
+	private final GuardedElection.Resolver elections;
+
+	private final Guards guards;
+
+	/**
+	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
+	 * @param electors gives the elections; not asked before all singletons are created
+	 */
+	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
+		this.elections = new GuardedElection.Resolver(electors::getObject);
+		this.guards = new Guards(this.elections);
+		this.advisor = new DefaultPointcutAdvisor(this.guards, new LeaderOnlyInterceptor(this.guards));
+		setBeforeExistingAdvisors(true);
+		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
+	}
+
+	@Override
+	public void setEmbeddedValueResolver(StringValueResolver resolver) {
+		this.elections.setValueResolver(resolver);
+	}
+
+	@Override
+	protected boolean isEligible(Class<?> targetClass) {
+		return !this.guards.guardedMethods(targetClass).isEmpty();
+	}
+
+	/**
+	 * Refuses a bean before any processor tries to make a proxy of it.
+	 */
+	@Override
+	public Object postProcessBeforeInitialization(Object bean, String beanName) {
+		if (isEligible(bean, beanName)) {
+			checkClass(bean, beanName);
+			checkInitAndDestroyMethods(bean.getClass(), beanName);
+		}
+		return bean;
+	}
+
+	private void checkClass(Object bean, String beanName) {
+		Class<?> type = bean.getClass();
+		boolean isFinal = Modifier.isFinal(type.getModifiers());
+		if ((isFinal || type.isSealed()) && !Proxy.isProxyClass(type) && !ClassUtils.isLambdaClass(type)) {
+			ProxyFactory proxyFactory = prepareProxyFactory(bean, beanName);
+			if (!proxyFactory.isProxyTargetClass() && proxyFactory.getProxiedInterfaces().length == 0) {
+				evaluateProxyInterfaces(type, proxyFactory);
+			}
+			if (proxyFactory.isProxyTargetClass()) {
+				throw new InvalidLeaderOnlyException(
+						"Class '%s' has methods that are guarded by @LeaderOnly, but is %s: the proxy that guards it cannot extend it."
+							.formatted(type.getName(), (type.isRecord()) ? "a record" : (isFinal) ? "final" : "sealed"),
+						"Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).");
+			}
+		}
+	}
+
+	private void checkInitAndDestroyMethods(Class<?> type, String beanName) {
+		// Called on the bean itself and not on its proxy, as other callbacks are
+		if (this.beanFactory == null || !this.beanFactory.containsBeanDefinition(beanName)
+				|| !(this.beanFactory.getMergedBeanDefinition(beanName) instanceof AbstractBeanDefinition definition)) {
+			return;
+		}
+		for (Method method : this.guards.guardedMethods(type)) {
+			if (GuardRules.annotationOf(method) != null
+					&& (ObjectUtils.containsElement(definition.getInitMethodNames(), method.getName())
+							|| ObjectUtils.containsElement(definition.getDestroyMethodNames(), method.getName()))) {
+				throw GuardRules.notWork(method, type, GuardRules.CALLBACK);
+			}
+		}
+	}
+
+	@Override
+	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		if (bean instanceof AopInfrastructureBean || isGuarded(bean)) {
+			return bean;
+		}
+		if (!(bean instanceof Advised) && isEligible(bean, beanName)) {
+			// What a FactoryBean makes has not been seen before
+			checkClass(bean, beanName);
+		}
+		Object result = super.postProcessAfterInitialization(bean, beanName);
+		checkProxy(AopUtils.getTargetClass(bean), result);
+		return result;
+	}
+
+	private void checkProxy(Class<?> type, Object proxy) {
+		if (proxy instanceof Advised advised && advised.isFrozen() && isEligible(type) && !isGuarded(proxy)) {
+			throw new InvalidLeaderOnlyException(
+					"Class '%s' has methods that are guarded by @LeaderOnly, but its bean has a proxy that takes no further advice."
+						.formatted(type.getName()),
+					"Do not freeze the proxy.");
+		}
+		if (Proxy.isProxyClass(proxy.getClass())) {
+			GuardRules.checkInterfaces(this.guards.guardedMethods(type), type, proxy.getClass());
+		}
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		this.guards.checkElections();
+		if (this.beanFactory != null) {
+			for (String beanName : this.beanFactory.getSingletonNames()) {
+				Object bean = this.beanFactory.getSingleton(beanName);
+				if (bean != null && !(bean instanceof AopInfrastructureBean) && !isGuarded(bean)
+						&& isEligible(AopProxyUtils.ultimateTargetClass(bean))) {
+					logger.warn(LogMessage.format(
+							"Bean '%s' is not guarded: it was registered as a finished object, or created by a bean "
+									+ "post-processor that needs it. Its @LeaderOnly methods run on every node.",
+							beanName));
+				}
+			}
+		}
+	}
+
+	private boolean isGuarded(Object bean) {
+		if (!(bean instanceof Advised advised)) {
+			return false;
+		}
+		for (Advisor candidate : advised.getAdvisors()) {
+			if (candidate.getAdvice() instanceof LeaderOnlyInterceptor) {
+				return true;
+			}
+		}
+		return advised.getTargetSource() instanceof SingletonTargetSource source && isGuarded(source.getTarget());
+	}
+
+}

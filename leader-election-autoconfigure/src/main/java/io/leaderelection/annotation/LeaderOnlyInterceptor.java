@@ -1,0 +1,62 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.util.concurrent.CompletionStage;
+
+import io.leaderelection.engine.Work;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets a call through as leader work, or gives the caller what the annotation says.
+ */
+final class LeaderOnlyInterceptor implements MethodInterceptor {
+
+	private final Guards guards;
+
+	LeaderOnlyInterceptor(Guards guards) {
+		this.guards = guards;
+	}
+
+	@Override
+	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		Object target = invocation.getThis();
+		Class<?> type = (target != null) ? target.getClass() : invocation.getMethod().getDeclaringClass();
+		Guard guard = this.guards.find(invocation.getMethod(), type);
+		if (guard == null) {
+			throw new IllegalStateException("No guard for " + invocation.getMethod());
+		}
+		Work work = guard.enter();
+		if (work == null) {
+			return guard.refuse();
+		}
+		try {
+			Object result = invocation.proceed();
+			guard.checkResult(result);
+			if (result instanceof CompletionStage<?> stage) {
+				work.lastUntil(stage);
+			}
+			return result;
+		}
+		finally {
+			work.close();
+		}
+	}
+
+}

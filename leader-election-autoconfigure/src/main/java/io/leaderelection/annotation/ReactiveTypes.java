@@ -1,0 +1,59 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells results whose work is done after the method has returned, on threads that are not
+ * known. By name, since none of these types need be there.
+ */
+final class ReactiveTypes {
+
+	private static final Set<String> NAMES = Set.of("io.reactivex.rxjava3.core.CompletableSource",
+			"io.reactivex.rxjava3.core.MaybeSource", "io.reactivex.rxjava3.core.ObservableSource",
+			"io.reactivex.rxjava3.core.SingleSource", "io.smallrye.mutiny.Uni", "java.util.concurrent.Flow$Publisher",
+			"kotlinx.coroutines.Job", "kotlinx.coroutines.flow.Flow", "org.reactivestreams.Publisher");
+
+	private ReactiveTypes() {
+	}
+
+	static boolean isReactive(@Nullable Class<?> type) {
+		if (type == null || type == Object.class) {
+			return false;
+		}
+		if (NAMES.contains(type.getName()) || isReactive(type.getSuperclass())) {
+			return true;
+		}
+		for (Class<?> implemented : type.getInterfaces()) {
+			if (isReactive(implemented)) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	static boolean isSuspending(Method method) {
+		Class<?>[] parameters = method.getParameterTypes();
+		return parameters.length > 0
+				&& parameters[parameters.length - 1].getName().equals("kotlin.coroutines.Continuation");
+	}
+
+}

@@ -1,0 +1,352 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.resilience.annotation.EnableResilientMethods;
+import org.springframework.resilience.annotation.Retryable;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link LeaderOnly @LeaderOnly} among the annotations of Spring.
+ */
+class LeaderOnlyOrderTests {
+
+	private final ApplicationContextRunner leader = TestElections.leader()
+		.withUserConfiguration(SpringAnnotations.class)
+		.withBean(Jobs.class);
+
+	private final ApplicationContextRunner follower = TestElections.follower()
+		.withUserConfiguration(SpringAnnotations.class)
+		.withBean(Jobs.class);
+
+	@Test
+	void adviceIsAsyncThenRetryThenLeaderOnlyThenTransaction() {
+		this.leader.run((context) -> {
+			Advised jobs = (Advised) context.getBean(Jobs.class);
+			assertThat(Stream.of(jobs.getAdvisors()).map(Advisor::getAdvice).map((advice) -> advice.getClass()))
+				.extracting(Class::getSimpleName)
+				.containsExactly("AnnotationAsyncExecutionInterceptor", "RetryAnnotationInterceptor",
+						"LeaderOnlyInterceptor", "TransactionInterceptor");
+		});
+	}
+
+	@Test
+	void checkHappensOnTheAsyncThread() {
+		this.leader.run((context) -> {
+			Work work = context.getBean(Jobs.class).async(elector(context)).get();
+			assertThat(work.thread()).startsWith("async-");
+			assertThat(work.guarded()).isTrue();
+		});
+	}
+
+	@Test
+	void asyncMethodIsSkippedOrRejectedThroughItsFuture() {
+		this.follower.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.async(elector(context))).succeedsWithin(Duration.ofSeconds(5)).isNull();
+			assertThat(jobs.asyncRejected()).failsWithin(Duration.ofSeconds(5))
+				.withThrowableThat()
+				.withCauseInstanceOf(NotLeaderException.class);
+		});
+	}
+
+	@Test
+	void leaderRunsInsideTransaction() {
+		this.leader.run((context) -> {
+			assertThat(context.getBean(Jobs.class).transactional()).isTrue();
+			assertThat(begun(context)).isEqualTo(1);
+		});
+	}
+
+	@Test
+	void skippedOrRejectedCallBeginsNoTransaction() {
+		this.follower.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.transactional()).isNull();
+			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::transactionalRejected);
+			assertThat(begun(context)).isZero();
+		});
+	}
+
+	@Test
+	void eachAttemptIsCheckedAndHasItsOwnTransaction() {
+		this.leader.run((context) -> {
+			LeaderElector elector = elector(context);
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.retried(elector, 3, () -> {
+			})).isEqualTo("attempt 3");
+			assertThat(begun(context)).isEqualTo(3);
+		});
+	}
+
+	@Test
+	void attemptAfterLossOfLeadershipIsSkipped() {
+		this.leader.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			DefaultLeaderElectors electors = context.getBean(DefaultLeaderElectors.class);
+			assertThat(jobs.retried(electors.getDefault(), 3, electors.getDefault()::stop)).isNull();
+			assertThat(begun(context)).isEqualTo(1);
+		});
+	}
+
+	@Test
+	void skippedCallIsNotRetried() {
+		this.follower.run((context) -> {
+			assertThat(context.getBean(Jobs.class).retried(elector(context), 1, () -> {
+			})).isNull();
+			assertThat(begun(context)).isZero();
+		});
+	}
+
+	@Test
+	void allTogether() {
+		this.leader.run((context) -> {
+			Work work = context.getBean(Jobs.class).all(elector(context)).get();
+			assertThat(work.thread()).startsWith("async-");
+			assertThat(work.guarded()).isTrue();
+			assertThat(work.inTransaction()).isTrue();
+			assertThat(begun(context)).isEqualTo(2);
+		});
+		this.follower.run((context) -> {
+			assertThat(context.getBean(Jobs.class).all(elector(context))).succeedsWithin(Duration.ofSeconds(5))
+				.isNull();
+			assertThat(begun(context)).isZero();
+		});
+	}
+
+	@Test
+	void scheduledMethodGoesThroughTheGuard() {
+		this.leader.withBean(ScheduledJobs.class).withBean(ScheduledClass.class).run((context) -> {
+			tick(context);
+			assertThat(context.getBean(ScheduledJobs.class).runs()).isEqualTo(1);
+			assertThat(context.getBean(ScheduledJobs.class).heartbeats()).isEqualTo(1);
+			assertThat(context.getBean(AtomicInteger.class)).hasValue(1);
+		});
+		this.follower.withBean(ScheduledJobs.class).withBean(ScheduledClass.class).run((context) -> {
+			tick(context);
+			assertThat(context.getBean(ScheduledJobs.class).runs()).isZero();
+			assertThat(context.getBean(ScheduledJobs.class).heartbeats()).isEqualTo(1);
+			assertThat(context.getBean(AtomicInteger.class)).hasValue(0);
+		});
+	}
+
+	/**
+	 * Does what the scheduler would do in an hour.
+	 */
+	private static void tick(ApplicationContext context) {
+		context.getBean(ScheduledAnnotationBeanPostProcessor.class)
+			.getScheduledTasks()
+			.forEach((task) -> task.getTask().getRunnable().run());
+	}
+
+	private static LeaderElector elector(ApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault();
+	}
+
+	private static int begun(ApplicationContext context) {
+		return context.getBean(CountingTransactionManager.class).begun.get();
+	}
+
+	record Work(String thread, boolean guarded, boolean inTransaction) {
+
+		static Work current(LeaderElector elector) {
+			return new Work(Thread.currentThread().getName(), elector.getWorkLeadership() != null,
+					TransactionSynchronizationManager.isActualTransactionActive());
+		}
+
+	}
+
+	static class Jobs {
+
+		private final AtomicInteger attempts = new AtomicInteger();
+
+		@Async
+		@LeaderOnly
+		CompletableFuture<Work> async(LeaderElector elector) {
+			return CompletableFuture.completedFuture(Work.current(elector));
+		}
+
+		@Async
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		CompletableFuture<String> asyncRejected() {
+			return CompletableFuture.completedFuture("ran");
+		}
+
+		@Transactional
+		@LeaderOnly
+		Boolean transactional() {
+			return TransactionSynchronizationManager.isActualTransactionActive();
+		}
+
+		@Transactional
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		void transactionalRejected() {
+		}
+
+		@Retryable(maxRetries = 5, delay = 1)
+		@Transactional
+		@LeaderOnly
+		String retried(LeaderElector elector, int success, Runnable beforeFailure) {
+			int attempt = this.attempts.incrementAndGet();
+			assertThat(elector.getWorkLeadership()).isNotNull();
+			if (attempt < success) {
+				beforeFailure.run();
+				throw new IllegalStateException("attempt " + attempt);
+			}
+			return "attempt " + attempt;
+		}
+
+		@LeaderOnly
+		@Transactional
+		@Retryable(maxRetries = 1, delay = 1)
+		@Async
+		CompletableFuture<Work> all(LeaderElector elector) {
+			if (this.attempts.incrementAndGet() < 2) {
+				throw new IllegalStateException("first attempt");
+			}
+			return CompletableFuture.completedFuture(Work.current(elector));
+		}
+
+	}
+
+	static class ScheduledJobs {
+
+		private int runs;
+
+		private int heartbeats;
+
+		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
+		@LeaderOnly
+		void run() {
+			this.runs++;
+		}
+
+		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
+		void heartbeat() {
+			this.heartbeats++;
+		}
+
+		int runs() {
+			return this.runs;
+		}
+
+		int heartbeats() {
+			return this.heartbeats;
+		}
+
+	}
+
+	@LeaderOnly
+	static class ScheduledClass {
+
+		private final AtomicInteger runs;
+
+		ScheduledClass(AtomicInteger runs) {
+			this.runs = runs;
+		}
+
+		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
+		void run() {
+			this.runs.incrementAndGet();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync
+	@EnableResilientMethods
+	@EnableScheduling
+	@EnableTransactionManagement
+	static class SpringAnnotations {
+
+		@Bean
+		Executor taskExecutor() {
+			ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor();
+			executor.setThreadNamePrefix("async-");
+			return executor;
+		}
+
+		@Bean
+		PlatformTransactionManager transactionManager() {
+			return new CountingTransactionManager();
+		}
+
+		@Bean
+		AtomicInteger scheduledRuns() {
+			return new AtomicInteger();
+		}
+
+	}
+
+	static class CountingTransactionManager extends AbstractPlatformTransactionManager {
+
+		private final AtomicInteger begun = new AtomicInteger();
+
+		@Override
+		protected Object doGetTransaction() {
+			return this;
+		}
+
+		@Override
+		protected void doBegin(Object transaction, TransactionDefinition definition) {
+			this.begun.incrementAndGet();
+		}
+
+		@Override
+		protected void doCommit(DefaultTransactionStatus status) {
+		}
+
+		@Override
+		protected void doRollback(DefaultTransactionStatus status) {
+		}
+
+	}
+
+}

@@ -1,0 +1,791 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.io.IOException;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import jakarta.annotation.PostConstruct;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AliasFor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link LeaderOnly @LeaderOnly}.
+ */
+class LeaderOnlyTests {
+
+	private final ApplicationContextRunner leader = TestElections.leader();
+
+	private final ApplicationContextRunner follower = TestElections.follower();
+
+	@Test
+	void leaderRunsMethod() {
+		this.leader.withBean(Jobs.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			jobs.run();
+			assertThat(jobs.text()).isEqualTo("text");
+			assertThat(jobs.optional()).contains("optional");
+			assertThat(jobs.completableFuture()).isCompletedWithValue("future");
+			assertThat(jobs.rejectedPrimitive()).isEqualTo(42);
+			assertThat(jobs.calls()).containsExactly("run", "text", "optional", "completableFuture",
+					"rejectedPrimitive");
+		});
+	}
+
+	@Test
+	void leaderSeesTheLeadershipOfItsWork() {
+		this.leader.withBean(Jobs.class).run((context) -> {
+			LeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.workLeadership(elector)).isNotNull().isSameAs(elector.getLeadership());
+			assertThat(elector.getWorkLeadership()).isNull();
+		});
+	}
+
+	@Test
+	void exceptionOfWorkReachesTheCaller() {
+		this.leader.withBean(Jobs.class).run((context) -> {
+			LeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			assertThatExceptionOfType(IOException.class).isThrownBy(() -> context.getBean(Jobs.class).fail())
+				.withMessage("failed");
+			assertThat(elector.getWorkLeadership()).isNull();
+			assertThat(elector.resign()).succeedsWithin(Duration.ofSeconds(5));
+		});
+	}
+
+	@Test
+	void followerSkipsMethodOfAnyResult() {
+		this.follower.withBean(Jobs.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			jobs.run();
+			assertThat(jobs.text()).isNull();
+			assertThat(jobs.wrapper()).isNull();
+			assertThat(jobs.list()).isNull();
+			assertThat(jobs.optional()).isEmpty();
+			assertThat(jobs.optionalInt()).isEmpty();
+			assertThat(jobs.optionalLong()).isEmpty();
+			assertThat(jobs.optionalDouble()).isEmpty();
+			assertThat(jobs.future().get()).isNull();
+			assertThat(jobs.completionStage().toCompletableFuture()).isCompletedWithValue(null);
+			assertThat(jobs.completableFuture()).isCompletedWithValue(null);
+			assertThat(jobs.calls()).isEmpty();
+		});
+	}
+
+	@Test
+	void skippedFuturesAreNotShared() {
+		this.follower.withBean(Jobs.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.completableFuture()).isNotSameAs(jobs.completableFuture());
+		});
+	}
+
+	@Test
+	void followerRejectsWithElectionAndMethod() {
+		this.follower.withBean(Jobs.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::rejected)
+				.withMessage("Method '" + Jobs.class.getName() + ".rejected()' runs on the leader of election "
+						+ "'default' only, and this node does not lead it")
+				.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
+			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::rejectedPrimitive);
+			assertThat(jobs.calls()).isEmpty();
+		});
+	}
+
+	@Test
+	void followerRejectsAsFailureOfReturnedFuture() {
+		this.follower.withBean(Jobs.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.rejectedFuture()).isCompletedExceptionally()
+				.failsWithin(Duration.ZERO)
+				.withThrowableThat()
+				.withCauseInstanceOf(NotLeaderException.class);
+			assertThat(jobs.rejectedStage().toCompletableFuture()).isCompletedExceptionally();
+			assertThat(jobs.calls()).isEmpty();
+		});
+	}
+
+	@Test
+	void electionIsChosenByName() {
+		TestElections.contextRunner()
+			.withPropertyValues("test.leads=reports")
+			.withBean(Elections.class)
+			.run((context) -> {
+				Elections elections = context.getBean(Elections.class);
+				assertThat(elections.byDefault()).isNull();
+				assertThat(elections.named()).isEqualTo("ran");
+				assertThatExceptionOfType(NotLeaderException.class).isThrownBy(elections::rejectedByDefault)
+					.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
+			});
+	}
+
+	@Test
+	void placeholdersInElectionAreResolved() {
+		TestElections.contextRunner()
+			.withPropertyValues("test.leads=reports", "app.election=reports")
+			.withBean(PlaceholderJobs.class)
+			.run((context) -> {
+				PlaceholderJobs jobs = context.getBean(PlaceholderJobs.class);
+				assertThat(jobs.fromProperty()).isEqualTo("ran");
+				assertThat(jobs.fromDefault()).isEqualTo("ran");
+				assertThat(jobs.emptyIsTheDefaultElection()).isNull();
+			});
+	}
+
+	@Test
+	void composedAnnotationGuardsMethodAndClass() {
+		TestElections.contextRunner()
+			.withPropertyValues("test.leads=reports")
+			.withBean(ComposedJobs.class)
+			.withBean(ComposedClass.class)
+			.run((context) -> {
+				ComposedJobs jobs = context.getBean(ComposedJobs.class);
+				assertThat(jobs.reports()).isEqualTo("ran");
+				assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::others)
+					.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
+				assertThat(context.getBean(ComposedClass.class).run()).isEqualTo("ran");
+			});
+	}
+
+	@Test
+	void annotationOfClassGuardsMethodsOfAnyVisibilityAndInheritedOnes() {
+		this.follower.withBean(ClassLevel.class).run((context) -> {
+			ClassLevel bean = context.getBean(ClassLevel.class);
+			assertThat(bean.publicMethod()).isNull();
+			assertThat(bean.protectedMethod()).isNull();
+			assertThat(bean.packagePrivateMethod()).isNull();
+			assertThat(bean.inheritedMethod()).isNull();
+		});
+		this.leader.withBean(ClassLevel.class)
+			.run((context) -> assertThat(context.getBean(ClassLevel.class).publicMethod()).isEqualTo("ran"));
+	}
+
+	@Test
+	void annotationOfClassGuardsSubclass() {
+		this.follower.withBean(ClassLevelChild.class)
+			.run((context) -> assertThat(context.getBean(ClassLevelChild.class).childMethod()).isNull());
+	}
+
+	@Test
+	void annotationOfMethodGoesBeforeThatOfClass() {
+		TestElections.contextRunner()
+			.withPropertyValues("test.leads=reports")
+			.withBean(ClassLevel.class)
+			.run((context) -> {
+				ClassLevel bean = context.getBean(ClassLevel.class);
+				assertThat(bean.publicMethod()).isNull();
+				assertThat(bean.reports()).isEqualTo("ran");
+			});
+		this.follower.withBean(ClassLevel.class)
+			.run((context) -> assertThatExceptionOfType(NotLeaderException.class)
+				.isThrownBy(context.getBean(ClassLevel.class)::reports));
+	}
+
+	@Test
+	void annotationOfClassDoesNotGuardCallbacks() {
+		CallbackBean.calls.clear();
+		this.follower.withBean(CallbackBean.class).run((context) -> {
+			CallbackBean bean = context.getBean(CallbackBean.class);
+			assertThat(bean).hasToString("callbacks").isEqualTo(bean);
+			assertThat(bean.getOrder()).isEqualTo(7);
+			bean.setApplicationContext(context);
+			bean.afterPropertiesSet();
+			bean.close();
+			bean.destroy();
+			bean.postConstruct();
+			bean.revoked(null);
+			assertThat(bean.work()).isNull();
+		});
+		assertThat(CallbackBean.calls).startsWith("setApplicationContext", "postConstruct", "afterPropertiesSet",
+				"setApplicationContext", "afterPropertiesSet", "close", "destroy", "postConstruct", "revoked");
+	}
+
+	@Test
+	void annotationOfClassGuardsListeners() {
+		ListenerBean.calls.clear();
+		this.follower.withBean(ListenerBean.class).run((context) -> context.publishEvent("event"));
+		assertThat(ListenerBean.calls).isEmpty();
+		this.leader.withBean(ListenerBean.class).run((context) -> context.publishEvent("event"));
+		assertThat(ListenerBean.calls).contains("annotated event", "listener refreshed");
+	}
+
+	@Test
+	void annotationOfInterfaceMethodGuardsImplementationBehindClassProxy() {
+		this.follower.withBean(AnnotatedInterfaceJob.class).run((context) -> {
+			assertThat(AopUtils.isCglibProxy(context.getBean(AnnotatedInterfaceJob.class))).isTrue();
+			assertThat(context.getBean(AnnotatedInterfaceJob.class).run("x")).isNull();
+			assertThat(context.getBean(AnnotatedInterface.class).run("x")).isNull();
+		});
+	}
+
+	@Test
+	void annotationOfGenericImplementationGuardsCallsByInterface() {
+		this.follower.withBean(GenericJob.class).run((context) -> {
+			Handler<String> handler = context.getBean(GenericJob.class);
+			assertThat(handler.handle("x")).isEmpty();
+		});
+	}
+
+	@Test
+	void interfaceProxyGuards() {
+		new ApplicationContextRunner().withUserConfiguration(TestElections.class)
+			.withBean(AnnotatedInterface.class, AnnotatedInterfaceJob::new)
+			.withBean("generic", Handler.class, GenericJob::new)
+			.run((context) -> {
+				assertThat(AopUtils.isJdkDynamicProxy(context.getBean(AnnotatedInterface.class))).isTrue();
+				assertThat(context.getBean(AnnotatedInterface.class).run("x")).isNull();
+				assertThat(((Handler<?>) context.getBean("generic")).handle(null)).isEmpty();
+			});
+	}
+
+	@Test
+	void lambdaOfAnnotatedInterfaceIsGuarded() {
+		this.follower.withBean(AnnotatedInterface.class, () -> (argument) -> "ran")
+			.run((context) -> assertThat(context.getBean(AnnotatedInterface.class).run("x")).isNull());
+		this.leader.withBean(AnnotatedInterface.class, () -> (argument) -> "ran")
+			.run((context) -> assertThat(context.getBean(AnnotatedInterface.class).run("x")).isEqualTo("ran"));
+	}
+
+	@Test
+	void proxyOfAnnotatedInterfaceWithOtherTargetIsGuarded() {
+		this.follower.withBean(AnnotatedInterface.class, () -> {
+			ProxyFactory factory = new ProxyFactory(new Object());
+			factory.addInterface(AnnotatedInterface.class);
+			factory.addAdvice((MethodInterceptor) (invocation) -> "ran");
+			return (AnnotatedInterface) factory.getProxy();
+		}).run((context) -> assertThat(context.getBean(AnnotatedInterface.class).run("x")).isNull());
+	}
+
+	@Test
+	void methodOfConfigurationClassIsGuarded() {
+		this.follower.withUserConfiguration(ConfigurationWithJob.class).run((context) -> {
+			assertThat(context.getBean(ConfigurationWithJob.class).job()).isNull();
+			assertThat(context.getBean("value")).isEqualTo("value");
+		});
+	}
+
+	@Test
+	void beanUnderTwoNamesIsGuardedOnce() {
+		this.follower.withUserConfiguration(AliasConfiguration.class).run((context) -> {
+			assertThat(context.getBean("jobs")).isSameAs(context.getBean("alias"));
+			assertThat(((Advised) context.getBean("jobs")).getAdvisorCount()).isEqualTo(1);
+		});
+	}
+
+	@Test
+	void productOfFactoryBeanIsGuarded() {
+		this.follower.withBean(JobsFactory.class)
+			.run((context) -> assertThat(context.getBean(Jobs.class).text()).isNull());
+	}
+
+	@Test
+	void targetOfScopedProxyIsGuarded() {
+		this.follower.withUserConfiguration(ScopedConfiguration.class)
+			.run((context) -> assertThat(context.getBean(Jobs.class).text()).isNull());
+		this.leader.withUserConfiguration(ScopedConfiguration.class)
+			.run((context) -> assertThat(context.getBean(Jobs.class).text()).isEqualTo("text"));
+	}
+
+	@Test
+	void otherBeansAreNotProxied() {
+		this.leader.withBean("plain", Object.class, Object::new)
+			.run((context) -> assertThat(AopUtils.isAopProxy(context.getBean("plain"))).isFalse());
+	}
+
+	@Test
+	void nestedCallRunsWhileTheTermOfTheOuterIsHandedOver() {
+		this.leader.withBean(Jobs.class).withBean(OuterJob.class).run((context) -> {
+			LeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			Jobs jobs = context.getBean(Jobs.class);
+			List<String> results = context.getBean(OuterJob.class).run(() -> {
+				String before = jobs.text();
+				elector.resign();
+				assertThat(elector.isLeader()).isFalse();
+				return List.of(before, jobs.text());
+			});
+			assertThat(results).containsExactly("text", "text");
+		});
+	}
+
+	@Test
+	void handOverWaitsForCompletionOfReturnedStage() {
+		this.leader.withBean(StageJob.class).run((context) -> {
+			LeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			Leadership leadership = elector.getLeadership();
+			CompletableFuture<String> stage = new CompletableFuture<>();
+			assertThat(context.getBean(StageJob.class).run(stage)).isSameAs(stage);
+			CompletableFuture<Boolean> handOver = elector.resign();
+			assertThatExceptionOfType(TimeoutException.class)
+				.isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
+			assertThat(leadership.isCurrent()).isTrue();
+			stage.complete("done");
+			assertThat(handOver).succeedsWithin(Duration.ofSeconds(5)).isEqualTo(true);
+			assertThat(leadership.isCurrent()).isFalse();
+		});
+	}
+
+	@Test
+	void electionsAreNotAskedForWithoutGuardedBeans() {
+		new ApplicationContextRunner().withBean(LeaderOnlyBeanPostProcessor.class)
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	static class Jobs {
+
+		private final List<String> calls = new ArrayList<>();
+
+		List<String> calls() {
+			return this.calls;
+		}
+
+		private <T> T called(String method, T result) {
+			this.calls.add(method);
+			return result;
+		}
+
+		@LeaderOnly
+		void run() {
+			called("run", null);
+		}
+
+		@LeaderOnly
+		String text() {
+			return called("text", "text");
+		}
+
+		@LeaderOnly
+		Integer wrapper() {
+			return called("wrapper", 42);
+		}
+
+		@LeaderOnly
+		List<String> list() {
+			return called("list", List.of());
+		}
+
+		@LeaderOnly
+		Optional<String> optional() {
+			return called("optional", Optional.of("optional"));
+		}
+
+		@LeaderOnly
+		OptionalInt optionalInt() {
+			return called("optionalInt", OptionalInt.of(42));
+		}
+
+		@LeaderOnly
+		OptionalLong optionalLong() {
+			return called("optionalLong", OptionalLong.of(42));
+		}
+
+		@LeaderOnly
+		OptionalDouble optionalDouble() {
+			return called("optionalDouble", OptionalDouble.of(42));
+		}
+
+		@LeaderOnly
+		Future<String> future() {
+			return called("future", new CompletableFuture<>());
+		}
+
+		@LeaderOnly
+		CompletionStage<String> completionStage() {
+			return called("completionStage", new CompletableFuture<>());
+		}
+
+		@LeaderOnly
+		CompletableFuture<String> completableFuture() {
+			return called("completableFuture", CompletableFuture.completedFuture("future"));
+		}
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		void rejected() {
+			called("rejected", null);
+		}
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		int rejectedPrimitive() {
+			return called("rejectedPrimitive", 42);
+		}
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		CompletableFuture<String> rejectedFuture() {
+			return called("rejectedFuture", new CompletableFuture<>());
+		}
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		CompletionStage<String> rejectedStage() {
+			return called("rejectedStage", new CompletableFuture<>());
+		}
+
+		@LeaderOnly
+		Leadership workLeadership(LeaderElector elector) {
+			return elector.getWorkLeadership();
+		}
+
+		@LeaderOnly
+		void fail() throws IOException {
+			throw new IOException("failed");
+		}
+
+	}
+
+	static class Elections {
+
+		@LeaderOnly
+		String byDefault() {
+			return "ran";
+		}
+
+		@LeaderOnly("reports")
+		String named() {
+			return "ran";
+		}
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		String rejectedByDefault() {
+			return "ran";
+		}
+
+	}
+
+	static class PlaceholderJobs {
+
+		@LeaderOnly("${app.election}")
+		String fromProperty() {
+			return "ran";
+		}
+
+		@LeaderOnly(election = "${app.other:reports}")
+		String fromDefault() {
+			return "ran";
+		}
+
+		@LeaderOnly("${app.other:}")
+		String emptyIsTheDefaultElection() {
+			return "ran";
+		}
+
+	}
+
+	@Retention(RetentionPolicy.RUNTIME)
+	@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+	@interface ReportsLeaderOnly {
+
+		@AliasFor(annotation = LeaderOnly.class)
+		String election() default "reports";
+
+	}
+
+	static class ComposedJobs {
+
+		@ReportsLeaderOnly
+		String reports() {
+			return "ran";
+		}
+
+		@ReportsLeaderOnly(election = "default")
+		String others() {
+			return "ran";
+		}
+
+	}
+
+	@ReportsLeaderOnly
+	static class ComposedClass {
+
+		String run() {
+			return "ran";
+		}
+
+	}
+
+	public static class ClassLevelParent {
+
+		public String inheritedMethod() {
+			return "ran";
+		}
+
+	}
+
+	@LeaderOnly
+	public static class ClassLevel extends ClassLevelParent {
+
+		public String publicMethod() {
+			return privateMethod();
+		}
+
+		protected String protectedMethod() {
+			return privateMethod();
+		}
+
+		String packagePrivateMethod() {
+			return privateMethod();
+		}
+
+		@LeaderOnly(election = "reports", otherwise = NotLeaderPolicy.REJECT)
+		public String reports() {
+			return privateMethod();
+		}
+
+		private String privateMethod() {
+			return staticMethod();
+		}
+
+		static String staticMethod() {
+			return "ran";
+		}
+
+	}
+
+	static class ClassLevelChild extends ClassLevel {
+
+		String childMethod() {
+			return "ran";
+		}
+
+	}
+
+	@LeaderOnly
+	public static class CallbackBean
+			implements ApplicationContextAware, InitializingBean, DisposableBean, AutoCloseable, Ordered {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		public void setApplicationContext(ApplicationContext applicationContext) {
+			calls.add("setApplicationContext");
+		}
+
+		@Override
+		public void afterPropertiesSet() {
+			calls.add("afterPropertiesSet");
+		}
+
+		@Override
+		public void destroy() {
+			calls.add("destroy");
+		}
+
+		@Override
+		public void close() {
+			calls.add("close");
+		}
+
+		@Override
+		public int getOrder() {
+			return 7;
+		}
+
+		@PostConstruct
+		public final void postConstruct() {
+			calls.add("postConstruct");
+		}
+
+		@EventListener
+		void revoked(LeadershipRevokedEvent event) {
+			calls.add("revoked");
+		}
+
+		String work() {
+			return "ran";
+		}
+
+		@Override
+		public boolean equals(Object other) {
+			return this == other || other instanceof CallbackBean;
+		}
+
+		@Override
+		public int hashCode() {
+			return 42;
+		}
+
+		@Override
+		public String toString() {
+			return "callbacks";
+		}
+
+	}
+
+	@LeaderOnly
+	static class ListenerBean implements ApplicationListener<ContextRefreshedEvent> {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		public void onApplicationEvent(ContextRefreshedEvent event) {
+			calls.add("listener refreshed");
+		}
+
+		@EventListener
+		void on(String event) {
+			calls.add("annotated " + event);
+		}
+
+	}
+
+	interface AnnotatedInterface {
+
+		@LeaderOnly
+		String run(String argument);
+
+	}
+
+	static class AnnotatedInterfaceJob implements AnnotatedInterface {
+
+		@Override
+		public String run(String argument) {
+			return "ran";
+		}
+
+	}
+
+	interface Handler<T> {
+
+		Optional<T> handle(T argument);
+
+	}
+
+	static class GenericJob implements Handler<String> {
+
+		@Override
+		@LeaderOnly
+		public Optional<String> handle(String argument) {
+			return Optional.of("ran");
+		}
+
+	}
+
+	@Configuration
+	static class ConfigurationWithJob {
+
+		@Bean
+		String value() {
+			return "value";
+		}
+
+		@LeaderOnly
+		String job() {
+			return "ran";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class AliasConfiguration {
+
+		@Bean
+		Jobs jobs() {
+			return new Jobs();
+		}
+
+		@Bean
+		Jobs alias(@Qualifier("jobs") Jobs jobs) {
+			return jobs;
+		}
+
+	}
+
+	static class JobsFactory implements FactoryBean<Jobs> {
+
+		@Override
+		public Jobs getObject() {
+			return new Jobs();
+		}
+
+		@Override
+		public Class<?> getObjectType() {
+			return Jobs.class;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ScopedConfiguration {
+
+		@Bean
+		@Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+		Jobs jobs() {
+			return new Jobs();
+		}
+
+	}
+
+	static class OuterJob {
+
+		@LeaderOnly
+		<T> T run(Supplier<T> work) {
+			return work.get();
+		}
+
+	}
+
+	static class StageJob {
+
+		@LeaderOnly
+		CompletionStage<String> run(CompletableFuture<String> stage) {
+			return stage;
+		}
+
+	}
+
+}
