@@ -1,0 +1,69 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.sql.Driver;
+import java.util.Properties;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is needed to open a connection.
+ *
+ * @param url the JDBC URL
+ * @param username the user
+ * @param password the password
+ * @param driver the driver, or {@code null} to ask the {@link java.sql.DriverManager}
+ * @param driverProperties what the application's own connections are opened with
+ */
+record ConnectionTarget(String url, @Nullable String username, @Nullable String password, @Nullable Driver driver,
+		Properties driverProperties) {
+
+	ConnectionTarget withCredentials(@Nullable String otherUsername, @Nullable String otherPassword) {
+		return new ConnectionTarget(this.url, (otherUsername != null) ? otherUsername : this.username,
+				(otherPassword != null) ? otherPassword : this.password, this.driver, this.driverProperties);
+	}
+
+	/**
+	 * Return the properties for the driver, over all of which it prefers those of the
+	 * URL. Of several hosts, only the primary is of use; which one that is must not be
+	 * remembered, or a promotion would be noticed late.
+	 */
+	Properties properties(Properties driverSettings) {
+		Properties properties = new Properties();
+		this.driverProperties.forEach((name, value) -> properties.setProperty(name.toString(), value.toString()));
+		if (JdbcUrl.hasSeveralHosts(this.url)) {
+			properties.putIfAbsent("targetServerType", "primary");
+			properties.putIfAbsent("hostRecheckSeconds", "0");
+		}
+		driverSettings.stringPropertyNames()
+			.forEach((name) -> properties.setProperty(name, driverSettings.getProperty(name)));
+		if (this.username != null) {
+			properties.setProperty("user", this.username);
+		}
+		if (this.password != null) {
+			properties.setProperty("password", this.password);
+		}
+		return properties;
+	}
+
+	@Override
+	public String toString() {
+		return JdbcUrl.withoutSecrets(this.url);
+	}
+
+}

@@ -1,0 +1,281 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.util.Properties;
+import java.util.function.Supplier;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
+import io.leaderelection.postgresql.ConnectionSource;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.util.StringUtils;
+
+/**
+ * Opens the connections of elections, never from a pool. The first of these that there is
+ * says where to:
+ * <ol>
+ * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
+ * <li>{@code leader-election.datasource.url}
+ * <li>the one or primary {@link DataSource} of the application
+ * <li>the {@link JdbcConnectionDetails} that it was made from, where nothing can be
+ * derived from the {@link DataSource} itself
+ * </ol>
+ * Beans are looked up once, on the thread that starts the application. URL and
+ * credentials are read anew for every connection, since a pool's may be changed at run
+ * time.
+ */
+final class ElectionConnectionSource implements ConnectionSource {
+
+	private static final Log logger = LogFactory.getLog(ElectionConnectionSource.class);
+
+	private static final String DEDICATE = "declare a bean @Bean(defaultCandidate = false) @LeaderElectionDataSource "
+			+ "DataSource";
+
+	private static final String WITHOUT_DATABASE = " To run without a database, set leader-election.mode=always (or "
+			+ "never).";
+
+	private final ObjectProvider<DataSource> dedicated;
+
+	private final ObjectProvider<DataSource> dataSources;
+
+	private final ObjectProvider<JdbcConnectionDetails> connectionDetails;
+
+	private final Datasource properties;
+
+	private volatile @Nullable Origin origin;
+
+	/**
+	 * Create a new {@code ElectionConnectionSource} instance.
+	 * @param dedicated the data source for elections
+	 * @param dataSources the data sources of the application
+	 * @param connectionDetails the details that Spring Boot has made a pool from
+	 * @param properties the connection that was configured for elections
+	 */
+	ElectionConnectionSource(ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
+			ObjectProvider<JdbcConnectionDetails> connectionDetails, Datasource properties) {
+		this.dedicated = dedicated;
+		this.dataSources = dataSources;
+		this.connectionDetails = connectionDetails;
+		this.properties = properties;
+	}
+
+	/**
+	 * Look up where connections come from.
+	 * @throws ElectionDataSourceException if there is nothing to connect with
+	 */
+	void check() {
+		Origin resolved = resolve();
+		resolved.check();
+		this.origin = resolved;
+	}
+
+	@Override
+	public Connection connect(Properties driverSettings) throws SQLException {
+		try {
+			Origin resolved = this.origin;
+			return ((resolved != null) ? resolved : resolve()).connect(driverSettings);
+		}
+		catch (ElectionDataSourceException ex) {
+			throw new SQLNonTransientConnectionException(ex.getMessage(), "08001", ex);
+		}
+	}
+
+	/**
+	 * Return where connections lead to, without secrets.
+	 * @return a text for people
+	 */
+	String describe() {
+		Origin resolved = this.origin;
+		return (resolved != null) ? resolved.describe() : "unknown";
+	}
+
+	private Origin resolve() {
+		DataSource own = this.dedicated.getIfAvailable();
+		if (own != null) {
+			String name = "The @LeaderElectionDataSource";
+			return PooledDataSources.isDerivable(own) ? new Derived(() -> derive(name, own, null)) : new Direct(own);
+		}
+		String url = this.properties.url();
+		if (StringUtils.hasText(url)) {
+			return new Derived(() -> target("leader-election.datasource.url",
+					new ConnectionTarget(url, null, null, null, new Properties())));
+		}
+		DataSource dataSource = this.dataSources.getIfUnique();
+		if (dataSource == null) {
+			throw missing();
+		}
+		JdbcConnectionDetails details = this.connectionDetails.getIfUnique();
+		return new Derived(() -> derive("The application's DataSource", dataSource, details));
+	}
+
+	private ElectionDataSourceException missing() {
+		long count = this.dataSources.stream().count();
+		if (count == 0) {
+			return new ElectionDataSourceException(
+					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
+					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is not there), "
+							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE,
+					null);
+		}
+		return new ElectionDataSourceException(
+				"Leader election cannot tell on which of " + count
+						+ " DataSource beans to hold elections, since none of them is primary.",
+				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
+	}
+
+	private ConnectionTarget derive(String name, DataSource dataSource, @Nullable JdbcConnectionDetails details) {
+		ConnectionTarget target = null;
+		RuntimeException failure = null;
+		try {
+			target = PooledDataSources.derive(dataSource);
+		}
+		catch (RuntimeException ex) {
+			failure = ex;
+		}
+		if (target == null && details != null) {
+			target = new ConnectionTarget(details.getJdbcUrl(), details.getUsername(), details.getPassword(), null,
+					PooledDataSources.driverProperties(dataSource));
+		}
+		if (target == null) {
+			throw new ElectionDataSourceException(name + " (" + dataSource.getClass().getName()
+					+ ") does not tell the URL that it connects to, but elections need connections outside of any "
+					+ "pool." + ((failure != null) ? " (" + failure.getMessage() + ")" : ""),
+					"Set leader-election.datasource.url (and username, password), or " + DEDICATE + " that is no pool.",
+					failure);
+		}
+		return target(name, target);
+	}
+
+	private ConnectionTarget target(String name, ConnectionTarget target) {
+		if (!JdbcUrl.isPostgreSql(target.url())) {
+			throw new ElectionDataSourceException(
+					name + " points to " + JdbcUrl.withoutSecrets(target.url())
+							+ ", but elections are held on PostgreSQL only.",
+					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
+							+ WITHOUT_DATABASE,
+					null);
+		}
+		return target.withCredentials(this.properties.username(), this.properties.password());
+	}
+
+	/**
+	 * Where connections come from.
+	 */
+	private sealed interface Origin {
+
+		void check();
+
+		Connection connect(Properties driverSettings) throws SQLException;
+
+		String describe();
+
+	}
+
+	/**
+	 * A data source that is asked itself.
+	 *
+	 * @param dataSource the data source
+	 */
+	private record Direct(DataSource dataSource) implements Origin {
+
+		@Override
+		public void check() {
+		}
+
+		@Override
+		public Connection connect(Properties driverSettings) throws SQLException {
+			Connection connection = this.dataSource.getConnection();
+			String socketTimeout = driverSettings.getProperty("socketTimeout");
+			if (socketTimeout != null) {
+				try {
+					if (connection.getNetworkTimeout() == 0) {
+						connection.setNetworkTimeout(Runnable::run, Integer.parseInt(socketTimeout) * 1000);
+					}
+				}
+				catch (SQLException ex) {
+					logger.debug("Could not set a network timeout on " + connection, ex);
+				}
+			}
+			return connection;
+		}
+
+		@Override
+		public String describe() {
+			return this.dataSource.getClass().getName();
+		}
+
+	}
+
+	/**
+	 * A driver that is asked with what is known at that moment.
+	 *
+	 * @param target gives URL and credentials
+	 */
+	private record Derived(Supplier<ConnectionTarget> target) implements Origin {
+
+		@Override
+		public void check() {
+			driver(this.target.get());
+		}
+
+		@Override
+		public Connection connect(Properties driverSettings) throws SQLException {
+			ConnectionTarget current = this.target.get();
+			Connection connection = driver(current).connect(current.url(), current.properties(driverSettings));
+			if (connection == null) {
+				throw noDriver(current, null);
+			}
+			return connection;
+		}
+
+		private static Driver driver(ConnectionTarget target) {
+			Driver driver = target.driver();
+			try {
+				return (driver != null) ? driver : DriverManager.getDriver(target.url());
+			}
+			catch (SQLException ex) {
+				throw noDriver(target, ex);
+			}
+		}
+
+		private static ElectionDataSourceException noDriver(ConnectionTarget target, @Nullable SQLException cause) {
+			return new ElectionDataSourceException(
+					"There is no JDBC driver on the class path for the URL of the elections, "
+							+ JdbcUrl.withoutSecrets(target.url()) + ".",
+					"Add the dependency org.postgresql:postgresql, or correct the URL.", cause);
+		}
+
+		@Override
+		public String describe() {
+			return JdbcUrl.withoutSecrets(this.target.get().url());
+		}
+
+	}
+
+}

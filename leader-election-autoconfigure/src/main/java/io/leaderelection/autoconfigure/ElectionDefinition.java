@@ -1,0 +1,35 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import io.leaderelection.engine.ElectionSettings;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One election as it is configured, with everything inherited and checked.
+ *
+ * @param settings the settings of the engine
+ * @param lockId the lock that was configured, or {@code null} to derive one
+ * @param termEpoch the epoch of its terms
+ */
+record ElectionDefinition(ElectionSettings settings, @Nullable Long lockId, int termEpoch) {
+
+	String election() {
+		return this.settings.election();
+	}
+
+}

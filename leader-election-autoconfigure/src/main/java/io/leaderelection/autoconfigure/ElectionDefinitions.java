@@ -1,0 +1,327 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
+import io.leaderelection.engine.ElectionSettings;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.convert.DurationStyle;
+import org.springframework.core.env.Environment;
+import org.springframework.util.StringUtils;
+
+/**
+ * All elections of the application, made from its properties. The one place where values
+ * are checked, each alone and in relation to the others.
+ */
+final class ElectionDefinitions {
+
+	private static final String PREFIX = "leader-election.";
+
+	private static final String PHASE_TIMEOUT_PROPERTY = "spring.lifecycle.timeout-per-shutdown-phase";
+
+	private static final Duration DEFAULT_PHASE_TIMEOUT = Duration.ofSeconds(30);
+
+	private static final Duration SHORTEST_LEASE = Duration.ofMillis(500);
+
+	private static final Duration LONGEST_LEASE = Duration.ofHours(1);
+
+	private static final int LONGEST_DELAY_IN_LEASES = 2;
+
+	private static final int MAX_EPOCH = 15;
+
+	/** How often a follower and an observer hear from the database, rounded up. */
+	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
+
+	private static final Duration OBSERVER_INTERVAL = Duration.ofSeconds(5);
+
+	private static final int CONFIRMATIONS_PER_LEASE = 5;
+
+	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+
+	private static final Pattern NODE_ID = Pattern.compile("[^\\p{Cntrl}]{1,255}");
+
+	private final List<ElectionDefinition> definitions;
+
+	private ElectionDefinitions(List<ElectionDefinition> definitions) {
+		this.definitions = Collections.unmodifiableList(definitions);
+	}
+
+	/**
+	 * Return all elections.
+	 * @return the elections, the default first
+	 */
+	List<ElectionDefinition> all() {
+		return this.definitions;
+	}
+
+	/**
+	 * Return an election that exists.
+	 * @param election its name
+	 * @return the election
+	 */
+	ElectionDefinition get(String election) {
+		return this.definitions.stream()
+			.filter((definition) -> definition.election().equals(election))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	/**
+	 * Return the longest takeover delay of all elections.
+	 * @return the delay
+	 */
+	Duration longestTakeoverDelay() {
+		return longest(this.definitions.stream().map(ElectionDefinition::settings).toList(),
+				ElectionSettings::takeoverDelay);
+	}
+
+	/**
+	 * Return the longest drain timeout of all elections.
+	 * @return the timeout
+	 */
+	Duration longestDrainTimeout() {
+		return longest(this.definitions.stream().map(ElectionDefinition::settings).toList(),
+				ElectionSettings::drainTimeout);
+	}
+
+	private static Duration longest(List<ElectionSettings> settings, Function<ElectionSettings, Duration> property) {
+		return settings.stream().map(property).max(Duration::compareTo).orElseThrow();
+	}
+
+	/**
+	 * Make the elections.
+	 * @param properties their properties
+	 * @param environment what properties of others are taken from
+	 * @return the elections
+	 * @throws InvalidElectionPropertyException if a value cannot be used
+	 */
+	static ElectionDefinitions of(LeaderElectionProperties properties, Environment environment) {
+		Duration phaseTimeout = Binder.get(environment)
+			.bind(PHASE_TIMEOUT_PROPERTY, Duration.class)
+			.orElse(DEFAULT_PHASE_TIMEOUT);
+		String nodeId = nodeId(properties, environment);
+		checkName(PREFIX + "name", properties.name());
+		List<ElectionDefinition> definitions = new ArrayList<>();
+		definitions.add(new Reader(properties, null, properties.name(), phaseTimeout).read(nodeId));
+		properties.elections().forEach((name, election) -> {
+			String property = PREFIX + "elections." + name;
+			checkName(property, name);
+			if (name.equals(properties.name())) {
+				throw new InvalidElectionPropertyException(property, name, "The default election has this name.",
+						"Configure the default election by " + PREFIX + "lease-duration and so on, or give one of the "
+								+ "two another name.");
+			}
+			definitions.add(new Reader(properties, election, name, phaseTimeout).read(nodeId));
+		});
+		checkLockIds(properties, definitions);
+		checkUnreachableAfter(properties, definitions);
+		return new ElectionDefinitions(definitions);
+	}
+
+	private static String nodeId(LeaderElectionProperties properties, Environment environment) {
+		String nodeId = properties.nodeId();
+		if (!StringUtils.hasText(nodeId)) {
+			return NodeId.create(environment);
+		}
+		if (!NODE_ID.matcher(nodeId).matches()) {
+			throw new InvalidElectionPropertyException(PREFIX + "node-id", nodeId,
+					"It is longer than 255 characters or has control characters in it.",
+					"Set a name that people recognize the node by, or none, to have one made.");
+		}
+		return nodeId;
+	}
+
+	private static void checkName(String property, String name) {
+		if (!NAME.matcher(name).matches()) {
+			throw new InvalidElectionPropertyException(property, name,
+					name.isEmpty() ? "The name of an election must not be empty."
+							: "The name of an election appears in threads, metrics and PostgreSQL's views.",
+					"Name the election with up to 63 letters, digits, '.', '_' and '-', beginning with a letter or "
+							+ "digit.");
+		}
+	}
+
+	private static void checkLockIds(LeaderElectionProperties properties, List<ElectionDefinition> definitions) {
+		Map<Long, String> elections = new HashMap<>();
+		for (ElectionDefinition definition : definitions) {
+			Long lockId = definition.lockId();
+			String other = (lockId != null) ? elections.putIfAbsent(lockId, definition.election()) : null;
+			if (lockId != null && other != null) {
+				throw new InvalidElectionPropertyException(lockIdProperty(definition.election(), properties.name()),
+						lockId,
+						"It is the lock of the election '" + other + "' too: only one of the two could have a leader.",
+						"Set different lock ids, or none, to have them derived from " + PREFIX
+								+ "group and the names of the elections.");
+			}
+		}
+	}
+
+	/**
+	 * Return the property that sets the lock id of an election.
+	 * @param election the name of the election
+	 * @param defaultElection the name of the default election
+	 * @return the name of the property
+	 */
+	static String lockIdProperty(String election, String defaultElection) {
+		return PREFIX + (election.equals(defaultElection) ? "" : "elections." + election + ".") + "lock-id";
+	}
+
+	private static void checkUnreachableAfter(LeaderElectionProperties properties,
+			List<ElectionDefinition> definitions) {
+		Duration unreachableAfter = properties.health().unreachableAfter();
+		for (ElectionDefinition definition : definitions) {
+			ElectionSettings settings = definition.settings();
+			Duration confirmInterval = settings.lease().dividedBy(CONFIRMATIONS_PER_LEASE);
+			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
+					: FOLLOWER_INTERVAL;
+			Duration interval = settings.candidate() ? leaderInterval : OBSERVER_INTERVAL;
+			if (unreachableAfter.compareTo(interval) <= 0) {
+				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
+						"While all is well, this node hears from its database only every " + print(interval)
+								+ " (election '" + settings.election() + "').",
+						"Set it to a multiple of that.");
+			}
+		}
+	}
+
+	static String print(Duration duration) {
+		return (duration.toMillis() % 1000 == 0) ? duration.toSeconds() + "s" : DurationStyle.SIMPLE.print(duration);
+	}
+
+	/**
+	 * Reads one election.
+	 */
+	private static final class Reader {
+
+		private final LeaderElectionProperties properties;
+
+		private final @Nullable Election own;
+
+		private final String election;
+
+		private final Duration phaseTimeout;
+
+		Reader(LeaderElectionProperties properties, @Nullable Election own, String election, Duration phaseTimeout) {
+			this.properties = properties;
+			this.own = own;
+			this.election = election;
+			this.phaseTimeout = phaseTimeout;
+		}
+
+		ElectionDefinition read(String nodeId) {
+			Duration lease = lease();
+			return new ElectionDefinition(
+					new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease), drainTimeout(),
+							inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate())),
+					lockId(), termEpoch());
+		}
+
+		private Duration lease() {
+			Duration value = (this.own != null) ? this.own.leaseDuration() : null;
+			Duration lease = inherit(value, this.properties.leaseDuration());
+			String property = property("lease-duration", value);
+			String action = "Set a duration from " + print(SHORTEST_LEASE) + " to " + LONGEST_LEASE.toHours()
+					+ "h with its unit, for instance 5s.";
+			if (lease.compareTo(SHORTEST_LEASE) < 0) {
+				throw new InvalidElectionPropertyException(property, print(lease),
+						"A lease this short would end with every pause of the JVM or the network.", action);
+			}
+			if (lease.compareTo(LONGEST_LEASE) > 0) {
+				throw new InvalidElectionPropertyException(property, print(lease),
+						"Nobody would lead for that long when a leader falls silent.", action);
+			}
+			return lease;
+		}
+
+		private Duration takeoverDelay(Duration lease) {
+			Duration value = (this.own != null) ? this.own.takeoverDelay() : null;
+			Duration delay = inherit(value, this.properties.takeoverDelay());
+			String property = property("takeover-delay", value);
+			if (delay.isNegative()) {
+				throw new InvalidElectionPropertyException(property, print(delay), "It is negative.",
+						"Set 0 to have a new leader start at once, or the duration of the lease to be exact.");
+			}
+			if (delay.compareTo(lease.multipliedBy(LONGEST_DELAY_IN_LEASES)) > 0) {
+				throw new InvalidElectionPropertyException(property, print(delay),
+						"After one lease (" + print(lease) + " in the election '" + this.election
+								+ "') no earlier leader trusts itself any more; a longer delay only leaves the "
+								+ "application without a leader.",
+						"Set at most the duration of the lease, at which the delay is exact.");
+			}
+			return delay;
+		}
+
+		private Duration drainTimeout() {
+			Duration value = (this.own != null) ? this.own.drainTimeout() : null;
+			Duration timeout = inherit(value, this.properties.drainTimeout());
+			String property = property("drain-timeout", value);
+			if (timeout.isNegative()) {
+				throw new InvalidElectionPropertyException(property, print(timeout), "It is negative.",
+						"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
+			}
+			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE);
+			if (timeout.compareTo(longest) >= 0) {
+				throw new InvalidElectionPropertyException(property, print(timeout),
+						"With " + print(ElectionSettings.GRACE)
+								+ " of grace for work that was interrupted, it is not below the "
+								+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
+								+ ": the application would end while it still hands over.",
+						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
+			}
+			return timeout;
+		}
+
+		private @Nullable Long lockId() {
+			String value = (this.own != null) ? this.own.lockId() : null;
+			String lockId = (this.own != null) ? value : this.properties.lockId();
+			return StringUtils.hasText(lockId) ? LockId.parse(property("lock-id", value), lockId) : null;
+		}
+
+		private int termEpoch() {
+			Integer value = (this.own != null) ? this.own.termEpoch() : null;
+			int epoch = inherit(value, this.properties.termEpoch());
+			if (epoch < 0 || epoch > MAX_EPOCH) {
+				throw new InvalidElectionPropertyException(property("term-epoch", value), epoch,
+						"It has four bits in a term.", "Set a number from 0 to " + MAX_EPOCH
+								+ ", one more than before after pg_upgrade, a restore or a move.");
+			}
+			return epoch;
+		}
+
+		// The property that somebody has to change: inherited values are not set here
+		private String property(String name, @Nullable Object ownValue) {
+			return PREFIX + ((ownValue != null) ? "elections." + this.election + "." : "") + name;
+		}
+
+		private static <T> T inherit(@Nullable T own, T inherited) {
+			return (own != null) ? own : inherited;
+		}
+
+	}
+
+}

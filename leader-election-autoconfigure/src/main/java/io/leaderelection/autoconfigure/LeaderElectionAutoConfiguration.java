@@ -1,0 +1,120 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.LeaderElectionDataSource;
+import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.postgresql.PGConnection;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.util.ClassUtils;
+
+/**
+ * {@link EnableAutoConfiguration Auto-configuration} for leader election. Never backs
+ * off: without the guard, work that is annotated with
+ * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} would run on every node, so
+ * an application that cannot hold elections does not start.
+ */
+@AutoConfiguration(afterName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
+@EnableConfigurationProperties(LeaderElectionProperties.class)
+@Import(LeaderElectorRegistrar.class)
+public final class LeaderElectionAutoConfiguration {
+
+	static final String ELECTORS_BEAN_NAME = "leaderElectors";
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
+		return new LeaderOnlyBeanPostProcessor(electors);
+	}
+
+	@Bean
+	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, Environment environment) {
+		return ElectionDefinitions.of(properties, environment);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	ElectionStore localElectionStore(LeaderElectionProperties properties, ApplicationContext context) {
+		if (properties.mode() == Mode.POSTGRESQL) {
+			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
+			throw new ElectionDataSourceException(
+					"Leader election needs a PostgreSQL database, but there is no "
+							+ (driver ? "Spring Boot JDBC support" : "PostgreSQL JDBC driver") + " on the class path.",
+					"Add the dependency "
+							+ (driver ? "org.springframework.boot:spring-boot-starter-jdbc"
+									: "org.postgresql:postgresql")
+							+ ". To run without a database, set leader-election.mode=always (or never).",
+					null);
+		}
+		return new LocalElectionStore(properties.mode());
+	}
+
+	@Bean(name = ELECTORS_BEAN_NAME)
+	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store,
+			ApplicationContext context) {
+		return new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
+				(settings) -> store.sessions(definitions.get(settings.election())), context::publishEvent);
+	}
+
+	@Bean
+	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
+			ElectionStore store, LeaderElectionProperties properties, ApplicationContext context) {
+		return new LeaderElectionLifecycle(electors, definitions, store, properties.failFast(), context);
+	}
+
+	/**
+	 * Where elections are held if PostgreSQL is possible.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass({ DataSourceBuilder.class, PGConnection.class, SimpleDriverDataSource.class })
+	static class PostgreSqlConfiguration {
+
+		@Bean
+		ElectionStore electionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
+				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
+				ObjectProvider<JdbcConnectionDetails> connectionDetails, Environment environment) {
+			if (properties.mode() != Mode.POSTGRESQL) {
+				return new LocalElectionStore(properties.mode());
+			}
+			return new PostgreSqlElectionStore(properties, definitions,
+					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
+					environment.getProperty("spring.application.name"));
+		}
+
+	}
+
+}

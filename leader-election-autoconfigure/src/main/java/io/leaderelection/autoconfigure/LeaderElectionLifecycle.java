@@ -1,0 +1,224 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+
+/**
+ * Ties the elections to the life of the application context: started last, when
+ * everything that leader work needs is there but before {@code @Scheduled} methods fire,
+ * and stopped first. No leader work starts once the context has begun to close, and the
+ * lock is free before anything that the work needs goes away.
+ * <p>
+ * May be stopped and started again any number of times, as a pause of the context does.
+ */
+final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
+
+	private static final Log logger = LogFactory.getLog(LeaderElectionLifecycle.class);
+
+	private static final Duration START_MARGIN = Duration.ofSeconds(1);
+
+	private static final Duration LONGEST_START = Duration.ofSeconds(3);
+
+	private static final Duration STOP_MARGIN = Duration.ofSeconds(1);
+
+	private final DefaultLeaderElectors electors;
+
+	private final ElectionDefinitions definitions;
+
+	private final ElectionStore store;
+
+	private final boolean failFast;
+
+	private final ApplicationContext context;
+
+	private volatile boolean running;
+
+	/**
+	 * Create a new {@code LeaderElectionLifecycle} instance.
+	 * @param electors the elections
+	 * @param definitions how they are configured
+	 * @param store where they are held
+	 * @param failFast whether to refuse to start while the store is out of reach
+	 * @param context the context whose life it is
+	 */
+	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions, ElectionStore store,
+			boolean failFast, ApplicationContext context) {
+		this.electors = electors;
+		this.definitions = definitions;
+		this.store = store;
+		this.failFast = failFast;
+		this.context = context;
+	}
+
+	@Override
+	public int getPhase() {
+		return Integer.MAX_VALUE;
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+	/**
+	 * Start all elections and wait for their first decisions, so that what is started
+	 * after finds a leader where there is one.
+	 */
+	@Override
+	public void start() {
+		if (this.running) {
+			return;
+		}
+		this.store.check();
+		this.running = true;
+		try {
+			awaitDecisions();
+		}
+		catch (SessionException ex) {
+			await(stopAll());
+			throw new IllegalStateException("Leader election could not be started: " + ex.getMessage(), ex);
+		}
+	}
+
+	private void awaitDecisions() throws SessionException {
+		List<CompletableFuture<@Nullable Void>> decisions = new ArrayList<>();
+		long deadline = System.nanoTime() + startTimeout().toNanos();
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			decisions.add(elector.start());
+		}
+		SessionException failure = null;
+		try {
+			for (CompletableFuture<@Nullable Void> decision : decisions) {
+				SessionException decided = await(decision, deadline);
+				failure = (failure != null) ? failure : decided;
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			return;
+		}
+		if (this.failFast) {
+			checkReached(failure);
+		}
+	}
+
+	// Returns what left this node a follower for now, if anything did
+	private static @Nullable SessionException await(CompletableFuture<@Nullable Void> decision, long deadline)
+			throws UnusableStoreException, InterruptedException {
+		try {
+			decision.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+			return null;
+		}
+		catch (TimeoutException ex) {
+			return null;
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof UnusableStoreException unusable) {
+				throw unusable;
+			}
+			return (ex.getCause() instanceof SessionException session) ? session
+					: new SessionException(ex.getMessage(), ex);
+		}
+	}
+
+	private void checkReached(@Nullable SessionException failure) throws SessionException {
+		if (failure != null) {
+			throw failure;
+		}
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			if (elector.status().lastConfirmation() == null) {
+				throw new SessionException("The database for leader election has not answered within "
+						+ ElectionDefinitions.print(startTimeout()), null);
+			}
+		}
+	}
+
+	private Duration startTimeout() {
+		Duration timeout = this.definitions.longestTakeoverDelay().plus(START_MARGIN);
+		return (timeout.compareTo(LONGEST_START) < 0) ? timeout : LONGEST_START;
+	}
+
+	/**
+	 * Shuts the gates before anything is stopped. The container still stops this bean,
+	 * and only then waits for the hand-over.
+	 */
+	@Override
+	public void onApplicationEvent(ContextClosedEvent event) {
+		if (this.running && event.getApplicationContext() == this.context) {
+			this.electors.all().forEach(DefaultLeaderElector::stop);
+		}
+	}
+
+	@Override
+	public void stop(Runnable callback) {
+		stopAll().whenComplete((result, ex) -> callback.run());
+	}
+
+	@Override
+	public void stop() {
+		await(stopAll());
+	}
+
+	@Override
+	public void destroy() {
+		if (this.running) {
+			stop();
+		}
+	}
+
+	private CompletableFuture<Void> stopAll() {
+		this.running = false;
+		return CompletableFuture
+			.allOf(this.electors.all().stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new));
+	}
+
+	private void await(CompletableFuture<Void> stopped) {
+		Duration timeout = this.definitions.longestDrainTimeout().plus(ElectionSettings.GRACE).plus(STOP_MARGIN);
+		try {
+			stopped.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			logger.warn("Leader election has not stopped within " + ElectionDefinitions.print(timeout));
+		}
+	}
+
+}

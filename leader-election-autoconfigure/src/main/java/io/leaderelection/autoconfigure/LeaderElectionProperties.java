@@ -1,0 +1,135 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Configuration properties for leader election.
+ *
+ * @param mode Where elections are held.
+ * @param name Name of the default election.
+ * @param group What applications must have in common to elect one leader among them.
+ * Defaults to spring.application.name.
+ * @param lockId Advisory lock of the default election, a 64-bit number, decimal or
+ * hexadecimal with 0x. Derived from group and name unless set.
+ * @param nodeId Name of this node in logs, health and database, unique per process. Made
+ * of host name, process id and a random suffix unless set.
+ * @param leaseDuration Time after which the database ends the session of a silent node,
+ * so that another can lead. At least 500ms.
+ * @param takeoverDelay Time that a new leader waits unless its predecessor left in good
+ * order. Covers the moment that a leader needs to notice that the server ended its
+ * session; exact from the length of the lease on.
+ * @param drainTimeout Time that an orderly hand-over waits for leader work and listeners
+ * before it interrupts them.
+ * @param candidate Whether this node may lead.
+ * @param termEpoch Number from 0 to 15 that sorts first in every term. Raise it after
+ * pg_upgrade, point-in-time recovery or a move to another database cluster.
+ * @param failFast Whether the application refuses to start while the database is out of
+ * reach, rather than starting as a follower.
+ * @param allowSessionPooler Whether a connection pooler in session mode may be between
+ * this application and the database.
+ * @param health Health of the elections.
+ * @param datasource Connection for elections.
+ * @param elections Further elections by name. Each has lock-id, lease-duration,
+ * takeover-delay, drain-timeout, candidate and term-epoch of its own, and inherits what
+ * it does not set, except lock-id.
+ */
+@ConfigurationProperties("leader-election")
+public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @DefaultValue("default") String name,
+		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
+		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
+		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
+		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
+		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue Health health,
+		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+
+	/**
+	 * Where elections are held.
+	 */
+	public enum Mode {
+
+		/**
+		 * On PostgreSQL.
+		 */
+		POSTGRESQL,
+
+		/**
+		 * Nowhere: this node always leads. For local development and tests.
+		 */
+		ALWAYS,
+
+		/**
+		 * Nowhere: this node never leads.
+		 */
+		NEVER
+
+	}
+
+	/**
+	 * Health of the elections.
+	 *
+	 * @param unreachableAfter Time without an answer from the database after which health
+	 * is OUT_OF_SERVICE.
+	 */
+	public record Health(@DefaultValue("30s") Duration unreachableAfter) {
+
+	}
+
+	/**
+	 * Connection for elections.
+	 *
+	 * @param url JDBC URL of the database that holds the elections. That of the
+	 * application's DataSource unless set.
+	 * @param username User of that database. That of the application's DataSource unless
+	 * this or the URL is set.
+	 * @param password Password of that user.
+	 */
+	public record Datasource(@Nullable String url, @Nullable String username, @Nullable String password) {
+
+		@Override
+		public String toString() {
+			return "Datasource[url=" + ((this.url != null) ? JdbcUrl.withoutSecrets(this.url) : null) + ", username="
+					+ this.username + "]";
+		}
+
+	}
+
+	/**
+	 * What a further election has of its own.
+	 *
+	 * @param lockId Advisory lock, a 64-bit number, decimal or hexadecimal with 0x.
+	 * @param leaseDuration Time after which the database ends the session of a silent
+	 * node.
+	 * @param takeoverDelay Time that a new leader waits unless its predecessor left in
+	 * good order.
+	 * @param drainTimeout Time that an orderly hand-over waits before it interrupts.
+	 * @param candidate Whether this node may lead.
+	 * @param termEpoch Number from 0 to 15 that sorts first in every term.
+	 */
+	public record Election(@Nullable String lockId, @Nullable Duration leaseDuration, @Nullable Duration takeoverDelay,
+			@Nullable Duration drainTimeout, @Nullable Boolean candidate, @Nullable Integer termEpoch) {
+
+	}
+
+}

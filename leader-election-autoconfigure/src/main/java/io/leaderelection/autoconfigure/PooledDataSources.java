@@ -1,0 +1,142 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.Properties;
+import java.util.Set;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariConfigMXBean;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.DataSourceUnwrapper;
+import org.springframework.jdbc.datasource.AbstractDriverBasedDataSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Tells what a {@link DataSource} connects to, so that a connection can be had that is
+ * not its own. Knows more than {@link DataSourceBuilder#derivedFrom(DataSource)} of the
+ * data sources that lose something there.
+ */
+final class PooledDataSources {
+
+	private static final boolean HIKARI_PRESENT = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource",
+			PooledDataSources.class.getClassLoader());
+
+	/** Classes and interfaces of pools by name, since none of them need be there. */
+	private static final Set<String> POOLS = Set.of("com.mchange.v2.c3p0.PooledDataSource",
+			"com.zaxxer.hikari.HikariDataSource", "io.agroal.api.AgroalDataSource", "oracle.ucp.jdbc.PoolDataSource",
+			"org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSourceProxy",
+			"org.postgresql.ds.PGPoolingDataSource", "org.vibur.dbcp.ViburDBCPDataSource");
+
+	/**
+	 * Exactly these classes, since what extends them may get its credentials elsewhere.
+	 */
+	private static final Set<String> PLAIN = Set.of(SimpleDriverDataSource.class.getName(),
+			DriverManagerDataSource.class.getName(), "org.postgresql.ds.PGSimpleDataSource");
+
+	private PooledDataSources() {
+	}
+
+	/**
+	 * Return whether connections must be, or may as well be, opened beside the data
+	 * source rather than by it.
+	 * @param dataSource the data source
+	 * @return whether it is a pool, or no more than URL and credentials
+	 */
+	static boolean isDerivable(DataSource dataSource) {
+		Class<?> type = DataSourceUnwrapper.unwrapRoot(dataSource).getClass();
+		return PLAIN.contains(dataSource.getClass().getName()) || isPool(type);
+	}
+
+	private static boolean isPool(Class<?> type) {
+		for (Class<?> current = type; current != null; current = current.getSuperclass()) {
+			if (POOLS.contains(current.getName())) {
+				return true;
+			}
+		}
+		return ClassUtils.getAllInterfacesForClassAsSet(type)
+			.stream()
+			.anyMatch((implemented) -> POOLS.contains(implemented.getName()));
+	}
+
+	/**
+	 * Return what a data source connects to.
+	 * @param dataSource the data source
+	 * @return the target, or {@code null} if the data source has no URL
+	 * @throws RuntimeException if it cannot be told
+	 */
+	static @Nullable ConnectionTarget derive(DataSource dataSource) {
+		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
+			.type(SimpleDriverDataSource.class)
+			.build();
+		String url = derived.getUrl();
+		if (url == null) {
+			return null;
+		}
+		ConnectionTarget target = new ConnectionTarget(url, derived.getUsername(), derived.getPassword(),
+				derived.getDriver(), driverProperties(dataSource));
+		return HIKARI_PRESENT ? Hikari.withProvidedCredentials(dataSource, target) : target;
+	}
+
+	/**
+	 * Return the properties that a data source hands to its driver, as far as known.
+	 * @param dataSource the data source
+	 * @return the properties
+	 */
+	static Properties driverProperties(DataSource dataSource) {
+		AbstractDriverBasedDataSource driverBased = DataSourceUnwrapper.unwrap(dataSource,
+				AbstractDriverBasedDataSource.class);
+		Properties properties = (driverBased != null) ? driverBased.getConnectionProperties() : null;
+		if (properties == null && HIKARI_PRESENT) {
+			properties = Hikari.driverProperties(dataSource);
+		}
+		return (properties != null) ? properties : new Properties();
+	}
+
+	/**
+	 * What concerns HikariCP, which need not be there.
+	 */
+	private static final class Hikari {
+
+		static @Nullable Properties driverProperties(DataSource dataSource) {
+			HikariDataSource hikari = unwrap(dataSource);
+			return (hikari != null) ? hikari.getDataSourceProperties() : null;
+		}
+
+		static ConnectionTarget withProvidedCredentials(DataSource dataSource, ConnectionTarget target) {
+			HikariDataSource hikari = unwrap(dataSource);
+			if (hikari == null || hikari.getCredentialsProvider() == null) {
+				return target;
+			}
+			Credentials credentials = hikari.getCredentialsProvider().getCredentials();
+			return target.withCredentials(credentials.getUsername(), credentials.getPassword());
+		}
+
+		private static @Nullable HikariDataSource unwrap(DataSource dataSource) {
+			return DataSourceUnwrapper.unwrap(dataSource, HikariConfigMXBean.class, HikariDataSource.class);
+		}
+
+	}
+
+}

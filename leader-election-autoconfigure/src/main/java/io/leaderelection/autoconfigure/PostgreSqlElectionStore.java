@@ -1,0 +1,124 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.PostgreSqlSessions;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.StringUtils;
+
+/**
+ * {@link ElectionStore} on PostgreSQL.
+ */
+final class PostgreSqlElectionStore implements ElectionStore {
+
+	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStore.class);
+
+	private static final String DEFAULT_GROUP = "application";
+
+	/** From here on, somebody has probably made an election of every job. */
+	private static final int MANY_ELECTIONS = 10;
+
+	private final LeaderElectionProperties properties;
+
+	private final ElectionDefinitions definitions;
+
+	private final ElectionConnectionSource source;
+
+	private final String group;
+
+	/**
+	 * Create a new {@code PostgreSqlElectionStore} instance.
+	 * @param properties the properties
+	 * @param definitions the elections
+	 * @param source opens the connections
+	 * @param applicationName the name of the application, if it has one
+	 */
+	PostgreSqlElectionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
+			ElectionConnectionSource source, @Nullable String applicationName) {
+		this.properties = properties;
+		this.definitions = definitions;
+		this.source = source;
+		this.group = group(applicationName);
+		checkKeys();
+	}
+
+	private String group(@Nullable String applicationName) {
+		String configured = this.properties.group();
+		if (configured != null && StringUtils.hasText(configured)) {
+			return configured;
+		}
+		if (applicationName != null && StringUtils.hasText(applicationName)) {
+			return applicationName;
+		}
+		if (this.definitions.all().stream().anyMatch((definition) -> definition.lockId() == null)) {
+			logger.warn("Neither leader-election.group nor spring.application.name is set: all applications like "
+					+ "this one that share a database elect one leader among them");
+		}
+		return DEFAULT_GROUP;
+	}
+
+	private void checkKeys() {
+		Map<Long, String> elections = new HashMap<>();
+		for (ElectionDefinition definition : this.definitions.all()) {
+			long key = keys(definition).main();
+			String other = elections.putIfAbsent(key, definition.election());
+			if (other != null) {
+				String election = (definition.lockId() != null) ? definition.election() : other;
+				throw new InvalidElectionPropertyException(
+						ElectionDefinitions.lockIdProperty(election, this.properties.name()), key,
+						"It is the lock of the election '" + (election.equals(other) ? definition.election() : other)
+								+ "' too: only one of the two could have a leader.",
+						"Set another lock id.");
+			}
+		}
+	}
+
+	@Override
+	public void check() {
+		this.source.check();
+		int count = this.definitions.all().size();
+		if (count > MANY_ELECTIONS) {
+			logger.warn("There are " + count + " elections, so every node keeps " + count
+					+ " connections to the database. An election is for an independent owner; jobs with the same "
+					+ "owner can share one");
+		}
+		if (logger.isDebugEnabled()) {
+			logger.debug("Holding elections of group '" + this.group + "' on " + this.source.describe());
+		}
+	}
+
+	@Override
+	public ElectionSessions sessions(ElectionDefinition definition) {
+		return new PostgreSqlSessions(definition.settings(), keys(definition), definition.termEpoch(),
+				this.properties.allowSessionPooler(), this.source);
+	}
+
+	private ElectionKeys keys(ElectionDefinition definition) {
+		Long lockId = definition.lockId();
+		return (lockId != null) ? ElectionKeys.ofLockId(lockId)
+				: ElectionKeys.derive(this.group, definition.election());
+	}
+
+}

@@ -1,0 +1,116 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.health;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.engine.ElectionStatus.Role;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.health.contributor.AbstractHealthIndicator;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+
+/**
+ * {@link HealthIndicator} for the elections of this node, from memory. A follower is as
+ * healthy as a leader. The status is
+ * <ul>
+ * <li>{@link Status#DOWN} if no election can be held on the database until somebody mends
+ * it
+ * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for a while
+ * <li>{@link Status#UP} otherwise
+ * </ul>
+ * The details have one entry per election below {@code elections}.
+ */
+public class LeadershipHealthIndicator extends AbstractHealthIndicator {
+
+	private final DefaultLeaderElectors electors;
+
+	private final Duration unreachableAfter;
+
+	/**
+	 * Create a new {@code LeadershipHealthIndicator} instance.
+	 * @param electors the elections
+	 * @param unreachableAfter how long the database may be silent
+	 */
+	public LeadershipHealthIndicator(DefaultLeaderElectors electors, Duration unreachableAfter) {
+		super("Leadership health check failed");
+		this.electors = electors;
+		this.unreachableAfter = unreachableAfter;
+	}
+
+	@Override
+	protected void doHealthCheck(Health.Builder builder) {
+		Map<String, Object> elections = new LinkedHashMap<>();
+		builder.up();
+		boolean down = false;
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			ElectionStatus status = elector.status();
+			elections.put(status.election(), details(status));
+			if (status.unusable()) {
+				down = true;
+				builder.down();
+			}
+			else if (!down && isSilent(status)) {
+				builder.outOfService();
+			}
+		}
+		builder.withDetail("elections", elections);
+	}
+
+	private boolean isSilent(ElectionStatus status) {
+		return status.role() != Role.STOPPED && status.silence().compareTo(this.unreachableAfter) > 0;
+	}
+
+	private static Map<String, Object> details(ElectionStatus status) {
+		Map<String, Object> details = new LinkedHashMap<>();
+		details.put("role", status.role().name().toLowerCase(Locale.ROOT));
+		details.put("node", status.nodeId());
+		put(details, "term", status.term());
+		put(details, "since", status.since());
+		put(details, "leader", status.leader());
+		put(details, "lastConfirmation", status.lastConfirmation());
+		put(details, "lease", status.lease());
+		put(details, "leaseRemaining", (status.term() != null) ? status.leaseRemaining() : null);
+		put(details, "blockedBy", status.blockedBy());
+		put(details, "problem", status.problem());
+		return details;
+	}
+
+	// As people write them, whatever writes the response
+	private static void put(Map<String, Object> details, String name, @Nullable Object value) {
+		if (value instanceof Duration duration) {
+			details.put(name, duration.toMillis() + "ms");
+		}
+		else if (value instanceof Instant instant) {
+			details.put(name, instant.truncatedTo(ChronoUnit.MILLIS).toString());
+		}
+		else if (value != null) {
+			details.put(name, value.toString());
+		}
+	}
+
+}

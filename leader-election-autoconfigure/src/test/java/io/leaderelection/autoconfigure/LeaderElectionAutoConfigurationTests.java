@@ -1,0 +1,299 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.stream.Stream;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeaderElectors;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.TaskScheduler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link LeaderElectionAutoConfiguration}.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class LeaderElectionAutoConfigurationTests {
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class));
+
+	@Test
+	void leadsWithoutDataSourceWhenModeIsAlways() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always").run((context) -> {
+			LeaderElector elector = context.getBean(LeaderElector.class);
+			assertThat(elector.getElection()).isEqualTo("default");
+			assertThat(elector.isLeader()).isTrue();
+			assertThat(context).doesNotHaveBean(DataSource.class);
+		});
+	}
+
+	@Test
+	void neverLeadsWhenModeIsNever() {
+		this.contextRunner.withPropertyValues("leader-election.mode=NEVER").run((context) -> {
+			assertThat(context).hasNotFailed();
+			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
+		});
+	}
+
+	@Test
+	void needsNeitherDriverNorJdbcWhenModeIsAlways() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always")
+			.withClassLoader(new FilteredClassLoader("org.postgresql", "org.springframework.boot.jdbc",
+					"org.springframework.jdbc", "com.zaxxer.hikari", "io.leaderelection.postgresql"))
+			.run((context) -> assertThat(context.getBean(LeaderElector.class).isLeader()).isTrue());
+	}
+
+	@Test
+	void beansAreNamed() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always")
+			.run((context) -> assertThat(context).hasBean("leaderElector")
+				.hasBean("leaderElectors")
+				.hasBean("leaderElectionLifecycle")
+				.hasSingleBean(LeaderElectors.class)
+				.hasSingleBean(LeaderElector.class)
+				.hasSingleBean(LeaderOnlyBeanPostProcessor.class));
+	}
+
+	@Test
+	void registersNoBeanThatWouldSwitchOffAnother() {
+		this.contextRunner
+			.withPropertyValues("leader-election.mode=always", "leader-election.elections.a.candidate=true")
+			.run((context) -> Stream
+				.of(DataSource.class, Executor.class, ScheduledExecutorService.class, TaskScheduler.class)
+				.forEach((type) -> assertThat(context.getBeanNamesForType(type)).isEmpty()));
+	}
+
+	@Test
+	void registersNoDataSourceBesideThatOfTheApplication() {
+		postgreSql()
+			.run((context) -> assertThat(context.getBeanNamesForType(DataSource.class)).containsExactly("dataSource"));
+	}
+
+	@Test
+	void namedElectionsAreInjectedByQualifier() {
+		this.contextRunner.withUserConfiguration(InjectionConfiguration.class)
+			.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports.lease-duration=10s",
+					"leader-election.elections.weekly-imports.candidate=false")
+			.run((context) -> {
+				Injected injected = context.getBean(Injected.class);
+				assertThat(injected.unqualified().getElection()).isEqualTo("default");
+				assertThat(injected.byDefaultName()).isSameAs(injected.unqualified());
+				assertThat(injected.reports().getElection()).isEqualTo("reports");
+				assertThat(injected.imports().getElection()).isEqualTo("weekly-imports");
+				assertThat(injected.electors().getElections()).containsExactly("default", "reports", "weekly-imports");
+				assertThat(injected.electors().get("reports")).isSameAs(injected.reports());
+				assertThat(context.getBean("reportsLeaderElector")).isSameAs(injected.reports());
+				assertThat(injected.reports().isLeader()).isTrue();
+				assertThat(injected.imports().isLeader()).isFalse();
+			});
+	}
+
+	@Test
+	void electionMayHaveNothingButAName() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports=")
+			.run((context) -> assertThat(context.getBean(LeaderElectors.class).getElections())
+				.containsExactly("default", "reports"));
+	}
+
+	@Test
+	void defaultElectionIsNamedByProperty() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.name=schedulers")
+			.run((context) -> {
+				assertThat(context.getBean(LeaderElector.class).getElection()).isEqualTo("schedulers");
+				assertThat(context).hasBean("leaderElector");
+			});
+	}
+
+	@Test
+	void settingsAreInheritedExceptTheLockId() {
+		this.contextRunner
+			.withPropertyValues("leader-election.mode=always", "leader-election.node-id=node-a",
+					"leader-election.lock-id=42", "leader-election.lease-duration=8s",
+					"leader-election.takeover-delay=300ms", "leader-election.drain-timeout=7s",
+					"leader-election.term-epoch=2", "leader-election.candidate=false",
+					"leader-election.elections.reports.lease-duration=4s",
+					"leader-election.elections.reports.candidate=true")
+			.run((context) -> {
+				ElectionDefinition defaults = context.getBean(ElectionDefinitions.class).get("default");
+				assertThat(defaults.lockId()).isEqualTo(42);
+				ElectionDefinition reports = context.getBean(ElectionDefinitions.class).get("reports");
+				assertThat(reports.lockId()).isNull();
+				assertThat(reports.termEpoch()).isEqualTo(2);
+				assertThat(reports.settings().nodeId()).isEqualTo("node-a");
+				assertThat(reports.settings().lease()).hasSeconds(4);
+				assertThat(reports.settings().takeoverDelay()).hasMillis(300);
+				assertThat(reports.settings().drainTimeout()).hasSeconds(7);
+				assertThat(reports.settings().candidate()).isTrue();
+				assertThat(defaults.settings().candidate()).isFalse();
+			});
+	}
+
+	@Test
+	void guardsAnnotatedBeansInEveryMode() {
+		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				Guarded guarded = context.getBean(Guarded.class);
+				assertThat(AopUtils.isAopProxy(guarded)).isTrue();
+				guarded.work();
+				assertThat(guarded.getRuns()).isZero();
+			});
+		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
+			.withPropertyValues("leader-election.mode=always")
+			.run((context) -> {
+				Guarded guarded = context.getBean(Guarded.class);
+				guarded.work();
+				assertThat(guarded.getRuns()).isOne();
+			});
+	}
+
+	@Test
+	void refusesToStartWithAnnotatedBeansAndNoDataSource() {
+		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
+			.run((context) -> assertThat(context).getFailure()
+				.rootCause()
+				.isInstanceOf(ElectionDataSourceException.class)
+				.hasMessageContaining("the application has no DataSource"));
+	}
+
+	@Test
+	void guardStaysWhenTheApplicationBringsItsOwnElectors() {
+		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
+			.withBean("myElector", LeaderElector.class, () -> org.mockito.BDDMockito.mock(LeaderElector.class))
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
+				context.getBean(Guarded.class).work();
+				assertThat(context.getBean(Guarded.class).getRuns()).isZero();
+			});
+	}
+
+	@Test
+	void startsAsFollowerWhenDatabaseIsOutOfReach(CapturedOutput output) {
+		postgreSql().run((context) -> {
+			assertThat(context).hasNotFailed();
+			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
+			assertThat(output).contains("The database for leader election cannot be reached");
+		});
+	}
+
+	@Test
+	void refusesToStartWhenDatabaseIsOutOfReachAndFailFast() {
+		postgreSql().withPropertyValues("leader-election.fail-fast=true")
+			.run((context) -> assertThat(context).getFailure()
+				.hasRootCauseInstanceOf(java.net.ConnectException.class)
+				.hasStackTraceContaining("Leader election could not be started"));
+	}
+
+	@Test
+	void warnsWhenNothingTellsTheGroup(CapturedOutput output) {
+		postgreSql().run((context) -> assertThat(output)
+			.contains("Neither leader-election.group nor spring.application.name is set"));
+	}
+
+	@Test
+	void doesNotWarnWhenSomethingTellsTheGroup(CapturedOutput output) {
+		postgreSql().withPropertyValues("spring.application.name=shop")
+			.run((context) -> assertThat(context).hasNotFailed());
+		postgreSql().withPropertyValues("leader-election.group=shop")
+			.run((context) -> assertThat(context).hasNotFailed());
+		postgreSql().withPropertyValues("leader-election.lock-id=1")
+			.run((context) -> assertThat(context).hasNotFailed());
+		assertThat(output).doesNotContain("Neither leader-election.group");
+	}
+
+	@Test
+	void warnsOfManyElections(CapturedOutput output) {
+		String[] elections = Stream.iterate(1, (i) -> i + 1)
+			.limit(10)
+			.map((i) -> "leader-election.elections.e" + i + ".candidate=true")
+			.toArray(String[]::new);
+		postgreSql().withPropertyValues(elections)
+			.run((context) -> assertThat(output)
+				.contains("There are 11 elections, so every node keeps 11 connections to the database"));
+	}
+
+	private ApplicationContextRunner postgreSql() {
+		return this.contextRunner.withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+			.withPropertyValues("spring.datasource.url=jdbc:postgresql://localhost:1/unreachable");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class GuardedConfiguration {
+
+		@Bean
+		Guarded guarded() {
+			return new Guarded();
+		}
+
+	}
+
+	static class Guarded {
+
+		private int runs;
+
+		@LeaderOnly
+		void work() {
+			this.runs++;
+		}
+
+		int getRuns() {
+			return this.runs;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class InjectionConfiguration {
+
+		@Bean
+		Injected injected(LeaderElector unqualified, @Qualifier("default") LeaderElector byDefaultName,
+				@Qualifier("reports") LeaderElector reports, @Qualifier("weekly-imports") LeaderElector imports,
+				LeaderElectors electors) {
+			return new Injected(unqualified, byDefaultName, reports, imports, electors);
+		}
+
+	}
+
+	record Injected(LeaderElector unqualified, LeaderElector byDefaultName, LeaderElector reports,
+			LeaderElector imports, LeaderElectors electors) {
+
+	}
+
+}
