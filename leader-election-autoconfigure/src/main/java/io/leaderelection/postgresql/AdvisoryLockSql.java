@@ -67,7 +67,7 @@ final class AdvisoryLockSql {
 	static String settings(Map<String, String> settings) {
 		String rows = settings.entrySet()
 			.stream()
-			.map((entry) -> "('" + entry.getKey() + "','" + entry.getValue() + "')")
+			.map((entry) -> "('" + entry.getKey() + "','" + entry.getValue().replace("'", "''") + "')")
 			.collect(Collectors.joining(","));
 		return """
 				DO $settings$

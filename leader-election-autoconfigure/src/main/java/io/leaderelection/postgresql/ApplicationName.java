@@ -47,7 +47,7 @@ final class ApplicationName {
 	}
 
 	private static String shorten(String text, int length) {
-		String ascii = text.replaceAll("[^\\x21-\\x7e]", "_");
+		String ascii = text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
 		if (ascii.length() <= length) {
 			return ascii;
 		}

@@ -156,7 +156,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * terms could repeat after a crash; with it on, a missing standby would hold them up.
 	 * The socket's timeouts must not end a session before its lease does.
 	 */
-	private static Map<String, String> sessionSettings(long lease, long idle, long wait, String token) {
+	private Map<String, String> sessionSettings(long lease, long idle, long wait, String token) {
 		long leaseSeconds = (lease + 999) / 1000;
 		Map<String, String> settings = new LinkedHashMap<>();
 		settings.put("idle_session_timeout", Long.toString(idle));
@@ -174,6 +174,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		settings.put("tcp_keepalives_interval", "1");
 		settings.put("tcp_keepalives_count", "3");
 		settings.put("client_connection_check_interval", Long.toString(Math.max(100, lease / 5)));
+		settings.put("application_name", this.applicationName.toString());
 		settings.put(AdvisoryLockSql.TOKEN, token);
 		return settings;
 	}
