@@ -256,6 +256,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 		private static Driver driver(ConnectionTarget target) {
 			Driver driver = target.driver();
+			if (driver == null && JdbcUrl.isPlain(target.url())) {
+				driver = new org.postgresql.Driver();
+			}
 			try {
 				return (driver != null) ? driver : DriverManager.getDriver(target.url());
 			}

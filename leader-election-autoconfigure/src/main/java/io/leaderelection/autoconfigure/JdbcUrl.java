@@ -36,6 +36,15 @@ final class JdbcUrl {
 	private JdbcUrl() {
 	}
 
+	/**
+	 * Return whether the URL is for the driver of PostgreSQL itself.
+	 * @param url the URL
+	 * @return whether no other driver is asked for
+	 */
+	static boolean isPlain(String url) {
+		return url.startsWith("jdbc:postgresql:");
+	}
+
 	static boolean isPostgreSql(String url) {
 		return POSTGRESQL.matcher(url).matches();
 	}

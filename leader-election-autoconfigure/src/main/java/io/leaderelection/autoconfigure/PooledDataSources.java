@@ -25,6 +25,7 @@ import com.zaxxer.hikari.HikariConfigMXBean;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.Driver;
 
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
@@ -87,16 +88,28 @@ final class PooledDataSources {
 	 * @throws RuntimeException if it cannot be told
 	 */
 	static @Nullable ConnectionTarget derive(DataSource dataSource) {
+		// The driver is overridden since that of another database may not be there
 		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
 			.type(SimpleDriverDataSource.class)
+			.driverClassName(Driver.class.getName())
 			.build();
 		String url = derived.getUrl();
 		if (url == null) {
 			return null;
 		}
 		ConnectionTarget target = new ConnectionTarget(url, derived.getUsername(), derived.getPassword(),
-				derived.getDriver(), driverProperties(dataSource));
+				JdbcUrl.isPlain(url) ? derived.getDriver() : wrapperDriver(dataSource), driverProperties(dataSource));
 		return HIKARI_PRESENT ? Hikari.withProvidedCredentials(dataSource, target) : target;
+	}
+
+	private static java.sql.@Nullable Driver wrapperDriver(DataSource dataSource) {
+		try {
+			return DataSourceBuilder.derivedFrom(dataSource).type(SimpleDriverDataSource.class).build().getDriver();
+		}
+		catch (RuntimeException ex) {
+			// Left to the DriverManager, which knows or says that it does not
+			return null;
+		}
 	}
 
 	/**

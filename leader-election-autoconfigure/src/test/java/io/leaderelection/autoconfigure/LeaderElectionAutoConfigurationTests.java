@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.net.ConnectException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.stream.Stream;
@@ -43,6 +44,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.TaskScheduler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.mock;
 
 /**
  * Tests for {@link LeaderElectionAutoConfiguration}.
@@ -195,7 +197,7 @@ class LeaderElectionAutoConfigurationTests {
 	@Test
 	void guardStaysWhenTheApplicationBringsItsOwnElectors() {
 		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
-			.withBean("myElector", LeaderElector.class, () -> org.mockito.BDDMockito.mock(LeaderElector.class))
+			.withBean("myElector", LeaderElector.class, () -> mock(LeaderElector.class))
 			.withPropertyValues("leader-election.mode=never")
 			.run((context) -> {
 				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
@@ -217,7 +219,7 @@ class LeaderElectionAutoConfigurationTests {
 	void refusesToStartWhenDatabaseIsOutOfReachAndFailFast() {
 		postgreSql().withPropertyValues("leader-election.fail-fast=true")
 			.run((context) -> assertThat(context).getFailure()
-				.hasRootCauseInstanceOf(java.net.ConnectException.class)
+				.hasRootCauseInstanceOf(ConnectException.class)
 				.hasStackTraceContaining("Leader election could not be started"));
 	}
 

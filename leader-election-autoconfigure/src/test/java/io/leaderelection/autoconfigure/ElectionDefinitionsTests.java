@@ -1,0 +1,279 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import org.assertj.core.api.ThrowableAssertAlternative;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link ElectionDefinitions}.
+ */
+class ElectionDefinitionsTests {
+
+	@Test
+	void hasTheDocumentedDefaults() {
+		ElectionDefinition definition = definitions().get("default");
+		assertThat(definition.settings().lease()).hasSeconds(5);
+		assertThat(definition.settings().takeoverDelay()).hasMillis(100);
+		assertThat(definition.settings().drainTimeout()).hasSeconds(20);
+		assertThat(definition.settings().candidate()).isTrue();
+		assertThat(definition.lockId()).isNull();
+		assertThat(definition.termEpoch()).isZero();
+	}
+
+	@Test
+	void allElectionsHaveTheSameNodeId() {
+		ElectionDefinitions definitions = definitions("leader-election.elections.reports.candidate", "true");
+		assertThat(definitions.get("reports").settings().nodeId()).isNotEmpty()
+			.isEqualTo(definitions.get("default").settings().nodeId());
+	}
+
+	@Test
+	void blankOptionalValuesCountAsNotSet() {
+		ElectionDefinition definition = definitions("leader-election.lock-id", "", "leader-election.node-id", " ")
+			.get("default");
+		assertThat(definition.lockId()).isNull();
+		assertThat(definition.settings().nodeId()).isNotBlank();
+	}
+
+	@Test
+	void electionsMayBeConfiguredByEnvironmentVariables() {
+		ElectionDefinition definition = definitions("LEADERELECTION_ELECTIONS_REPORTS_LEASEDURATION", "7s")
+			.get("reports");
+		assertThat(definition.settings().lease()).hasSeconds(7);
+	}
+
+	@Test
+	void longestTimesAreThoseOfAnyElection() {
+		ElectionDefinitions definitions = definitions("leader-election.elections.a.takeover-delay", "2s",
+				"leader-election.elections.b.drain-timeout", "25s");
+		assertThat(definitions.longestTakeoverDelay()).hasSeconds(2);
+		assertThat(definitions.longestDrainTimeout()).hasSeconds(25);
+	}
+
+	@Test
+	void leaseMustNotBeTooShort() {
+		refused("leader-election.lease-duration", "499ms").satisfies((ex) -> {
+			assertThat(ex.getValue()).isEqualTo("499ms");
+			assertThat(ex.getReason()).contains("every pause of the JVM");
+			assertThat(ex.getAction()).contains("from 500ms to 1h").contains("with its unit");
+		});
+		assertThat(definitions("leader-election.lease-duration", "500ms").get("default").settings().lease())
+			.hasMillis(500);
+	}
+
+	@Test
+	void leaseWithoutUnitIsRefusedAsMilliseconds() {
+		refused("leader-election.lease-duration", "5")
+			.satisfies((ex) -> assertThat(ex.getMessage()).contains("'5ms' of leader-election.lease-duration"));
+	}
+
+	@Test
+	void leaseMustNotBeTooLong() {
+		refused("leader-election.lease-duration", "2h")
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("Nobody would lead for that long"));
+	}
+
+	@Test
+	void delaysMustNotBeNegative() {
+		refused("leader-election.takeover-delay", "-1s").satisfies((ex) -> {
+			assertThat(ex.getValue()).isEqualTo("-1s");
+			assertThat(ex.getReason()).isEqualTo("It is negative.");
+		});
+		refused("leader-election.drain-timeout", "-20ms")
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is negative."));
+	}
+
+	@Test
+	void takeoverDelayMustHaveSomethingToDoWithTheLease() {
+		refused("leader-election.takeover-delay", "11s").satisfies((ex) -> {
+			assertThat(ex.getReason()).contains("After one lease (5s in the election 'default')")
+				.contains("only leaves the application without a leader");
+			assertThat(ex.getAction()).contains("at most the duration of the lease");
+		});
+		assertThat(definitions("leader-election.takeover-delay", "5s").longestTakeoverDelay()).hasSeconds(5);
+	}
+
+	@Test
+	void inheritedValueIsRefusedByTheNameOfThePropertyThatSetsIt() {
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.takeover-delay", "5s",
+					"leader-election.elections.reports.lease-duration", "1s"))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.takeover-delay");
+				assertThat(ex.getReason()).contains("1s in the election 'reports'");
+			});
+	}
+
+	@Test
+	void ownValueIsRefusedByItsFullName() {
+		refused("leader-election.elections.reports.lease-duration", "10ms");
+		refused("leader-election.elections.reports.takeover-delay", "1m");
+		refused("leader-election.elections.reports.drain-timeout", "1m");
+		refused("leader-election.elections.reports.term-epoch", "16");
+		refused("leader-election.elections.reports.lock-id", "x");
+	}
+
+	@Test
+	void drainMustEndBeforeThePhaseDoes() {
+		refused("leader-election.drain-timeout", "28s").satisfies((ex) -> {
+			assertThat(ex.getReason()).contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
+			assertThat(ex.getAction())
+				.isEqualTo("Set it below 28s, or raise spring.lifecycle.timeout-per-shutdown-phase.");
+		});
+		assertThat(definitions("leader-election.drain-timeout", "27999ms").longestDrainTimeout()).hasMillis(27999);
+		assertThat(
+				definitions("leader-election.drain-timeout", "50s", "spring.lifecycle.timeout-per-shutdown-phase", "1m")
+					.longestDrainTimeout())
+			.hasSeconds(50);
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("spring.lifecycle.timeout-per-shutdown-phase", "10s"))
+			.satisfies((ex) -> assertThat(ex.getProperty()).isEqualTo("leader-election.drain-timeout"));
+	}
+
+	@Test
+	void termEpochHasFourBits() {
+		refused("leader-election.term-epoch", "16");
+		refused("leader-election.term-epoch", "-1");
+		assertThat(definitions("leader-election.term-epoch", "15").get("default").termEpoch()).isEqualTo(15);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "a b", "a/b", "-a", "büro", "a\n", "${x" })
+	void nameMustBeFitForThreadsAndMetrics(String name) {
+		refused("leader-election.name", name)
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("letters, digits, '.', '_' and '-'"));
+	}
+
+	@Test
+	void nameOfFurtherElectionMustBeFitToo() {
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.elections[a b].candidate", "true"))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.a b");
+				assertThat(ex.getValue()).isEqualTo("a b");
+			});
+	}
+
+	@Test
+	void furtherElectionMustNotHaveTheNameOfTheDefault() {
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.name", "reports",
+					"leader-election.elections.reports.candidate", "true"))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports");
+				assertThat(ex.getReason()).isEqualTo("The default election has this name.");
+			});
+	}
+
+	@Test
+	void twoElectionsMustNotHaveTheSameLock() {
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.lock-id", "255", "leader-election.elections.reports.lock-id",
+					"0xFF"))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports.lock-id");
+				assertThat(ex.getReason()).contains("the lock of the election 'default' too");
+			});
+	}
+
+	@Test
+	void unreachableAfterMustBeLongerThanOrdinarySilence() {
+		refused("leader-election.health.unreachable-after", "1s")
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1s (election 'default')"));
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.candidate", "false",
+					"leader-election.health.unreachable-after", "5s"))
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 5s"));
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m"))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.health.unreachable-after");
+				assertThat(ex.getReason()).contains("only every 120s");
+			});
+	}
+
+	@Test
+	void nodeIdMustBePrintable() {
+		refused("leader-election.node-id", "a\u0000b");
+		refused("leader-election.node-id", "x".repeat(256));
+		assertThat(definitions("leader-election.node-id", "Büro 1").get("default").settings().nodeId())
+			.isEqualTo("Büro 1");
+	}
+
+	@Test
+	void propertiesDoNotTellThePassword() {
+		assertThat(
+				properties(environment("leader-election.datasource.url", "jdbc:postgresql://u:p4ss@h/db?password=w0rd",
+						"leader-election.datasource.password", "s3cret"))
+					.toString())
+			.contains("jdbc:postgresql://h/db")
+			.doesNotContain("s3cret", "p4ss", "w0rd");
+	}
+
+	private static ThrowableAssertAlternative<InvalidElectionPropertyException> refused(String property, String value) {
+		return assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions(property, value))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo(property);
+				assertThat(ex.getReason()).endsWith(".");
+				assertThat(ex.getAction()).endsWith(".");
+			});
+	}
+
+	private static ElectionDefinitions definitions(String... namesAndValues) {
+		StandardEnvironment environment = environment(namesAndValues);
+		return ElectionDefinitions.of(properties(environment), environment);
+	}
+
+	private static LeaderElectionProperties properties(StandardEnvironment environment) {
+		return Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class);
+	}
+
+	private static StandardEnvironment environment(String... namesAndValues) {
+		Map<String, Object> values = new LinkedHashMap<>();
+		for (int i = 0; i < namesAndValues.length; i += 2) {
+			values.put(namesAndValues[i], namesAndValues[i + 1]);
+		}
+		StandardEnvironment environment = new StandardEnvironment();
+		String name = (namesAndValues.length > 0 && namesAndValues[0].startsWith("LEADER"))
+				? StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME : "test";
+		if (name.equals("test")) {
+			environment.getPropertySources().addFirst(new MapPropertySource(name, values));
+		}
+		else {
+			environment.getPropertySources().replace(name, new SystemEnvironmentPropertySource(name, values));
+		}
+		ConfigurationPropertySources.attach(environment);
+		return environment;
+	}
+
+}

@@ -1,0 +1,61 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link JdbcUrl}.
+ */
+class JdbcUrlTests {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "jdbc:postgresql://host/db", "jdbc:postgresql:db", "jdbc:postgresql://h1,h2/db?a=b",
+			"jdbc:aws-wrapper:postgresql://host/db", "jdbc:otel:postgresql://host/db", "jdbc:tc:postgresql:18:///db",
+			"jdbc:p6spy:postgresql://host/db" })
+	void knowsPostgreSqlAlsoBehindWrappers(String url) {
+		assertThat(JdbcUrl.isPostgreSql(url)).isTrue();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "jdbc:h2:mem:test;MODE=PostgreSQL", "jdbc:mysql://host/db", "postgresql://host/db",
+			"jdbc:oracle:thin:@host", "" })
+	void knowsWhatIsNotPostgreSql(String url) {
+		assertThat(JdbcUrl.isPostgreSql(url)).isFalse();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "'jdbc:postgresql://a,b/db', true", "'jdbc:postgresql://a:1,b:2/db', true",
+			"'jdbc:aws-wrapper:postgresql://a,b/db', true", "'jdbc:postgresql://a/db', false",
+			"'jdbc:postgresql://a/db?x=b,c', false", "'jdbc:postgresql:db', false" })
+	void knowsSeveralHosts(String url, boolean expected) {
+		assertThat(JdbcUrl.hasSeveralHosts(url)).isEqualTo(expected);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "jdbc:postgresql://h/db?user=u&password=p, jdbc:postgresql://h/db",
+			"jdbc:postgresql://h/db, jdbc:postgresql://h/db", "jdbc:mysql://u:p@h/db, jdbc:mysql://h/db",
+			"jdbc:sqlserver://h;password=p, jdbc:sqlserver://h" })
+	void hidesSecrets(String url, String expected) {
+		assertThat(JdbcUrl.withoutSecrets(url)).isEqualTo(expected);
+	}
+
+}
