@@ -1,0 +1,149 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * Tests for {@link DefaultLeaderElector} and {@link DefaultLeaderElectors} on
+ * {@link LocalSessions}, with real threads.
+ */
+@Timeout(60)
+class DefaultLeaderElectorTests {
+
+	private static final Duration LONG = Duration.ofSeconds(20);
+
+	private final List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+
+	@Test
+	void alwaysLeadsFromTheFirstDecisionUntilTheStop() throws Exception {
+		DefaultLeaderElector elector = elector(LocalSessions.always());
+		assertThat(elector.status().role()).isEqualTo(Role.STOPPED);
+		assertThat(elector.start()).succeedsWithin(LONG);
+		assertThat(elector.isLeader()).isTrue();
+		assertThat(elector.awaitLeadership(Duration.ZERO)).isTrue();
+		assertThat(elector.status().role()).isEqualTo(Role.LEADER);
+		assertThat(elector.status().leader()).isEqualTo("node-1");
+		Leadership leadership = elector.getLeadership();
+		assertThat(leadership).isNotNull();
+		assertThat(leadership.isCurrent()).isTrue();
+		assertThat(elector.stop()).succeedsWithin(LONG);
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(leadership.isCurrent()).isFalse();
+		assertThat(this.events).hasSize(2)
+			.allSatisfy((event) -> assertThat(event.getLeadership()).isSameAs(leadership))
+			.allSatisfy((event) -> assertThat(event.getLeaderElector()).isSameAs(elector));
+	}
+
+	@Test
+	void neverLeads() throws Exception {
+		DefaultLeaderElector elector = elector(LocalSessions.never());
+		assertThat(elector.start()).succeedsWithin(LONG);
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(elector.awaitLeadership(Duration.ZERO)).isFalse();
+		assertThat(elector.status().role()).isEqualTo(Role.FOLLOWER);
+		assertThat(elector.runIfLeader(() -> {
+			throw new IllegalStateException("must not run");
+		})).isFalse();
+		assertThat(elector.<String>callIfLeader(() -> "result")).isEmpty();
+		assertThat(elector.stop()).succeedsWithin(LONG);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void awaitLeadershipReturnsWhenLeadershipIsGranted() {
+		DefaultLeaderElector elector = elector(LocalSessions.always());
+		CompletableFuture<Boolean> leads = CompletableFuture.supplyAsync(() -> {
+			try {
+				return elector.awaitLeadership(LONG);
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		elector.start();
+		assertThat(leads).succeedsWithin(LONG).isEqualTo(true);
+		assertThat(elector.stop()).succeedsWithin(LONG);
+	}
+
+	@Test
+	void runsWorkInItsTermAndLetsItsExceptionsThrough() throws Exception {
+		DefaultLeaderElector elector = elector(LocalSessions.always());
+		elector.start().join();
+		assertThat(elector.getWorkLeadership()).isNull();
+		assertThat(elector
+			.runIfLeader(() -> assertThat(elector.getWorkLeadership()).isNotNull().isSameAs(elector.getLeadership())))
+			.isTrue();
+		assertThat(elector.getWorkLeadership()).isNull();
+		assertThat(elector.callIfLeader(() -> "result")).contains("result");
+		assertThat(elector.callIfLeader(() -> null)).isEmpty();
+		assertThatIOException().isThrownBy(() -> elector.callIfLeader(() -> {
+			throw new IOException("test");
+		}));
+		assertThat(elector.gate().isEmpty()).isTrue();
+		assertThat(elector.stop()).succeedsWithin(LONG);
+	}
+
+	@Test
+	void workMayWaitForItsOwnHandOver() {
+		DefaultLeaderElector elector = elector(LocalSessions.always());
+		elector.start().join();
+		assertThat(elector.runIfLeader(() -> assertThat(elector.resign().join()).isTrue())).isTrue();
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(elector.stop()).succeedsWithin(LONG);
+		assertThat(elector.resign()).isCompletedWithValue(false);
+	}
+
+	@Test
+	void electorsAreFoundByName() {
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(List.of(settings("default"), settings("reports")),
+				(settings) -> LocalSessions.never(), this.events::add);
+		assertThat(electors.getElections()).containsExactly("default", "reports");
+		assertThat(electors.getDefault()).isSameAs(electors.get("default"));
+		assertThat(electors.get("reports").getElection()).isEqualTo("reports");
+		assertThat(electors.gate("reports")).isSameAs(electors.get("reports").gate());
+		assertThat(electors).hasSize(2);
+		assertThatIllegalArgumentException().isThrownBy(() -> electors.get("other"))
+			.withMessageContaining("'other'")
+			.withMessageContaining("reports");
+	}
+
+	private DefaultLeaderElector elector(ElectionSessions sessions) {
+		return new DefaultLeaderElector(settings("default"), sessions, new Watchdog(new ElectionThreads("watchdog")),
+				this.events::add);
+	}
+
+	private static ElectionSettings settings(String election) {
+		return new ElectionSettings(election, "node-1", ElectionFixture.LEASE, Duration.ZERO,
+				ElectionFixture.DRAIN_TIMEOUT, true);
+	}
+
+}

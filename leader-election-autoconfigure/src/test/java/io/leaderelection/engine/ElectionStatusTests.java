@@ -1,0 +1,124 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ElectionStatus}.
+ */
+@Timeout(60)
+class ElectionStatusTests {
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	@Test
+	void showsAFollowerItsLeader() {
+		this.fixture.store.leader = new Leader("node-2", "4711");
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			ElectionStatus status = status();
+			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
+			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(status.term()).isNull();
+			assertThat(status.silence()).isEqualTo(Duration.ofMillis(199));
+			assertThat(status.leaseRemaining()).isZero();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(status().role()).isEqualTo(Role.STOPPED);
+		assertThat(status().leader()).isNull();
+	}
+
+	@Test
+	void showsAWinnerWhatItWaitsFor() {
+		this.fixture.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			assertThat(status().role()).isEqualTo(Role.CANDIDATE);
+			assertThat(status().blockedBy()).isEqualTo("backend 7");
+			assertThat(status().term()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void showsALeaderItsTermAndTheRemainingLease() {
+		this.fixture.at(Duration.ofMillis(1500), () -> {
+			ElectionStatus status = status();
+			assertThat(status.role()).isEqualTo(Role.LEADER);
+			assertThat(status.leader()).isEqualTo("node-1");
+			assertThat(status.term()).isEqualTo(new Term(0, 1, 1));
+			assertThat(status.since()).isNotNull();
+			assertThat(status.leaseRemaining()).isEqualTo(ElectionFixture.TRUST.minusMillis(500));
+			assertThat(status.silence()).isEqualTo(Duration.ofMillis(500));
+			assertThat(status.lastConfirmation()).isNotNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void showsNoLeaderWhoseLeaseHasLapsedEvenIfNobodyHasLooked() {
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofSeconds(4)));
+		this.fixture.at(ElectionFixture.TRUST, () -> {
+			assertThat(status().role()).isEqualTo(Role.FOLLOWER);
+			assertThat(status().term()).isNull();
+			assertThat(status().leader()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+	}
+
+	@Test
+	void showsAHandOver() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work work = this.fixture.election.gate().enter("job")) {
+				this.fixture.election.resign();
+				assertThat(status().role()).isEqualTo(Role.RESIGNING);
+				assertThat(status().leader()).isEqualTo("node-1");
+			}
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void showsTheProblemAndTheSilenceSinceTheStart() {
+		this.fixture.store.next(Call.OPEN, () -> {
+			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
+		});
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			ElectionStatus status = status();
+			assertThat(status.problem()).isEqualTo("PostgreSQL is too old");
+			assertThat(status.unusable()).isTrue();
+			assertThat(status.silence()).isEqualTo(Duration.ofSeconds(10));
+			assertThat(status.lastConfirmation()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+	}
+
+	private ElectionStatus status() {
+		return ElectionStatus.of(this.fixture.election);
+	}
+
+}

@@ -1,0 +1,384 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Phase;
+import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.FakeStore.Call;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link Election}: the first decision, the grant, the lease.
+ */
+@Timeout(60)
+class ElectionTests {
+
+	private static final Leader OTHER = new Leader("node-2", "4711");
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final FakeStore store = this.fixture.store;
+
+	private final FakeTime time = this.fixture.time;
+
+	private final Election election = this.fixture.election;
+
+	// The first decision
+
+	@Test
+	void firstDecisionIsToLeadIfTheLockIsFree() {
+		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		this.fixture.at(Duration.ofMillis(1), () -> {
+			assertThat(decision).isCompleted();
+			assertThat(this.fixture.isLeader()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1");
+	}
+
+	@Test
+	void firstDecisionIsToFollowIfAnotherLeads() {
+		this.store.leader = OTHER;
+		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		this.fixture.at(Duration.ofMillis(2), () -> {
+			assertThat(decision).isCompleted();
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
+			assertThat(this.election.state().leader()).isEqualTo(OTHER);
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.store.waits).startsWith(Duration.ofMillis(1), Duration.ofMillis(800), Duration.ofMillis(800));
+		assertThat(this.fixture.events).isEmpty();
+	}
+
+	@Test
+	void firstDecisionFailsIfTheStoreIsOutOfReachAndTheNodeStandsLater() {
+		this.store.next(Call.OPEN, () -> {
+			throw new SessionException("Connection refused", null);
+		});
+		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		this.fixture.at(Duration.ofMillis(1), () -> {
+			assertThat(decision).isCompletedExceptionally();
+			assertThat(failureOf(decision)).isExactlyInstanceOf(SessionException.class);
+			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
+			assertThat(this.election.state().contact().ever()).isFalse();
+			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("Connection refused", false));
+		});
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.election.state().contact().problem()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void firstDecisionFailsIfTheStoreIsUnusableAndTheNodeLooksAgainAfterHalfAMinute() {
+		this.store.next(Call.OPEN, () -> {
+			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
+		});
+		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		this.fixture.at(Duration.ofSeconds(29), () -> {
+			assertThat(failureOf(decision)).isInstanceOf(UnusableStoreException.class);
+			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("PostgreSQL is too old", true));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(31)).run();
+		assertThat(this.store.openings).containsExactly(Duration.ZERO, Duration.ofSeconds(30));
+	}
+
+	@Test
+	void firstDecisionWaitsForTheGrantIfTheLockWasWon() {
+		this.store.clean = false;
+		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		this.fixture.at(Duration.ofMillis(99), () -> {
+			assertThat(decision).isNotDone();
+			assertThat(this.election.state().phase()).isEqualTo(Phase.ELECTED);
+		});
+		this.fixture.at(Duration.ofMillis(101), () -> assertThat(decision).isCompleted());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+	}
+
+	@Test
+	void nodeThatIsNoCandidateOnlyObserves() {
+		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		observer.store.leader = OTHER;
+		CompletableFuture<@Nullable Void> decision = observer.start();
+		observer.at(Duration.ofMillis(1), () -> {
+			assertThat(decision).isCompleted();
+			assertThat(observer.election.state().leader()).isEqualTo(OTHER);
+		});
+		observer.at(Duration.ofSeconds(6), () -> observer.store.leader = null);
+		observer.stopAt(Duration.ofSeconds(12)).run();
+		assertThat(observer.store.observations).containsExactly(Duration.ZERO, Duration.ofSeconds(5),
+				Duration.ofSeconds(10));
+		assertThat(observer.trace).containsExactly("open", "close");
+	}
+
+	// Before the grant
+
+	@Test
+	void grantWaitsUntilNobodyHoldsALockOfAnEarlierTermAndOnlyThenPassesTheBarrier() {
+		this.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofMillis(300), () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(this.election.state().blockedBy()).isEqualTo("backend 7");
+			assertThat(this.fixture.trace).doesNotContain("barrier");
+			this.store.predecessor = null;
+		});
+		this.fixture.at(Duration.ofMillis(310), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.election.state().blockedBy()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1");
+	}
+
+	@Test
+	void grantWaitsUntilTheBarrierIsPassedAndConfirmsMeanwhile() {
+		this.store.barrier = "backend 8";
+		this.fixture.at(Duration.ofMillis(6500), () -> {
+			assertThat(this.election.state().phase()).isEqualTo(Phase.ELECTED);
+			assertThat(this.election.state().blockedBy()).isEqualTo("backend 8");
+			assertThat(this.store.confirmations).hasSizeGreaterThanOrEqualTo(6);
+			this.store.barrier = null;
+		});
+		this.fixture.at(Duration.ofMillis(7100), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+	}
+
+	@Test
+	void takeoverDelayIsCountedFromTheReplyOfTheAcquisition() {
+		this.store.clean = false;
+		this.store.next(Call.ACQUIRE, () -> this.time.advance(Duration.ofMillis(70)));
+		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 170");
+	}
+
+	@Test
+	void takeoverDelayRunsBesideTheOtherWaits() {
+		this.store.clean = false;
+		this.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofMillis(90), () -> this.store.predecessor = null);
+		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+	}
+
+	@Test
+	void takeoverDelayIsSkippedIfThePredecessorLeftInGoodOrder() {
+		this.store.clean = true;
+		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 0");
+	}
+
+	@Test
+	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
+		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
+		patient.store.clean = false;
+		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
+		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(patient.store.confirmations).contains(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(2),
+				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofSeconds(5));
+	}
+
+	@Test
+	void trustOfTheGrantIsAnchoredAtTheStartOfTheLastConfirmationBeforeIt() {
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(2)));
+		this.store.next(Call.CONFIRM, () -> this.fixture.hang(Duration.ofSeconds(60)));
+		this.fixture.at(ElectionFixture.TRUST.minusNanos(1), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.at(ElectionFixture.TRUST, () -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort");
+	}
+
+	@Test
+	void confirmationThatReturnsAfterItsTrustHasRunOutGrantsNothing() {
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> {
+			this.time.advance(ElectionFixture.TRUST);
+			assertThat(this.fixture.trace).doesNotContain("granted 1");
+		});
+		this.fixture.at(ElectionFixture.TRUST.plusMillis(1), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.store.confirmations).startsWith(Duration.ZERO, Duration.ZERO, ElectionFixture.TRUST);
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+	}
+
+	@Test
+	void lossBeforeTheGrantIsSilentAndTheNextTermIsANewOne() {
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> {
+			throw FakeStore.failure();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "abort", "open", "won 2", "barrier",
+				"granted 2");
+	}
+
+	// Leading
+
+	@Test
+	void leaderConfirmsEveryFifthOfTheLease() {
+		this.fixture.stopAt(Duration.ofMillis(3500)).run();
+		assertThat(this.store.confirmations).containsExactly(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(1),
+				Duration.ofSeconds(2), Duration.ofSeconds(3));
+	}
+
+	@Test
+	void leaderStopsTrustingItselfThreeQuartersOfTheLeaseAfterTheStartOfTheLastConfirmation() {
+		skipToTheConfirmationAt(Duration.ofSeconds(2));
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(900)));
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(10)));
+		Duration end = Duration.ofSeconds(2).plus(ElectionFixture.TRUST);
+		this.fixture.at(end.minusNanos(1), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.election.gate().enter("job")).isNotNull().satisfies(Work::close);
+		});
+		this.fixture.at(end, () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(this.election.gate().enter("job")).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(7)).run();
+	}
+
+	@Test
+	void lateConfirmationDoesNotReviveTheTermEvenIfTheWatchdogHasNotLooked() {
+		skipToTheConfirmationAt(Duration.ofSeconds(1));
+		this.store.next(Call.CONFIRM, () -> this.time.advance(ElectionFixture.TRUST));
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort",
+				"open", "won 2", "barrier", "granted 2");
+	}
+
+	@Test
+	void lateConfirmationDoesNotReviveTheTermThatTheWatchdogHasRevoked() {
+		skipToTheConfirmationAt(Duration.ofSeconds(1));
+		this.store.next(Call.CONFIRM, () -> {
+			this.time.advanceTo(ElectionFixture.TRUST);
+			this.election.checkDeadlines();
+			assertThat(this.fixture.trace).endsWith("revoked 1 LEASE_EXPIRED", "abort");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 LEASE_EXPIRED", "granted 2",
+				"revoked 2 STOPPED");
+	}
+
+	@Test
+	void watchdogRevokesOnTimeAndAbortsTheSessionWhileTheElectionThreadHangs() {
+		skipToTheConfirmationAt(Duration.ofSeconds(1));
+		this.store.next(Call.CONFIRM, () -> {
+			this.fixture.hang(Duration.ofSeconds(60));
+			assertThat(this.time.elapsed()).isEqualTo(ElectionFixture.TRUST);
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort",
+				"open");
+	}
+
+	@Test
+	void watchdogLooksAgainWhenTrustRunsOut() {
+		this.fixture.at(Duration.ofMillis(1500), () -> {
+			assertThat(this.election.checkDeadlines())
+				.isEqualTo(Duration.ofSeconds(1).plus(ElectionFixture.TRUST).minusMillis(1500).toNanos());
+			assertThat(this.fixture.isLeader()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void watchdogAbortsAFollowerWhoseWaitTakesTooLong() {
+		this.store.leader = OTHER;
+		this.store.skip(Call.ACQUIRE);
+		this.store.next(Call.ACQUIRE, () -> {
+			this.fixture.hang(Duration.ofSeconds(60));
+			assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(1).plusMillis(800).plus(ElectionFixture.LEASE));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(7)).run();
+		assertThat(this.fixture.trace).startsWith("open", "abort", "open");
+	}
+
+	@Test
+	void watchdogInterruptsAnOpeningThatTakesTooLong() {
+		this.store.next(Call.OPEN, () -> {
+			this.fixture.hang(Duration.ofSeconds(14));
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+			this.fixture.hang(Duration.ofSeconds(2));
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			throw FakeStore.failure();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.fixture.trace).startsWith("open", "open", "won 1");
+	}
+
+	@Test
+	void lossOfTheSessionIsToldAtOnceWithItsReason() {
+		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.PARK, () -> {
+			throw FakeStore.failure();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 SESSION_LOST", "granted 2",
+				"revoked 2 STOPPED");
+		assertThat(this.fixture.events.get(1)).isInstanceOfSatisfying(LeadershipRevokedEvent.class, (revoked) -> {
+			assertThat(revoked.getReason()).isEqualTo(Reason.SESSION_LOST);
+			assertThat(revoked.getLeadership()).isSameAs(this.fixture.events.get(0).getLeadership());
+			assertThat(revoked.getLeadership().isCurrent()).isFalse();
+		});
+	}
+
+	@Test
+	void awaitLeadershipTellsWhetherTheNodeLeads() {
+		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(await(ElectionFixture.DRAIN_TIMEOUT)).isFalse();
+		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT));
+	}
+
+	private static Throwable failureOf(CompletableFuture<?> future) {
+		return future.<Throwable>handle((result, failure) -> failure).join();
+	}
+
+	private boolean await(Duration timeout) {
+		try {
+			return this.election.awaitLeadership(timeout);
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	/**
+	 * Two confirmations before the grant, then one a second.
+	 */
+	private void skipToTheConfirmationAt(Duration moment) {
+		for (int i = 0; i < moment.toSeconds() + 1; i++) {
+			this.store.skip(Call.CONFIRM);
+		}
+	}
+
+}

@@ -1,0 +1,254 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Leader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store whose lock is free unless the test says otherwise. What it does at a call can
+ * be scripted: moving the clock, failing, or anything else that happens meanwhile.
+ */
+final class FakeStore implements ElectionSessions {
+
+	private final Map<Call, Deque<Script>> scripts = new EnumMap<>(Call.class);
+
+	private final FakeTime time;
+
+	private final List<String> trace;
+
+	/**
+	 * Who holds the lock, if it is somebody else.
+	 */
+	@Nullable Leader leader;
+
+	/**
+	 * Whether the predecessor left in good order.
+	 */
+	boolean clean = true;
+
+	/**
+	 * Who still holds a lock of an earlier term.
+	 */
+	@Nullable String predecessor;
+
+	/**
+	 * Who holds the barrier.
+	 */
+	@Nullable String barrier;
+
+	/**
+	 * How long each wait for the lock was to last.
+	 */
+	final List<Duration> waits = new ArrayList<>();
+
+	/**
+	 * When each session was opened.
+	 */
+	final List<Duration> openings = new ArrayList<>();
+
+	/**
+	 * When each confirmation began.
+	 */
+	final List<Duration> confirmations = new ArrayList<>();
+
+	final List<Duration> observations = new ArrayList<>();
+
+	/**
+	 * Assertions that failed inside of a call, where the election takes them for failures
+	 * of the store.
+	 */
+	final List<AssertionError> failures = new ArrayList<>();
+
+	int terms;
+
+	@Nullable FakeSession session;
+
+	FakeStore(FakeTime time, List<String> trace) {
+		this.time = time;
+		this.trace = trace;
+	}
+
+	/**
+	 * Run a script at the next call of a kind that has none yet.
+	 */
+	void next(Call call, Script script) {
+		this.scripts.computeIfAbsent(call, (key) -> new ArrayDeque<>()).add(script);
+	}
+
+	void skip(Call call) {
+		next(call, () -> {
+		});
+	}
+
+	private void play(Call call) throws SessionException {
+		Deque<Script> queue = this.scripts.get(call);
+		if (queue != null && !queue.isEmpty()) {
+			try {
+				queue.remove().run();
+			}
+			catch (AssertionError ex) {
+				this.failures.add(ex);
+				throw ex;
+			}
+		}
+	}
+
+	@Override
+	public ElectionSession open() throws SessionException {
+		this.openings.add(this.time.elapsed());
+		this.trace.add("open");
+		play(Call.OPEN);
+		this.session = new FakeSession();
+		return this.session;
+	}
+
+	static SessionException failure() {
+		return new SessionException("The connection broke", null);
+	}
+
+	enum Call {
+
+		OPEN, ACQUIRE, OBSERVE, CONFIRM, BARRIER, PARK, RELEASE, CLOSE, ABORT
+
+	}
+
+	@FunctionalInterface
+	interface Script {
+
+		void run() throws SessionException;
+
+	}
+
+	final class FakeSession implements ElectionSession {
+
+		private boolean cancelled;
+
+		private boolean aborted;
+
+		boolean isAborted() {
+			return this.aborted;
+		}
+
+		private void call(Call call) throws SessionException {
+			checkNotAborted();
+			play(call);
+			checkNotAborted();
+		}
+
+		private void checkNotAborted() throws SessionException {
+			if (this.aborted) {
+				throw new SessionException("Aborted", null);
+			}
+		}
+
+		@Override
+		public Acquisition acquire(Duration timeout) throws SessionException {
+			FakeStore.this.waits.add(timeout);
+			this.cancelled = false;
+			call(Call.ACQUIRE);
+			if (FakeStore.this.leader != null && !this.cancelled) {
+				FakeStore.this.time.advance(timeout);
+			}
+			if (FakeStore.this.leader != null) {
+				return new Acquisition.Held(FakeStore.this.leader);
+			}
+			int term = ++FakeStore.this.terms;
+			FakeStore.this.trace.add("won " + term);
+			return new Acquisition.Won(new Term(0, 1, term), FakeStore.this.clean);
+		}
+
+		@Override
+		public @Nullable Leader observe() throws SessionException {
+			FakeStore.this.observations.add(FakeStore.this.time.elapsed());
+			call(Call.OBSERVE);
+			return FakeStore.this.leader;
+		}
+
+		@Override
+		public Confirmation confirm() throws SessionException {
+			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
+			String answer = FakeStore.this.predecessor;
+			call(Call.CONFIRM);
+			return new Confirmation(answer);
+		}
+
+		@Override
+		public @Nullable String passBarrier(Duration timeout) throws SessionException {
+			FakeStore.this.trace.add("barrier");
+			call(Call.BARRIER);
+			if (FakeStore.this.barrier != null) {
+				FakeStore.this.time.advance(timeout);
+			}
+			return FakeStore.this.barrier;
+		}
+
+		@Override
+		public void park(Duration timeout) throws SessionException {
+			call(Call.PARK);
+			FakeStore.this.time.advance(timeout);
+			checkNotAborted();
+		}
+
+		@Override
+		public void release(boolean orderly) throws SessionException {
+			FakeStore.this.trace.add(orderly ? "release clean" : "release");
+			call(Call.RELEASE);
+		}
+
+		@Override
+		public void close() {
+			FakeStore.this.trace.add("close");
+			playUnchecked(Call.CLOSE);
+		}
+
+		@Override
+		public void cancel() {
+			FakeStore.this.trace.add("cancel");
+			this.cancelled = true;
+		}
+
+		@Override
+		public void abort() {
+			if (!this.aborted) {
+				this.aborted = true;
+				FakeStore.this.trace.add("abort");
+			}
+			playUnchecked(Call.ABORT);
+		}
+
+		private void playUnchecked(Call call) {
+			try {
+				play(call);
+			}
+			catch (SessionException ex) {
+				throw new IllegalStateException(ex);
+			}
+		}
+
+	}
+
+}

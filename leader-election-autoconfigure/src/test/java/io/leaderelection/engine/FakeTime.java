@@ -1,0 +1,90 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.Map.Entry;
+import java.util.TreeMap;
+import java.util.concurrent.locks.Condition;
+
+/**
+ * A clock that only the test moves, and an agenda of what happens when. It starts shortly
+ * before {@link System#nanoTime()} would overflow.
+ */
+final class FakeTime implements TimeSource {
+
+	private static final long ORIGIN = Long.MAX_VALUE - Duration.ofMillis(1500).toNanos();
+
+	private final TreeMap<Long, Runnable> agenda = new TreeMap<>();
+
+	private volatile long elapsed;
+
+	private volatile Runnable onRead = () -> {
+	};
+
+	@Override
+	public long nanoTime() {
+		this.onRead.run();
+		return ORIGIN + this.elapsed;
+	}
+
+	/**
+	 * Move on to the end of the wait, or to what happens before: like any wait for a
+	 * condition it may return early.
+	 */
+	@Override
+	public void await(Condition condition, long nanos) {
+		long next = this.agenda.isEmpty() ? Long.MAX_VALUE : Math.max(0, this.agenda.firstKey() - this.elapsed);
+		advance(Duration.ofNanos(Math.min(nanos, next)));
+	}
+
+	Duration elapsed() {
+		return Duration.ofNanos(this.elapsed);
+	}
+
+	/**
+	 * Move on, to each entry of the agenda in turn.
+	 */
+	void advance(Duration time) {
+		long target = this.elapsed + time.toNanos();
+		while (!this.agenda.isEmpty() && this.agenda.firstKey() <= target) {
+			Entry<Long, Runnable> next = this.agenda.pollFirstEntry();
+			this.elapsed = Math.max(this.elapsed, next.getKey());
+			next.getValue().run();
+		}
+		this.elapsed = Math.max(this.elapsed, target);
+	}
+
+	void advanceTo(Duration moment) {
+		advance(moment.minusNanos(this.elapsed));
+	}
+
+	void at(Duration moment, Runnable action) {
+		this.agenda.merge(moment.toNanos(), action, (first, second) -> () -> {
+			first.run();
+			second.run();
+		});
+	}
+
+	/**
+	 * Do something whenever anybody reads the clock.
+	 */
+	void onRead(Runnable action) {
+		this.onRead = action;
+	}
+
+}

@@ -1,0 +1,203 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link Watchdog}, with its real thread.
+ */
+@Timeout(60)
+class WatchdogTests {
+
+	private final List<Thread> threads = new CopyOnWriteArrayList<>();
+
+	private final Watchdog watchdog = new Watchdog((task) -> {
+		Thread thread = new ElectionThreads("watchdog").newThread(task);
+		this.threads.add(thread);
+		return thread;
+	});
+
+	@Test
+	void looksAgainForAnEarlierDeadlineAndOnlyThen() {
+		AtomicInteger looks = new AtomicInteger();
+		Election election = watched(looks);
+		this.watchdog.watch(election);
+		await().until(() -> isAsleepAfter(looks, 1));
+		this.watchdog.lookWithin(TimeUnit.HOURS.toNanos(2));
+		assertThat(looks).hasValue(1);
+		this.watchdog.lookWithin(TimeUnit.MINUTES.toNanos(30));
+		await().until(() -> isAsleepAfter(looks, 2));
+		this.watchdog.lookWithin(TimeUnit.MINUTES.toNanos(30));
+		await().until(() -> isAsleepAfter(looks, 3));
+		this.watchdog.unwatch(election);
+		awaitEnd(this.threads.get(0));
+	}
+
+	@Test
+	void hasOneThreadForAllElectionsThatEndsWithTheLast() {
+		AtomicInteger firstLooks = new AtomicInteger();
+		AtomicInteger secondLooks = new AtomicInteger();
+		Election first = watched(firstLooks);
+		Election second = watched(secondLooks);
+		this.watchdog.watch(first);
+		this.watchdog.watch(second);
+		this.watchdog.watch(second);
+		assertThat(this.threads).hasSize(1);
+		this.watchdog.unwatch(first);
+		await().until(() -> secondLooks.get() > 0);
+		assertThat(this.threads.get(0).isAlive()).isTrue();
+		this.watchdog.unwatch(second);
+		awaitEnd(this.threads.get(0));
+		this.watchdog.watch(first);
+		assertThat(this.threads).hasSize(2);
+		this.watchdog.unwatch(first);
+		awaitEnd(this.threads.get(1));
+	}
+
+	@Test
+	void failureOfOneElectionDoesNotConcernAnother() {
+		ElectionFixture broken = new ElectionFixture();
+		broken.time.onRead(() -> {
+			throw new IllegalStateException("test");
+		});
+		AtomicInteger looks = new AtomicInteger();
+		Election election = watched(looks);
+		this.watchdog.watch(broken.election);
+		this.watchdog.watch(election);
+		await().until(() -> looks.get() > 2);
+		this.watchdog.unwatch(broken.election);
+		this.watchdog.unwatch(election);
+		awaitEnd(this.threads.get(0));
+	}
+
+	@Test
+	void revokesAndAbortsWhileTheElectionThreadHangs() {
+		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofMillis(500), Duration.ZERO,
+				Duration.ofSeconds(20), true);
+		List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+		HangingSession session = new HangingSession();
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, () -> session, this.watchdog, events::add);
+		elector.start();
+		await().until(() -> events.size() == 2);
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(events.get(1)).isInstanceOfSatisfying(LeadershipRevokedEvent.class,
+				(revoked) -> assertThat(revoked.getReason()).isEqualTo(Reason.LEASE_EXPIRED));
+		await().until(() -> session.aborted.getCount() == 0);
+		elector.stop().join();
+		awaitEnd(this.threads.get(0));
+	}
+
+	private boolean isAsleepAfter(AtomicInteger looks, int expected) {
+		return looks.get() == expected && this.threads.get(0).getState() == Thread.State.TIMED_WAITING;
+	}
+
+	private Election watched(AtomicInteger looks) {
+		ElectionFixture fixture = new ElectionFixture();
+		fixture.time.onRead(looks::incrementAndGet);
+		return fixture.election;
+	}
+
+	private static void awaitEnd(Thread thread) {
+		await().until(() -> !thread.isAlive());
+	}
+
+	/**
+	 * Wins once, and hangs from the first confirmation after the grant until aborted.
+	 */
+	private static final class HangingSession implements ElectionSession {
+
+		private final CountDownLatch aborted = new CountDownLatch(1);
+
+		private int confirmations;
+
+		@Override
+		public Acquisition acquire(Duration timeout) throws SessionException {
+			if (this.confirmations > 0) {
+				throw new SessionException("Aborted", null);
+			}
+			return new Acquisition.Won(new Term(0, 0, 1), true);
+		}
+
+		@Override
+		public @Nullable Leader observe() {
+			return null;
+		}
+
+		@Override
+		public Confirmation confirm() throws SessionException {
+			if (++this.confirmations > 2) {
+				hang();
+			}
+			return new Confirmation(null);
+		}
+
+		private void hang() throws SessionException {
+			try {
+				this.aborted.await();
+			}
+			catch (InterruptedException ex) {
+				throw new SessionException("Interrupted", ex);
+			}
+			throw new SessionException("Aborted", null);
+		}
+
+		@Override
+		public @Nullable String passBarrier(Duration timeout) {
+			return null;
+		}
+
+		@Override
+		public void park(Duration timeout) {
+		}
+
+		@Override
+		public void release(boolean clean) {
+		}
+
+		@Override
+		public void close() {
+		}
+
+		@Override
+		public void cancel() {
+		}
+
+		@Override
+		public void abort() {
+			this.aborted.countDown();
+		}
+
+	}
+
+}

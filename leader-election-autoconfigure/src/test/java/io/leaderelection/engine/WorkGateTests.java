@@ -1,0 +1,317 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.leaderelection.engine.FakeStore.Call;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link WorkGate} and {@link Work}.
+ */
+@Timeout(60)
+class WorkGateTests {
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final Election election = this.fixture.election;
+
+	private final WorkGate gate = this.election.gate();
+
+	private @Nullable Work work;
+
+	@Test
+	void letsWorkInOnlyWhileTheNodeLeads() {
+		assertThat(this.gate.enter("job")).isNull();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				assertThat(entered).isNotNull();
+				assertThat(entered.getLeadership()).isSameAs(this.election.leadership());
+				assertThat(this.gate.current()).isSameAs(entered);
+				assertThat(this.gate.isEmpty()).isFalse();
+				assertThat(this.gate.isDrained()).isFalse();
+			}
+			assertThat(this.gate.current()).isNull();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.gate.enter("job")).isNull();
+		assertThat(this.gate.isEmpty()).isTrue();
+	}
+
+	@Test
+	void nestedWorkPassesDuringTheDrainAndOtherWorkDoesNot() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("outer");
+			this.election.resign();
+		});
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			try (Work nested = this.gate.enter("nested")) {
+				assertThat(nested).isNotNull();
+				assertThat(nested.getLeadership()).isSameAs(this.work.getLeadership());
+			}
+			assertThat(this.gate.current()).isSameAs(this.work);
+			assertThat(this.gate.isDrained()).isFalse();
+			assertThat(CompletableFuture.supplyAsync(() -> this.gate.enter("other")).join()).isNull();
+			this.work.close();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.trace).contains("release clean");
+	}
+
+	@Test
+	void nestedWorkIsRefusedAsSoonAsTheTermIsNoLongerTrusted() {
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofSeconds(5)));
+		this.fixture.at(Duration.ofMillis(500), () -> this.work = this.gate.enter("outer"));
+		this.fixture.at(ElectionFixture.TRUST, () -> assertThat(this.gate.enter("nested")).isNull());
+		this.fixture.at(Duration.ofSeconds(7), () -> this.work.close());
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(Thread.interrupted()).isFalse();
+	}
+
+	@Test
+	void threadWhoseTermIsOverIsRefusedEvenIfTheNodeLeadsAgain() {
+		this.fixture.at(Duration.ofSeconds(1), () -> this.work = this.gate.enter("outer"));
+		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
+		this.fixture.at(Duration.ofSeconds(3).plus(ElectionFixture.DRAIN_TIMEOUT), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.work.getLeadership().isCurrent()).isFalse();
+			assertThat(this.gate.enter("nested")).isNull();
+			this.work.close();
+			try (Work next = this.gate.enter("next")) {
+				assertThat(next).isNotNull();
+				assertThat(next.getLeadership()).isSameAs(this.election.leadership());
+			}
+		});
+		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+	}
+
+	@Test
+	void lossInterruptsWorkAndTheFlagDoesNotOutliveIt() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("job");
+			loseSession();
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			this.work.close();
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void lossInterruptsNoThreadWhoseWorkHasEnded() {
+		this.fixture.at(Duration.ofSeconds(1), () -> this.gate.enter("job").close());
+		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.trace).contains("revoked 1 SESSION_LOST");
+	}
+
+	@Test
+	void interruptOfOthersIsLeftAlone() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				Thread.currentThread().interrupt();
+			}
+			assertThat(Thread.interrupted()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void stageIsWaitedForUntilItCompletes() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			lastUntil(stage);
+			assertThat(this.gate.current()).isNull();
+			this.election.resign();
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+			stage.complete("done");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
+	}
+
+	@Test
+	void stageThatFailsHasEnded() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			lastUntil(stage);
+			stage.completeExceptionally(new IllegalStateException("test"));
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void stageThatHasCompletedAlreadyHasEnded() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			lastUntil(CompletableFuture.completedFuture("done"));
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void stageOfNestedWorkIsWaitedForBeyondTheOuterWork() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work outer = this.gate.enter("outer")) {
+				lastUntil(stage);
+				assertThat(this.gate.current()).isSameAs(outer);
+			}
+			assertThat(this.gate.isDrained()).isFalse();
+			stage.complete("done");
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void stageIsCancelledOnLoss() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			lastUntil(stage);
+			loseSession();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(stage).isCancelled();
+		assertThat(this.gate.isEmpty()).isTrue();
+	}
+
+	@Test
+	void stageThatIsReturnedAfterTheLossIsCancelledAtOnce() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("job");
+			loseSession();
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			assertThat(this.work.getLeadership().isCurrent()).isFalse();
+			this.work.lastUntil(stage);
+			this.work.close();
+			assertThat(stage).isCancelled();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void describesWorkByWhatAndWhere() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("refresh of descriptions")) {
+				assertThat(this.gate.describe())
+					.contains("refresh of descriptions on thread '" + Thread.currentThread().getName() + "'")
+					.contains("at " + WorkGateTests.class.getName());
+			}
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	/**
+	 * Threads that enter as fast as they can, many times around the moment at which the
+	 * gate is shut. Work that starts before is waited for; none starts after.
+	 */
+	@Test
+	void noWorkRunsOnceTheGateWasSeenEmpty() throws Exception {
+		int threads = 4;
+		ExecutorService executor = Executors.newFixedThreadPool(threads);
+		for (int round = 0; round < 300; round++) {
+			shutAmongWork(executor, threads);
+		}
+		executor.shutdown();
+	}
+
+	private void shutAmongWork(ExecutorService executor, int threads) {
+		ElectionFixture round = new ElectionFixture();
+		WorkGate roundGate = round.election.gate();
+		AtomicBoolean drained = new AtomicBoolean();
+		round.at(Duration.ofSeconds(1), () -> {
+			CountDownLatch running = new CountDownLatch(threads);
+			List<Future<Boolean>> results = new ArrayList<>();
+			for (int i = 0; i < threads; i++) {
+				results.add(executor.submit(() -> enterUntilRefused(roundGate, running, drained)));
+			}
+			join(running);
+			round.election.resign();
+			while (!roundGate.isDrained()) {
+				Thread.onSpinWait();
+			}
+			drained.set(true);
+			assertThat(results)
+				.allSatisfy((result) -> assertThat(result).succeedsWithin(ElectionFixture.LEASE.multipliedBy(4))
+					.isEqualTo(true));
+		});
+		round.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	private static boolean enterUntilRefused(WorkGate gate, CountDownLatch running, AtomicBoolean drained) {
+		while (true) {
+			try (Work entered = gate.enter("job")) {
+				if (entered == null) {
+					return true;
+				}
+				if (drained.get()) {
+					return false;
+				}
+			}
+			running.countDown();
+		}
+	}
+
+	private static void join(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private void lastUntil(CompletableFuture<?> stage) {
+		try (Work entered = this.gate.enter("job")) {
+			assertThat(entered).isNotNull();
+			entered.lastUntil(stage);
+		}
+	}
+
+	private void loseSession() {
+		this.fixture.store.next(Call.PARK, () -> {
+			throw FakeStore.failure();
+		});
+	}
+
+}
