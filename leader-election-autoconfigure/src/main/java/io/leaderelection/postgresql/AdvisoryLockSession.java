@@ -261,7 +261,14 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private static SessionException lost(SQLException ex) {
-		return new SessionException("The session on the database has ended: " + ex.getMessage(), ex);
+		return new SessionException("The session on the database has ended: " + summary(ex), ex);
+	}
+
+	/**
+	 * Return the message without the lines that say where in which statement.
+	 */
+	static String summary(SQLException ex) {
+		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
 	}
 
 	@FunctionalInterface

@@ -17,9 +17,11 @@
 package io.leaderelection.integration;
 
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
@@ -27,9 +29,9 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.boot.WebApplicationType;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -46,17 +48,22 @@ final class LocalNode implements AutoCloseable {
 	private final List<Seen> events = new CopyOnWriteArrayList<>();
 
 	private LocalNode(PostgreSqlServer server, int port, Class<?> configuration, String... properties) {
-		List<String> all = new ArrayList<>(List.of("spring.application.name=test", "leader-election.lease-duration=1s",
+		Map<String, String> all = new LinkedHashMap<>();
+		Stream.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=1s",
 				"spring.datasource.url=" + server.jdbcUrl(port), "spring.datasource.username=" + server.username(),
 				"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
-				"spring.main.banner-mode=off", "spring.main.log-startup-info=false", "spring.jmx.enabled=false"));
-		all.addAll(List.of(properties));
+				"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
+			.map((property) -> property.split("=", 2))
+			.forEach((property) -> all.put(property[0], property[1]));
 		this.context = new SpringApplicationBuilder(NodeConfiguration.class, configuration)
 			.web(WebApplicationType.NONE)
 			.listeners((ApplicationListener<LeadershipEvent>) (event) -> this.events
 				.add(new Seen(System.nanoTime(), event)))
 			.registerShutdownHook(false)
-			.run(all.stream().map((property) -> "--" + property).toArray(String[]::new));
+			.run(all.entrySet()
+				.stream()
+				.map((property) -> "--" + property.getKey() + "=" + property.getValue())
+				.toArray(String[]::new));
 	}
 
 	static LocalNode start(PostgreSqlServer server, String... properties) {

@@ -22,6 +22,7 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.awaitility.Awaitility;
@@ -32,6 +33,9 @@ import org.springframework.util.FileSystemUtils;
  * A PostgreSQL from the binaries on Maven Central.
  */
 final class EmbeddedServer implements PostgreSqlServer {
+
+	private static final List<String> AUTHENTICATION = List.of("local all all trust", "host all postgres all trust",
+			"host all all all scram-sha-256");
 
 	private final String[] settings;
 
@@ -48,6 +52,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 		try {
 			this.folder = Files.createTempDirectory("leader-election-postgresql");
 			this.log = this.folder.resolve("server.log");
+			Files.write(this.folder.resolve("hba.conf"), AUTHENTICATION);
 			startServer(true);
 		}
 		catch (IOException ex) {
@@ -65,6 +70,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 			.setErrorRedirector(Redirect.appendTo(this.log.toFile()))
 			.setServerConfig("log_line_prefix", "%m,%p,%a,")
 			.setServerConfig("fsync", "off")
+			.setServerConfig("hba_file", this.folder.resolve("hba.conf").toString())
 			.setPGStartupWait(Duration.ofSeconds(60));
 		if (!first) {
 			builder.setPort(this.port);

@@ -1,0 +1,464 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.mock.env.MockEnvironment;
+import org.springframework.scheduling.concurrent.ExecutorConfigurationSupport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link LeaderElectionLifecycle}.
+ */
+@Timeout(60)
+class LeaderElectionLifecycleTests {
+
+	private final GenericApplicationContext context = new GenericApplicationContext();
+
+	private final List<LeadershipEvent> events = Collections.synchronizedList(new ArrayList<>());
+
+	private LeaderElectionLifecycle lifecycle;
+
+	private DefaultLeaderElectors electors;
+
+	@AfterEach
+	void stop() {
+		if (this.lifecycle != null) {
+			this.lifecycle.destroy();
+		}
+	}
+
+	@Test
+	void isStartedLastAndStoppedFirst() {
+		create(LocalSessions.always());
+		assertThat(this.lifecycle.getPhase()).isEqualTo(SmartLifecycle.DEFAULT_PHASE)
+			.isGreaterThan(ExecutorConfigurationSupport.DEFAULT_PHASE);
+		assertThat(this.lifecycle.isAutoStartup()).isTrue();
+		assertThat(this.lifecycle.isPauseable()).isTrue();
+	}
+
+	@Test
+	void leadsWhenStartReturns() {
+		create(LocalSessions.always());
+		this.lifecycle.start();
+		assertThat(this.lifecycle.isRunning()).isTrue();
+		assertThat(this.electors.getDefault().isLeader()).isTrue();
+	}
+
+	@Test
+	void waitsForTheFirstDecisionsOnlyForAWhile() {
+		CountDownLatch never = new CountDownLatch(1);
+		create(() -> {
+			try {
+				never.await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			throw new SessionException("Interrupted", null);
+		}, "leader-election.elections.second.candidate=true");
+		long start = System.nanoTime();
+		this.lifecycle.start();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1000),
+				Duration.ofMillis(2500));
+		assertThat(this.electors.getDefault().isLeader()).isFalse();
+		assertThat(this.lifecycle.isRunning()).isTrue();
+	}
+
+	@Test
+	void interruptEndsTheWaitAndIsKept() {
+		create(() -> {
+			sleep(500);
+			throw new SessionException("Out of reach", null);
+		});
+		Thread.currentThread().interrupt();
+		this.lifecycle.start();
+		assertThat(Thread.interrupted()).isTrue();
+		assertThat(this.lifecycle.isRunning()).isTrue();
+	}
+
+	@Test
+	void stopWaitsForListenersAndThenCallsBack() throws InterruptedException {
+		AtomicBoolean told = new AtomicBoolean();
+		create(LocalSessions.always(), (event) -> {
+			if (event instanceof LeadershipRevokedEvent) {
+				sleep(200);
+				told.set(true);
+			}
+		});
+		this.lifecycle.start();
+		CountDownLatch stopped = new CountDownLatch(1);
+		this.lifecycle.stop(() -> {
+			assertThat(told).isTrue();
+			stopped.countDown();
+		});
+		assertThat(this.lifecycle.isRunning()).isFalse();
+		assertThat(this.electors.getDefault().isLeader()).isFalse();
+		assertThat(stopped.await(10, TimeUnit.SECONDS)).isTrue();
+		assertThat(told).isTrue();
+	}
+
+	@Test
+	void stopCallsBackWhenNothingWasStarted() {
+		create(LocalSessions.always());
+		AtomicBoolean called = new AtomicBoolean();
+		this.lifecycle.stop(() -> called.set(true));
+		assertThat(called).isTrue();
+	}
+
+	@Test
+	void mayBeStartedAgainWhileItStops() {
+		create(LocalSessions.always(), (event) -> sleep(100));
+		for (int i = 0; i < 3; i++) {
+			this.lifecycle.start();
+			this.lifecycle.stop(() -> {
+			});
+		}
+		this.lifecycle.start();
+		await().until(this.electors.getDefault()::isLeader);
+		this.lifecycle.stop();
+		assertAlternating();
+	}
+
+	@Test
+	void gateShutsWhenThisContextIsClosedButTheContainerStillStops() {
+		create(LocalSessions.always());
+		this.lifecycle.start();
+		this.lifecycle.onApplicationEvent(new ContextClosedEvent(this.context));
+		assertThat(this.electors.getDefault().isLeader()).isFalse();
+		assertThat(this.lifecycle.isRunning()).isTrue();
+	}
+
+	@Test
+	void gateStaysOpenWhenAnotherContextIsClosed() {
+		create(LocalSessions.always());
+		this.lifecycle.start();
+		this.lifecycle.onApplicationEvent(new ContextClosedEvent(new GenericApplicationContext()));
+		assertThat(this.electors.getDefault().isLeader()).isTrue();
+	}
+
+	@Test
+	void refusesToStartOnUnusableStoreAndStopsWhatWasStarted() {
+		ElectionSessions unusable = () -> {
+			throw new UnusableStoreException("Version 13", "Upgrade.", null);
+		};
+		create((election) -> election.equals("default") ? LocalSessions.always() : unusable,
+				"leader-election.elections.broken.candidate=true");
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
+			.withMessageContaining("Version 13")
+			.withCauseInstanceOf(UnusableStoreException.class);
+		assertThat(this.lifecycle.isRunning()).isFalse();
+		assertThat(this.electors.getDefault().isLeader()).isFalse();
+		assertAlternating();
+	}
+
+	@Test
+	void startsAsFollowerWhileTheStoreIsOutOfReach() {
+		create(() -> {
+			throw new SessionException("Out of reach", null);
+		});
+		this.lifecycle.start();
+		assertThat(this.lifecycle.isRunning()).isTrue();
+		assertThat(this.electors.getDefault().status().problem()).isEqualTo("Out of reach");
+	}
+
+	@Test
+	void refusesToStartWhileTheStoreIsOutOfReachIfToldToFailFast() {
+		create(() -> {
+			throw new SessionException("Out of reach", null);
+		}, "leader-election.fail-fast=true");
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
+			.havingCause()
+			.isExactlyInstanceOf(SessionException.class)
+			.withMessage("Out of reach");
+		assertThat(this.lifecycle.isRunning()).isFalse();
+	}
+
+	@Test
+	void refusesToStartWhileTheStoreIsSilentIfToldToFailFast() {
+		create(() -> {
+			sleep(4000);
+			throw new SessionException("Out of reach", null);
+		}, "leader-election.fail-fast=true");
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
+			.havingCause()
+			.withMessage("The database for leader election has not answered within 1100ms");
+	}
+
+	@Test
+	void doesNotStartWhenTheStoreCannotBeUsed() {
+		ElectionDefinitions definitions = definitions();
+		this.electors = new DefaultLeaderElectors(
+				definitions.all().stream().map(ElectionDefinition::settings).toList(),
+				(settings) -> LocalSessions.always(), this.events::add);
+		ElectionStore store = new ElectionStore() {
+
+			@Override
+			public void check() {
+				throw new ElectionDataSourceException("No", "Do", null);
+			}
+
+			@Override
+			public ElectionSessions sessions(ElectionDefinition definition) {
+				throw new UnsupportedOperationException();
+			}
+
+		};
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, store, false, this.context);
+		assertThatExceptionOfType(ElectionDataSourceException.class).isThrownBy(this.lifecycle::start);
+		assertThat(this.lifecycle.isRunning()).isFalse();
+	}
+
+	@Test
+	void eventsComeInOrderOverStartPauseRestartAndClose() {
+		ConfigurableApplicationContext application = application();
+		Recorder recorder = application.getBean(Recorder.class);
+		LeaderElector elector = application.getBean(LeaderElector.class);
+		await().untilAsserted(() -> assertThat(recorder.log).contains("granted"));
+		application.pause();
+		assertThat(elector.isLeader()).isFalse();
+		application.restart();
+		assertThat(elector.isLeader()).isTrue();
+		application.close();
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(recorder.log).filteredOn((entry) -> !entry.equals("refreshed"))
+			.containsExactly("worker started", "granted", "revoked STOPPED", "worker stopped", "worker started",
+					"granted", "closed false", "revoked STOPPED", "worker stopped");
+	}
+
+	@Test
+	void leaderIsKnownWhenTheContextIsRefreshed() {
+		try (ConfigurableApplicationContext application = application()) {
+			assertThat(application.getBean(Recorder.class).leaderWhenRefreshed).isTrue();
+		}
+	}
+
+	@Test
+	void startsEvenIfBeansAreInitializedLazily() {
+		try (ConfigurableApplicationContext application = application("--spring.main.lazy-initialization=true")) {
+			assertThat(application.getBean(LeaderElector.class).isLeader()).isTrue();
+		}
+	}
+
+	@Test
+	void childContextThatCloses() {
+		try (ConfigurableApplicationContext application = application()) {
+			GenericApplicationContext child = new GenericApplicationContext(application);
+			child.refresh();
+			child.close();
+			assertThat(application.getBean(LeaderElector.class).isLeader()).isTrue();
+		}
+	}
+
+	@Test
+	void twoContextsInOneProcessAreTwoNodes() {
+		try (ConfigurableApplicationContext one = application(); ConfigurableApplicationContext two = application()) {
+			assertThat(one.getBean(LeaderElector.class).getNodeId())
+				.isNotEqualTo(two.getBean(LeaderElector.class).getNodeId());
+		}
+	}
+
+	private static ConfigurableApplicationContext application(String... arguments) {
+		SpringApplication application = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
+			.properties("leader-election.mode=always")
+			.build();
+		application.setRegisterShutdownHook(false);
+		return application.run(arguments);
+	}
+
+	private void assertAlternating() {
+		for (int i = 0; i < this.events.size(); i++) {
+			assertThat(this.events.get(i))
+				.isInstanceOf((i % 2 == 0) ? LeadershipGrantedEvent.class : LeadershipRevokedEvent.class);
+		}
+		assertThat(this.events).hasSizeGreaterThan(1);
+		assertThat(this.events.size() % 2).isZero();
+	}
+
+	private void create(ElectionSessions sessions, String... properties) {
+		create((election) -> sessions, properties);
+	}
+
+	private void create(Function<String, ElectionSessions> sessions, String... properties) {
+		create(sessions, (event) -> {
+		}, properties);
+	}
+
+	private void create(ElectionSessions sessions, Consumer<LeadershipEvent> listener) {
+		create((election) -> sessions, listener);
+	}
+
+	private void create(Function<String, ElectionSessions> sessions,
+			Consumer<LeadershipEvent> listener, String... properties) {
+		ElectionDefinitions definitions = definitions(properties);
+		this.electors = new DefaultLeaderElectors(
+				definitions.all().stream().map(ElectionDefinition::settings).toList(),
+				(settings) -> sessions.apply(settings.election()), (event) -> {
+					this.events.add(event);
+					listener.accept(event);
+				});
+		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
+				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS), failFast, this.context);
+	}
+
+	private static ElectionDefinitions definitions(String... properties) {
+		MockEnvironment environment = new MockEnvironment();
+		for (String property : properties) {
+			String[] parts = property.split("=");
+			environment.setProperty(parts[0], parts[1]);
+		}
+		return ElectionDefinitions.of(
+				Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class), environment);
+	}
+
+	private static void sleep(long millis) {
+		try {
+			Thread.sleep(millis);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration(excludeName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
+	static class Application {
+
+		@Bean
+		Recorder recorder(LeaderElector elector) {
+			return new Recorder(elector);
+		}
+
+		@Bean
+		Worker worker(Recorder recorder) {
+			return new Worker(recorder);
+		}
+
+	}
+
+	static class Recorder {
+
+		private final LeaderElector elector;
+
+		private final List<String> log = Collections.synchronizedList(new ArrayList<>());
+
+		private boolean leaderWhenRefreshed;
+
+		Recorder(LeaderElector elector) {
+			this.elector = elector;
+		}
+
+		@EventListener
+		void granted(LeadershipGrantedEvent event) {
+			this.log.add("granted");
+		}
+
+		@EventListener
+		void revoked(LeadershipRevokedEvent event) {
+			this.log.add("revoked " + event.getReason());
+		}
+
+		@EventListener
+		void refreshed(ContextRefreshedEvent event) {
+			this.log.add("refreshed");
+			this.leaderWhenRefreshed = this.elector.isLeader();
+		}
+
+		@EventListener
+		void closed(ContextClosedEvent event) {
+			this.log.add("closed " + this.elector.isLeader());
+		}
+
+	}
+
+	/**
+	 * Something that leader work needs.
+	 */
+	static class Worker implements SmartLifecycle {
+
+		private final Recorder recorder;
+
+		private boolean running;
+
+		Worker(Recorder recorder) {
+			this.recorder = recorder;
+		}
+
+		@Override
+		public void start() {
+			this.running = true;
+			this.recorder.log.add("worker started");
+		}
+
+		@Override
+		public void stop() {
+			this.running = false;
+			this.recorder.log.add("worker stopped");
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.running;
+		}
+
+		@Override
+		public int getPhase() {
+			return ExecutorConfigurationSupport.DEFAULT_PHASE;
+		}
+
+	}
+
+}

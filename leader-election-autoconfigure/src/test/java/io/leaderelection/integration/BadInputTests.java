@@ -1,0 +1,134 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.UUID;
+
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * Tests for what an application prints that cannot hold elections on its server.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class BadInputTests {
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@Test
+	void wrongPasswordRefusesTheStart(CapturedOutput output) {
+		String role = role("LOGIN PASSWORD 'right'");
+		refused("spring.datasource.username=" + role, "spring.datasource.password=wrong");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The database refuses to log in for leader election: FATAL: password authentication failed")
+			.contains("Check leader-election.datasource.username and password");
+	}
+
+	@Test
+	void missingDatabaseRefusesTheStart(CapturedOutput output) {
+		refused("spring.datasource.url=" + this.server.jdbcUrl() + "-missing");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The database for leader election does not exist")
+			.contains("Check leader-election.datasource.url");
+	}
+
+	@Test
+	void roleWithoutPlpgsqlRefusesTheStartAndNamesTheGrant(CapturedOutput output) {
+		try (PostgreSqlServer own = PostgreSqlServer.start()) {
+			own.execute("CREATE ROLE restricted LOGIN PASSWORD 'right'");
+			own.execute("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC");
+			refused("spring.datasource.url=" + own.jdbcUrl(), "spring.datasource.username=restricted",
+					"spring.datasource.password=right");
+			assertThat(output).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"restricted\"");
+			assertThat(own.log()).doesNotContain("ERROR");
+		}
+	}
+
+	@Test
+	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
+		try (LocalNode node = LocalNode.startAt(this.server, unusedPort())) {
+			assertThat(node.leads()).isFalse();
+			assertThat(output).contains("The database for leader election cannot be reached")
+				.contains("following until a session can be had");
+		}
+	}
+
+	@Test
+	void unreachableDatabaseRefusesTheStartWithFailFast(CapturedOutput output) throws Exception {
+		String url = this.server.jdbcUrl(unusedPort());
+		refused("spring.datasource.url=" + url, "leader-election.fail-fast=true");
+		assertThat(output).contains("APPLICATION FAILED TO START").contains("leader-election.fail-fast");
+	}
+
+	@Test
+	void databaseThatAcceptsWithoutAnswerDoesNotHoldUpTheStart() throws Exception {
+		try (ServerSocket silent = new ServerSocket(0)) {
+			long start = System.nanoTime();
+			try (LocalNode node = LocalNode.startAt(this.server, silent.getLocalPort(),
+					"leader-election.drain-timeout=1s")) {
+				assertThat(node.leads()).isFalse();
+			}
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+		}
+	}
+
+	@Test
+	void databaseThatIsNotPostgreSqlRefusesTheStart(CapturedOutput output) {
+		refused("leader-election.datasource.url=jdbc:h2:mem:test");
+		assertThat(output).contains("APPLICATION FAILED TO START").contains("elections are held on PostgreSQL only");
+	}
+
+	@Test
+	void startIsNotRefusedByPresetsOfTheRole() {
+		String role = role("LOGIN SUPERUSER PASSWORD 'right'");
+		this.server.execute("ALTER ROLE " + role + " SET statement_timeout = '50ms'");
+		this.server.execute("ALTER ROLE " + role + " SET lock_timeout = '50ms'");
+		this.server.execute("ALTER ROLE " + role + " SET default_transaction_read_only = on");
+		this.server.execute("ALTER ROLE " + role + " SET default_transaction_isolation = 'serializable'");
+		this.server.execute("ALTER ROLE " + role + " SET synchronous_commit = off");
+		try (LocalNode node = LocalNode.start(this.server, "leader-election.group=" + UUID.randomUUID(),
+				"spring.datasource.username=" + role, "spring.datasource.password=right")) {
+			assertThat(node.leads()).isTrue();
+		}
+	}
+
+	private String role(String options) {
+		String name = "role_" + UUID.randomUUID().toString().replace("-", "");
+		this.server.execute("CREATE ROLE " + name + " " + options);
+		return name;
+	}
+
+	private void refused(String... properties) {
+		assertThatException().isThrownBy(() -> LocalNode.start(this.server, properties).close());
+	}
+
+	private static int unusedPort() throws Exception {
+		try (ServerSocket socket = new ServerSocket(0)) {
+			return socket.getLocalPort();
+		}
+	}
+
+}
