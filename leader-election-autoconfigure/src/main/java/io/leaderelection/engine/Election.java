@@ -155,8 +155,7 @@ public final class Election {
 	private volatile @Nullable Campaign campaign;
 
 	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
-			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher,
-			Executor relayExecutor) {
+			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
 		this.settings = settings;
 		this.sessions = sessions;
 		this.watchdog = watchdog;
@@ -191,7 +190,8 @@ public final class Election {
 	}
 
 	/**
-	 * Return the leadership of this node, or {@code null} if it may not start leader work.
+	 * Return the leadership of this node, or {@code null} if it may not start leader
+	 * work.
 	 */
 	@Nullable TermLeadership leadership() {
 		ElectionState current = this.state;
@@ -662,7 +662,8 @@ public final class Election {
 			}
 		}
 		catch (Throwable ex) {
-			lose(leadership, (leadership != null && !isTrusted(leadership)) ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST);
+			lose(leadership,
+					(leadership != null && !isTrusted(leadership)) ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST);
 			throw ex;
 		}
 		finally {
@@ -778,7 +779,8 @@ public final class Election {
 	}
 
 	/**
-	 * Wait for the work of an earlier term, so that this node does not lead beside itself.
+	 * Wait for the work of an earlier term, so that this node does not lead beside
+	 * itself.
 	 */
 	private void awaitEndOfWork(Campaign running) {
 		long deadline = this.time.nanoTime() + this.settings.drainTimeout().toNanos();

@@ -39,8 +39,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
 	/**
-	 * Return how long a confirmation is trusted, counted from its start: three quarters of
-	 * the lease. The rest is for clocks of node and server that differ in rate (chrony
+	 * Return how long a confirmation is trusted, counted from its start: three quarters
+	 * of the lease. The rest is for clocks of node and server that differ in rate (chrony
 	 * slews by up to 8.3 % on either side).
 	 * @return the trust in nanoseconds
 	 */

@@ -78,8 +78,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Leave the current thread. Unless it lasts longer by {@link #lastUntil}, the work has
-	 * ended; an interrupt that was meant for it does not outlive it.
+	 * Leave the current thread. Unless it lasts longer by {@link #lastUntil}, the work
+	 * has ended; an interrupt that was meant for it does not outlive it.
 	 */
 	@Override
 	public void close() {

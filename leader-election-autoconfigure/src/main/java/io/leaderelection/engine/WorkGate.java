@@ -49,7 +49,8 @@ public final class WorkGate {
 	 * this election, if the term of that work is still trusted. Costs no I/O.
 	 * @param description what the work is; only its {@code toString()} is used, and only
 	 * when the work must be reported
-	 * @return the work, to be closed on the same thread, or {@code null} if it may not run
+	 * @return the work, to be closed on the same thread, or {@code null} if it may not
+	 * run
 	 */
 	public @Nullable Work enter(Object description) {
 		Work outer = this.current.get();
@@ -93,8 +94,8 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Return whether a drain has nothing left to wait for. By iteration, since the size of
-	 * a concurrent map is no snapshot.
+	 * Return whether a drain has nothing left to wait for. By iteration, since the size
+	 * of a concurrent map is no snapshot.
 	 */
 	boolean isDrained() {
 		for (Work work : this.inFlight) {

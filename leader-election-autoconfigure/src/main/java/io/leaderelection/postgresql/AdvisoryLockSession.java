@@ -152,8 +152,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void release(boolean clean) throws SessionException {
 		try (Statement statement = this.connection.createStatement()) {
-			statement.execute(
-					this.sql.release(this.transactionId, clean, Math.min(this.leaseMillis, LAST_IDLE_MILLIS)));
+			statement
+				.execute(this.sql.release(this.transactionId, clean, Math.min(this.leaseMillis, LAST_IDLE_MILLIS)));
 			this.marked = clean;
 		}
 		catch (SQLException ex) {
@@ -233,8 +233,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private @Nullable String queryOptional(String text) throws SessionException {
-		try (Statement statement = this.connection.createStatement();
-				ResultSet rows = statement.executeQuery(text)) {
+		try (Statement statement = this.connection.createStatement(); ResultSet rows = statement.executeQuery(text)) {
 			return rows.next() ? rows.getString(1) : null;
 		}
 		catch (SQLException ex) {

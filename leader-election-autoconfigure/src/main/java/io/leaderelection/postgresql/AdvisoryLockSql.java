@@ -137,8 +137,8 @@ final class AdvisoryLockSql {
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
 				END $acquire$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome, (%8$s) AS holder
-				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks, unsigned(this.keys.termClass()),
-				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder());
+				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks,
+				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder());
 	}
 
 	/**

@@ -42,8 +42,8 @@ final class ApplicationName {
 	 * Return the node id in the name of another session of the same election.
 	 */
 	String nodeOf(String applicationName) {
-		return applicationName.startsWith(this.electionPrefix)
-				? applicationName.substring(this.electionPrefix.length()) : applicationName;
+		return applicationName.startsWith(this.electionPrefix) ? applicationName.substring(this.electionPrefix.length())
+				: applicationName;
 	}
 
 	private static String shorten(String text, int length) {

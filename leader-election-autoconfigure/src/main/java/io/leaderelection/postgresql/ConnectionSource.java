@@ -29,8 +29,8 @@ public interface ConnectionSource {
 
 	/**
 	 * Open a connection that nobody else uses or ever will.
-	 * @param driverSettings properties of pgjdbc, such as {@code connectTimeout}, that the
-	 * connection should have unless its URL says otherwise
+	 * @param driverSettings properties of pgjdbc, such as {@code connectTimeout}, that
+	 * the connection should have unless its URL says otherwise
 	 * @return the connection
 	 * @throws SQLException if the database cannot be reached or refuses
 	 */

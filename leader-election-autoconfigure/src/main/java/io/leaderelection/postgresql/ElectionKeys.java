@@ -23,9 +23,9 @@ import java.security.NoSuchAlgorithmException;
 
 /**
  * The advisory-lock keys of one election (PostgreSQL manual, section "Advisory Locks").
- * The main key is a {@code bigint}; all others derive from it by SHA-256, so that nodes of
- * an election agree on them and other users of advisory locks do not meet them. They are
- * part of the contract between versions: nodes that derive other keys elect another
+ * The main key is a {@code bigint}; all others derive from it by SHA-256, so that nodes
+ * of an election agree on them and other users of advisory locks do not meet them. They
+ * are part of the contract between versions: nodes that derive other keys elect another
  * leader.
  *
  * @param main the key whose holder leads

@@ -227,18 +227,21 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private static SessionException translate(SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		if (state.startsWith("28")) {
-			return new UnusableStoreException("The database refuses to log in for leader election: " + AdvisoryLockSession.summary(ex),
+			return new UnusableStoreException(
+					"The database refuses to log in for leader election: " + AdvisoryLockSession.summary(ex),
 					"Check leader-election.datasource.username and password, or, where they are not set, those of the "
 							+ "application's DataSource.",
 					ex);
 		}
 		if (state.equals("3D000")) {
-			return new UnusableStoreException("The database for leader election does not exist: " + AdvisoryLockSession.summary(ex),
+			return new UnusableStoreException(
+					"The database for leader election does not exist: " + AdvisoryLockSession.summary(ex),
 					"Check leader-election.datasource.url, or, where it is not set, that of the application's "
 							+ "DataSource.",
 					ex);
 		}
-		return new SessionException("The database for leader election cannot be reached: " + AdvisoryLockSession.summary(ex), ex);
+		return new SessionException(
+				"The database for leader election cannot be reached: " + AdvisoryLockSession.summary(ex), ex);
 	}
 
 }

@@ -314,7 +314,7 @@ class HandOverTests {
 
 			@LeaderOnly
 			@Scheduled(fixedRate = 10)
-			public void run() {
+			void run() {
 				started.countDown();
 				try {
 					mayEnd.await(20, TimeUnit.SECONDS);

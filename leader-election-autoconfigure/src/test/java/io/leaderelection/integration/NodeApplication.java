@@ -42,7 +42,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 @EnableScheduling
-class NodeApplication {
+public class NodeApplication {
 
 	private static final long SAMPLE_INTERVAL = 200_000;
 
@@ -133,7 +133,7 @@ class NodeApplication {
 
 		@LeaderOnly
 		@Scheduled(fixedRate = 50)
-		public void work() throws InterruptedException {
+		void work() throws InterruptedException {
 			record("WORK", "");
 			try {
 				Thread.sleep(20);

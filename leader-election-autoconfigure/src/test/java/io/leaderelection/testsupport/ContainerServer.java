@@ -33,7 +33,8 @@ final class ContainerServer implements PostgreSqlServer {
 	private final PostgreSQLContainer container;
 
 	ContainerServer(String... settings) {
-		List<String> command = new ArrayList<>(List.of("postgres", "-c", "fsync=off", "-c", "log_line_prefix=%m,%p,%a,"));
+		List<String> command = new ArrayList<>(
+				List.of("postgres", "-c", "fsync=off", "-c", "log_line_prefix=%m,%p,%a,"));
 		for (String setting : settings) {
 			command.add("-c");
 			command.add(setting);
