@@ -38,6 +38,8 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
 /**
  * Ties the elections to the life of the application context: started last, when
@@ -47,6 +49,7 @@ import org.springframework.context.event.ContextClosedEvent;
  * <p>
  * May be stopped and started again any number of times, as a pause of the context does.
  */
+@Order(Ordered.HIGHEST_PRECEDENCE)
 final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
 
 	private static final Log logger = LogFactory.getLog(LeaderElectionLifecycle.class);

@@ -240,8 +240,7 @@ class LeaderElectionLifecycleTests {
 	@Test
 	void doesNotStartWhenTheStoreCannotBeUsed() {
 		ElectionDefinitions definitions = definitions();
-		this.electors = new DefaultLeaderElectors(
-				definitions.all().stream().map(ElectionDefinition::settings).toList(),
+		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
 				(settings) -> LocalSessions.always(), this.events::add);
 		ElectionStore store = new ElectionStore() {
 
@@ -340,11 +339,10 @@ class LeaderElectionLifecycleTests {
 		create((election) -> sessions, listener);
 	}
 
-	private void create(Function<String, ElectionSessions> sessions,
-			Consumer<LeadershipEvent> listener, String... properties) {
+	private void create(Function<String, ElectionSessions> sessions, Consumer<LeadershipEvent> listener,
+			String... properties) {
 		ElectionDefinitions definitions = definitions(properties);
-		this.electors = new DefaultLeaderElectors(
-				definitions.all().stream().map(ElectionDefinition::settings).toList(),
+		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
 				(settings) -> sessions.apply(settings.election()), (event) -> {
 					this.events.add(event);
 					listener.accept(event);
@@ -360,8 +358,8 @@ class LeaderElectionLifecycleTests {
 			String[] parts = property.split("=");
 			environment.setProperty(parts[0], parts[1]);
 		}
-		return ElectionDefinitions.of(
-				Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class), environment);
+		return ElectionDefinitions
+			.of(Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class), environment);
 	}
 
 	private static void sleep(long millis) {

@@ -1,0 +1,183 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.sql.SQLException;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.postgresql.ElectionKeys;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * Tests for what people read when an application does not start.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FailureAnalysisTests {
+
+	private static final String NO_DATA_SOURCE = "--spring.autoconfigure.exclude="
+			+ "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration";
+
+	@Test
+	void property(CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always",
+				"--leader-election.lease-duration=100ms");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Leader election cannot use the value of a property:")
+			.contains("Property: leader-election.lease-duration")
+			.contains("Value: 100ms")
+			.contains("Reason: A lease this short")
+			.contains("Action:")
+			.contains("Set a duration from 500ms to 1h");
+	}
+
+	@Test
+	void modeThatDoesNotExist(CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=sometimes");
+		assertThat(output).contains("leader-election.mode").contains("sometimes").contains("ALWAYS");
+	}
+
+	@Test
+	void noDataSource(CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE);
+		assertThat(output)
+			.contains("Leader election needs a PostgreSQL database, but the application has no DataSource.")
+			.contains("Action:")
+			.contains("spring.datasource.url")
+			.contains("leader-election.mode=always");
+	}
+
+	@Test
+	void noDataSourceForAnnotatedWork(CapturedOutput output) {
+		fail(AnnotatedApplication.class, NO_DATA_SOURCE);
+		assertThat(output).contains("the application has no DataSource").doesNotContain("worked");
+	}
+
+	@Test
+	void otherDatabase(CapturedOutput output) {
+		fail(Application.class, "--spring.datasource.url=jdbc:mysql://host/db",
+				"--spring.datasource.driver-class-name=org.postgresql.Driver");
+		assertThat(output).contains("The application's DataSource points to jdbc:mysql://host/db")
+			.contains("held on PostgreSQL only");
+	}
+
+	@Test
+	void sameDerivedAndConfiguredLock(CapturedOutput output) {
+		long main = ElectionKeys.derive("shop", "default").main();
+		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
+				"--spring.application.name=shop", "--leader-election.elections.reports.lock-id=" + main);
+		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
+			.contains("the lock of the election 'default' too");
+	}
+
+	@Test
+	void outOfReachAndFailFast(CapturedOutput output) {
+		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
+				"--leader-election.fail-fast=true");
+		assertThat(output).contains("The database for leader election cannot be reached")
+			.contains("since leader-election.fail-fast is set")
+			.contains("start as a follower that goes on trying");
+	}
+
+	@Test
+	void unguardableMethod(CapturedOutput output) {
+		fail(UnguardableApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always");
+		assertThat(output).contains("APPLICATION FAILED TO START").contains("work()").contains("Action:");
+	}
+
+	@Test
+	void unusableStore() {
+		FailureAnalysis analysis = new SessionFailureAnalyzer().analyze(new IllegalStateException("Not started",
+				new UnusableStoreException("PostgreSQL 13", "Upgrade the server.", new SQLException())));
+		assertThat(analysis.getDescription())
+			.isEqualTo("Elections cannot be held on the configured database. PostgreSQL 13");
+		assertThat(analysis.getAction()).isEqualTo("Upgrade the server.");
+	}
+
+	@Test
+	void outOfReach() {
+		FailureAnalysis analysis = new SessionFailureAnalyzer()
+			.analyze(new IllegalStateException("Not started", new SessionException("Refused", null)));
+		assertThat(analysis.getDescription()).startsWith("Refused");
+	}
+
+	private static void fail(Class<?> application, String... arguments) {
+		assertThatException().isThrownBy(
+				() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE).run(arguments).close());
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class AnnotatedApplication extends Application {
+
+		@Bean(initMethod = "start")
+		Annotated annotated() {
+			return new Annotated();
+		}
+
+	}
+
+	static class Annotated {
+
+		void start() {
+		}
+
+		@LeaderOnly
+		void work() {
+			System.out.println("worked");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UnguardableApplication extends Application {
+
+		@Bean
+		Unguardable unguardable() {
+			return new Unguardable();
+		}
+
+	}
+
+	static class Unguardable {
+
+		@LeaderOnly
+		final void work() {
+		}
+
+	}
+
+}

@@ -1,0 +1,87 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure.metrics;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.metrics.LeadershipMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link LeadershipMetricsAutoConfiguration}.
+ */
+class LeadershipMetricsAutoConfigurationTests {
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(
+				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, LeadershipMetricsAutoConfiguration.class))
+		.withPropertyValues("leader-election.mode=always");
+
+	@Test
+	void isOnWithAMeterRegistry() {
+		this.contextRunner.withBean(SimpleMeterRegistry.class)
+			.run((context) -> assertThat(context).hasSingleBean(LeadershipMetrics.class));
+	}
+
+	@Test
+	void isOffWithoutAMeterRegistry() {
+		this.contextRunner
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(LeadershipMetrics.class));
+	}
+
+	@Test
+	void isOffWithoutMicrometer() {
+		this.contextRunner.withClassLoader(new FilteredClassLoader("io.micrometer"))
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(LeaderElector.class));
+	}
+
+	@Test
+	void backsOffForOneOfTheApplication() {
+		this.contextRunner.withBean(SimpleMeterRegistry.class)
+			.withBean("own", LeadershipMetrics.class, () -> new LeadershipMetrics(null))
+			.run((context) -> assertThat(context).getBean(LeadershipMetrics.class).isSameAs(context.getBean("own")));
+	}
+
+	@Test
+	void gaugesAreBoundToTheRegistryOfTheApplication() {
+		new ApplicationContextRunner().withUserConfiguration(Application.class)
+			.withPropertyValues("leader-election.mode=always",
+					"spring.autoconfigure.exclude=org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
+			.run((context) -> assertThat(context.getBean(MeterRegistry.class)
+				.get("leader.election.leader")
+				.tag("election", "default")
+				.gauge()
+				.value()).isOne());
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+	}
+
+}

@@ -1,0 +1,152 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.health;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link LeadershipHealthIndicator}.
+ */
+class LeadershipHealthIndicatorTests {
+
+	private static final ElectionSessions UNREACHABLE = () -> {
+		throw new SessionException("Connection refused", null);
+	};
+
+	private static final ElectionSessions UNUSABLE = () -> {
+		throw new UnusableStoreException("PostgreSQL 13", "Upgrade.", null);
+	};
+
+	private DefaultLeaderElectors electors;
+
+	@AfterEach
+	void stop() {
+		this.electors.all().forEach(DefaultLeaderElector::stop);
+	}
+
+	@Test
+	void leaderIsUp() {
+		start("default", LocalSessions.always());
+		await().until(this.electors.getDefault()::isLeader);
+		Health health = health(Duration.ofSeconds(30));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat(details(health, "default")).containsEntry("role", "leader")
+			.containsEntry("node", "node-1")
+			.containsEntry("leader", "node-1")
+			.containsEntry("lease", "5000ms")
+			.containsEntry("term", this.electors.getDefault().getLeadership().getTerm().toString())
+			.containsKeys("since", "lastConfirmation", "leaseRemaining")
+			.doesNotContainKeys("blockedBy", "problem");
+		assertThat((String) details(health, "default").get("since")).endsWith("Z");
+		assertThat((String) details(health, "default").get("leaseRemaining")).matches("\\d{1,4}ms");
+	}
+
+	@Test
+	void followerIsUp() {
+		start("default", LocalSessions.never());
+		await().until(() -> details(health(Duration.ofSeconds(30)), "default").containsKey("lastConfirmation"));
+		Health health = health(Duration.ofSeconds(30));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat(details(health, "default")).containsEntry("role", "follower")
+			.doesNotContainKeys("term", "since", "leader", "leaseRemaining", "problem");
+	}
+
+	@Test
+	void silenceIsOutOfServiceOnlyAfterAWhile() {
+		start("default", UNREACHABLE);
+		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
+		Health health = health(Duration.ofMinutes(1));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat(details(health, "default")).containsEntry("problem", "Connection refused")
+			.doesNotContainKey("lastConfirmation");
+		await().untilAsserted(
+				() -> assertThat(health(Duration.ofMillis(200)).getStatus()).isEqualTo(Status.OUT_OF_SERVICE));
+	}
+
+	@Test
+	void unusableStoreIsDown() {
+		start("default", UNUSABLE);
+		await().untilAsserted(() -> assertThat(health(Duration.ofMinutes(1)).getStatus()).isEqualTo(Status.DOWN));
+		assertThat(details(health(Duration.ofMinutes(1)), "default")).containsEntry("problem", "PostgreSQL 13");
+	}
+
+	@Test
+	void worstElectionCounts() {
+		start("default", LocalSessions.always(), "broken", UNUSABLE, "silent", UNREACHABLE);
+		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));
+		assertThat(elections(health(Duration.ofMillis(1)))).containsOnlyKeys("default", "broken", "silent");
+	}
+
+	@Test
+	void stoppedElectionsAreUpHoweverLongTheyAreSilent() throws Exception {
+		create("default", LocalSessions.always());
+		Thread.sleep(10);
+		Health health = health(Duration.ofMillis(1));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat(details(health, "default")).containsEntry("role", "stopped");
+	}
+
+	private void start(Object... namesAndSessions) {
+		create(namesAndSessions);
+		this.electors.all().forEach(DefaultLeaderElector::start);
+	}
+
+	private void create(Object... namesAndSessions) {
+		List<Object> arguments = Arrays.asList(namesAndSessions);
+		List<ElectionSettings> settings = arguments.stream()
+			.filter(String.class::isInstance)
+			.map((name) -> new ElectionSettings((String) name, "node-1", Duration.ofSeconds(5), Duration.ZERO,
+					Duration.ofSeconds(1), true))
+			.toList();
+		this.electors = new DefaultLeaderElectors(settings,
+				(each) -> (ElectionSessions) arguments.get(arguments.indexOf(each.election()) + 1), (event) -> {
+				});
+	}
+
+	private Health health(Duration unreachableAfter) {
+		return new LeadershipHealthIndicator(this.electors, unreachableAfter).health();
+	}
+
+	@SuppressWarnings("unchecked")
+	private static Map<String, Map<String, Object>> elections(Health health) {
+		return (Map<String, Map<String, Object>>) health.getDetails().get("elections");
+	}
+
+	private static Map<String, Object> details(Health health, String election) {
+		return elections(health).get(election);
+	}
+
+}
