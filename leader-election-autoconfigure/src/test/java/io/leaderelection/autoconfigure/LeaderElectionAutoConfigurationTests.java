@@ -128,9 +128,13 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void electionMayHaveNothingButAName() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports=")
-			.run((context) -> assertThat(context.getBean(LeaderElectors.class).getElections())
-				.containsExactly("default", "reports"));
+		this.contextRunner
+			.withPropertyValues("leader-election.mode=always", "leader-election.lock-id=42",
+					"leader-election.elections.reports=")
+			.run((context) -> {
+				assertThat(context.getBean(LeaderElectors.class).getElections()).containsExactly("default", "reports");
+				assertThat(context.getBean(ElectionDefinitions.class).get("reports").lockId()).isNull();
+			});
 	}
 
 	@Test
