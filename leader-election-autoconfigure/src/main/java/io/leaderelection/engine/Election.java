@@ -17,11 +17,9 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -33,13 +31,11 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Phase;
-import io.leaderelection.engine.ElectionState.Problem;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -95,38 +91,15 @@ import org.jspecify.annotations.Nullable;
  * never revives a term: a new one needs a new acquisition.
  *
  * Runs. Each start() makes a Campaign, with a thread of its own; stop() ends it. A start
- * during an unfinished stop makes a new campaign that waits for the old one.
+ * during an unfinished stop makes a new campaign that waits for the old one. What happens
+ * when is there, in the order in which it happens; what it means for others is here.
  */
 /**
- * The engine of one election on one node.
+ * The engine of one election on one node: its state, and every transition of it.
  */
 public final class Election {
 
 	private static final Log logger = LogFactory.getLog(Election.class);
-
-	private static final Duration FIRST_TRY = Duration.ofMillis(1);
-
-	private static final Duration WAIT = Duration.ofMillis(800);
-
-	private static final Duration OBSERVE_INTERVAL = Duration.ofSeconds(5);
-
-	private static final Duration UNUSABLE_RETRY = Duration.ofSeconds(30);
-
-	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
-
-	private static final long MAX_BACKOFF = TimeUnit.SECONDS.toNanos(5);
-
-	private static final long SLICE = TimeUnit.MILLISECONDS.toNanos(25);
-
-	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(5);
-
-	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
-
-	private static final long OPEN_LIMIT = TimeUnit.SECONDS.toNanos(15);
-
-	private static final long MIN_CALL_LIMIT = TimeUnit.SECONDS.toNanos(2);
-
-	private static final long NO_DEADLINE = TimeUnit.HOURS.toNanos(1);
 
 	private final ElectionSettings settings;
 
@@ -137,6 +110,8 @@ public final class Election {
 	private final ThreadFactory threadFactory;
 
 	private final TimeSource time;
+
+	private final SessionCalls calls;
 
 	private final WorkGate gate;
 
@@ -150,8 +125,6 @@ public final class Election {
 
 	private volatile ElectionState state;
 
-	private volatile @Nullable Call call;
-
 	private volatile @Nullable Campaign campaign;
 
 	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
@@ -161,6 +134,7 @@ public final class Election {
 		this.watchdog = watchdog;
 		this.threadFactory = threadFactory;
 		this.time = time;
+		this.calls = new SessionCalls(time, watchdog);
 		this.elector = elector;
 		this.gate = new WorkGate(this, threadFactory);
 		this.relay = new EventRelay(publisher, relayExecutor, this::wakeUp);
@@ -179,6 +153,10 @@ public final class Election {
 
 	EventRelay relay() {
 		return this.relay;
+	}
+
+	SessionCalls calls() {
+		return this.calls;
 	}
 
 	ElectionState state() {
@@ -219,16 +197,16 @@ public final class Election {
 		this.lock.lock();
 		try {
 			Campaign running = this.campaign;
-			if (running != null && !running.stopping) {
-				return running.decision;
+			if (running != null && !running.isStopping()) {
+				return running.decision();
 			}
-			CompletableFuture<@Nullable Void> predecessor = (running != null) ? running.end
-					: CompletableFuture.<@Nullable Void>completedFuture(null);
-			Campaign next = new Campaign(predecessor, this.time.nanoTime());
+			CompletableFuture<?> predecessor = (running != null) ? running.end()
+					: CompletableFuture.completedFuture(true);
+			Campaign next = new Campaign(this, this.sessions, this.time, predecessor);
 			this.campaign = next;
 			this.watchdog.watch(this);
-			this.threadFactory.newThread(() -> run(next)).start();
-			return next.decision;
+			this.threadFactory.newThread(next::run).start();
+			return next.decision();
 		}
 		finally {
 			this.lock.unlock();
@@ -240,32 +218,22 @@ public final class Election {
 	 * @return a future that completes when the lock is free and the session has ended
 	 */
 	CompletableFuture<@Nullable Void> stop() {
-		Campaign running;
 		this.lock.lock();
 		try {
-			running = this.campaign;
+			Campaign running = this.campaign;
 			if (running == null) {
 				return CompletableFuture.<@Nullable Void>completedFuture(null);
 			}
-			if (running.stopping) {
-				return running.end;
+			if (running.stop()) {
+				depart(Reason.STOPPED);
+				this.changed.signalAll();
+				this.threadFactory.newThread(running::endWait).start();
 			}
-			running.stopping = true;
-			depart(Reason.STOPPED);
-			this.changed.signalAll();
+			return running.end();
 		}
 		finally {
 			this.lock.unlock();
 		}
-		ElectionSession waiting = running.waiting;
-		if (waiting != null) {
-			this.threadFactory.newThread(waiting::cancel).start();
-		}
-		Call opening = this.call;
-		if (opening != null && opening.opening) {
-			opening.end();
-		}
-		return running.end;
 	}
 
 	/**
@@ -281,11 +249,7 @@ public final class Election {
 			if (running == null || phase == Phase.STOPPED || phase == Phase.FOLLOWING) {
 				return CompletableFuture.completedFuture(false);
 			}
-			Resignation resignation = running.resignation;
-			if (resignation == null) {
-				resignation = new Resignation(this);
-				running.resignation = resignation;
-			}
+			CompletableFuture<Boolean> resignation = running.resign();
 			depart(Reason.RESIGNED);
 			return resignation;
 		}
@@ -298,7 +262,7 @@ public final class Election {
 	 * Wait until this node leads, at most the given time.
 	 */
 	boolean awaitLeadership(Duration timeout) throws InterruptedException {
-		long deadline = this.time.nanoTime() + timeout.toNanos();
+		long deadline = this.time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
 		this.lock.lockInterruptibly();
 		try {
 			while (leadership() == null) {
@@ -324,7 +288,7 @@ public final class Election {
 		}
 	}
 
-	private void wakeUp() {
+	void wakeUp() {
 		this.lock.lock();
 		try {
 			this.changed.signalAll();
@@ -342,39 +306,21 @@ public final class Election {
 	 */
 	long checkDeadlines() {
 		long now = this.time.nanoTime();
-		long next = NO_DEADLINE;
+		long next = this.calls.check(now);
 		ElectionState current = this.state;
 		TermLeadership leadership = current.leadership();
-		if (leadership != null) {
-			long remaining = current.trustedUntil() - now;
-			if (remaining <= 0) {
-				expire(leadership);
-			}
-			else {
-				next = remaining;
-			}
+		if (leadership == null) {
+			return next;
 		}
-		Call running = this.call;
-		if (running != null && !running.ended) {
-			long remaining = running.deadline - now;
-			if (remaining <= 0) {
-				running.end();
-			}
-			else {
-				next = Math.min(next, remaining);
-			}
+		long remaining = current.trustedUntil() - now;
+		if (remaining > 0) {
+			return Math.min(next, remaining);
+		}
+		Campaign running = this.campaign;
+		if (lose(leadership, Reason.LEASE_EXPIRED) && running != null) {
+			running.abortSession();
 		}
 		return next;
-	}
-
-	private void expire(TermLeadership leadership) {
-		if (lose(leadership, Reason.LEASE_EXPIRED)) {
-			Campaign running = this.campaign;
-			ElectionSession session = (running != null) ? running.session : null;
-			if (session != null) {
-				session.abort();
-			}
-		}
 	}
 
 	// Transitions: under the lock
@@ -394,11 +340,14 @@ public final class Election {
 		}
 	}
 
-	private boolean grant(Campaign running, TermLeadership leadership, long anchor) {
+	/**
+	 * Grant leadership unless it is unwanted or outdated by now.
+	 */
+	boolean grant(Campaign winner, TermLeadership leadership, long anchor) {
 		this.lock.lock();
 		try {
 			long until = anchor + this.settings.trustNanos();
-			if (running.isLeaving() || until - this.time.nanoTime() <= 0) {
+			if (winner.isLeaving() || until - this.time.nanoTime() <= 0) {
 				return false;
 			}
 			this.state = this.state.granted(leadership, until);
@@ -412,7 +361,10 @@ public final class Election {
 		}
 	}
 
-	private boolean extend(TermLeadership leadership, long anchor) {
+	/**
+	 * Move the end of trust on, unless it has passed.
+	 */
+	boolean extend(TermLeadership leadership, long anchor) {
 		this.lock.lock();
 		try {
 			if (!isTrusted(leadership)) {
@@ -426,7 +378,10 @@ public final class Election {
 		}
 	}
 
-	private void tellListeners(TermLeadership leadership) {
+	/**
+	 * Go on from draining: all work has ended, or may not be waited for any longer.
+	 */
+	void tellListeners(TermLeadership leadership) {
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
@@ -444,7 +399,7 @@ public final class Election {
 	/**
 	 * End trust before the lock is freed.
 	 */
-	private boolean relinquish(TermLeadership leadership) {
+	boolean relinquish(TermLeadership leadership) {
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
@@ -460,7 +415,10 @@ public final class Election {
 		}
 	}
 
-	private boolean lose(@Nullable TermLeadership leadership, Reason reason) {
+	/**
+	 * End leadership that is not there to be handed over any more.
+	 */
+	boolean lose(@Nullable TermLeadership leadership, Reason reason) {
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
@@ -481,6 +439,44 @@ public final class Election {
 		return true;
 	}
 
+	void follow(@Nullable Leader leader) {
+		update((current) -> current.followed(leader));
+	}
+
+	void elect(Term term) {
+		update((current) -> current.elected(term));
+	}
+
+	/**
+	 * Give up a lock that was won without a grant.
+	 */
+	void abandon() {
+		update((current) -> (current.phase() == Phase.ELECTED) ? current.followed(null) : current);
+	}
+
+	void block(@Nullable String by) {
+		update((current) -> current.blocked(by));
+	}
+
+	void meet(Contact contact) {
+		update((current) -> current.met(contact));
+	}
+
+	void end(Campaign ended) {
+		this.lock.lock();
+		try {
+			this.state = this.state.ended();
+			if (this.campaign == ended) {
+				this.campaign = null;
+				this.watchdog.unwatch(this);
+			}
+			this.changed.signalAll();
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
 	private void update(UnaryOperator<ElectionState> change) {
 		this.lock.lock();
 		try {
@@ -491,327 +487,17 @@ public final class Election {
 		}
 	}
 
-	// The election thread
-
-	private void run(Campaign running) {
-		try {
-			while (!running.predecessor.isDone()) {
-				await(MAX_BACKOFF);
-			}
-			update((current) -> current.followed(null).met(new Contact(this.time.nanoTime(), false, null)));
-			while (!running.stopping) {
-				awaitEndOfWork(running);
-				attend(running);
-			}
-		}
-		finally {
-			end(running);
-		}
-	}
-
-	private void end(Campaign running) {
-		this.lock.lock();
-		try {
-			this.state = this.state.ended();
-			if (this.campaign == running) {
-				this.campaign = null;
-				this.watchdog.unwatch(this);
-			}
-			this.changed.signalAll();
-		}
-		finally {
-			this.lock.unlock();
-		}
-		running.resigned();
-		running.decision.complete(null);
-		running.end.complete(null);
-	}
-
 	/**
-	 * One session from its opening to its end.
+	 * Wait on the election thread until something has changed, at most the given time.
 	 */
-	private void attend(Campaign running) {
-		ElectionSession session = null;
-		try {
-			session = open();
-			running.session = session;
-			met();
-			running.failures = 0;
-			if (this.settings.candidate()) {
-				holdBack(running, session);
-				stand(running, session);
-			}
-			else {
-				observe(running, session);
-			}
-			session.close();
-		}
-		catch (Throwable ex) {
-			if (session != null) {
-				session.abort();
-			}
-			if (!running.stopping) {
-				failed(running, ex);
-			}
-		}
-		finally {
-			running.session = null;
-			running.resigned();
-		}
-	}
-
-	private ElectionSession open() throws SessionException {
-		Thread thread = Thread.currentThread();
-		try {
-			return call(OPEN_LIMIT, true, thread::interrupt, this.sessions::open);
-		}
-		finally {
-			Thread.interrupted();
-		}
-	}
-
-	private void failed(Campaign running, Throwable failure) {
-		boolean unusable = failure instanceof UnusableStoreException;
-		String message = String.valueOf(failure.getMessage());
-		Problem problem = new Problem(message, unusable);
-		Problem known = this.state.contact().problem();
-		update((current) -> current.met(new Contact(current.contact().last(), current.contact().ever(), problem)));
-		String prefix = "Election '" + this.settings.election() + "', node '" + this.settings.nodeId() + "': ";
-		if (!(failure instanceof SessionException)) {
-			logger.error(prefix + "unexpected failure, starting over with a new session", failure);
-		}
-		else if (!problem.equals(known)) {
-			logger.warn(prefix + message + "; following until a session can be had");
-		}
-		running.decision.completeExceptionally(
-				(failure instanceof SessionException) ? failure : new SessionException(message, failure));
-		long base = Math.min(MAX_BACKOFF, MIN_BACKOFF << Math.min(running.failures++, 10));
-		long delay = unusable ? UNUSABLE_RETRY.toNanos()
-				: base / 2 + ThreadLocalRandom.current().nextLong(base / 2 + 1);
-		pause(running, delay);
-	}
-
-	private void observe(Campaign running, ElectionSession session) throws SessionException {
-		while (!running.stopping) {
-			follow(running, this.<@Nullable Leader>call(session, session::observe));
-			pause(running, OBSERVE_INTERVAL.toNanos());
-		}
-	}
-
-	/**
-	 * After a resignation, let others go first.
-	 */
-	private void holdBack(Campaign running, ElectionSession session) throws SessionException {
-		long until = running.holdBackUntil;
-		while (!running.stopping && until - this.time.nanoTime() > 0) {
-			Leader leader = this.<@Nullable Leader>call(session, session::observe);
-			if (leader != null) {
-				return;
-			}
-			pause(running, MIN_BACKOFF);
-		}
-	}
-
-	private void stand(Campaign running, ElectionSession session) throws SessionException {
-		Duration timeout = FIRST_TRY;
-		while (true) {
-			running.waiting = session;
-			if (running.stopping) {
-				return;
-			}
-			Duration wait = timeout;
-			Acquisition acquisition = call(session, () -> session.acquire(wait));
-			running.waiting = null;
-			if (acquisition instanceof Acquisition.Won won) {
-				lead(running, session, won);
-				return;
-			}
-			if (acquisition instanceof Acquisition.Held held) {
-				follow(running, held.leader());
-			}
-			timeout = WAIT;
-		}
-	}
-
-	private void follow(Campaign running, @Nullable Leader leader) {
-		Leader known = this.state.leader();
-		update((current) -> current.followed(leader));
-		String who = "(election '" + this.settings.election() + "', node '" + this.settings.nodeId() + "', leader "
-				+ ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown") + ")";
-		if (running.decision.complete(null)) {
-			logger.info("Not leader, skipping scheduler startup " + who);
-		}
-		else if (leader != null && !leader.equals(known)) {
-			logger.info("Following " + who);
-		}
-	}
-
-	private void lead(Campaign running, ElectionSession session, Acquisition.Won won) throws SessionException {
-		long reply = this.time.nanoTime();
-		update((current) -> current.elected(won.term()));
-		TermLeadership leadership = null;
-		try {
-			leadership = awaitGrant(running, session, won, reply);
-			boolean orderly = leadership != null && serve(session, leadership);
-			if (leadership != null && !relinquish(leadership)) {
-				throw new SessionException("The lease lapsed", null);
-			}
-			callVoid(session, () -> session.release(orderly));
-			if (leadership != null) {
-				logger.info("Gave up " + leadership + ((orderly) ? "" : ", not in good order"));
-			}
-		}
-		catch (Throwable ex) {
-			lose(leadership,
-					(leadership != null && !isTrusted(leadership)) ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST);
-			throw ex;
-		}
-		finally {
-			update((current) -> (current.phase() == Phase.ELECTED) ? current.followed(null) : current);
-			if (running.resignation != null) {
-				running.holdBackUntil = this.time.nanoTime() + this.settings.lease().toNanos();
-				running.resigned();
-			}
-		}
-	}
-
-	/**
-	 * Wait until nothing of an earlier term is left, confirming as a leader does.
-	 * @return the leadership, or {@code null} if this node is to leave
-	 */
-	private @Nullable TermLeadership awaitGrant(Campaign running, ElectionSession session, Acquisition.Won won,
-			long reply) throws SessionException {
-		long notBefore = reply + (won.clean() ? 0 : this.settings.takeoverDelay().toNanos());
-		TermLeadership leadership = new TermLeadership(this, won.term(), Instant.now());
-		Duration barrierWait = Duration.ofNanos(this.settings.confirmNanos());
-		boolean passed = false;
-		boolean clear = false;
-		boolean reported = false;
-		while (!running.isLeaving()) {
-			long start = this.time.nanoTime();
-			Confirmation confirmation = call(session, session::confirm);
-			if (clear) {
-				leadership = new TermLeadership(this, won.term(), Instant.now());
-				if (grant(running, leadership, start)) {
-					boolean first = running.decision.complete(null);
-					logger.info("Acquired leadership" + (first ? ", starting schedulers" : "") + " (election '"
-							+ this.settings.election() + "', node '" + this.settings.nodeId() + "', term " + won.term()
-							+ ")");
-					return leadership;
-				}
-				continue;
-			}
-			String blockedBy = confirmation.predecessor();
-			if (blockedBy == null && !passed) {
-				blockedBy = this.<@Nullable String>call(session, () -> session.passBarrier(barrierWait));
-				passed = (blockedBy == null);
-			}
-			String blocker = blockedBy;
-			update((current) -> current.blocked(blocker));
-			if (blocker != null && !reported && this.time.nanoTime() - reply > REPORT_BLOCKED_AFTER) {
-				reported = true;
-				logger.warn("Election '" + this.settings.election() + "': won term " + won.term()
-						+ " but an earlier term has not ended, waiting for " + blocker);
-			}
-			long remaining = notBefore - this.time.nanoTime();
-			clear = passed && remaining <= 0;
-			if (!clear) {
-				long pause = passed ? Math.min(remaining, this.settings.confirmNanos()) : SHORT_SLICE;
-				parkUntil(running, session, this.time.nanoTime() + pause);
-			}
-		}
-		return null;
-	}
-
-	private void parkUntil(Campaign running, ElectionSession session, long deadline) throws SessionException {
-		long remaining = deadline - this.time.nanoTime();
-		while (remaining > 0 && !running.isLeaving()) {
-			park(session, Math.min(remaining, SLICE));
-			remaining = deadline - this.time.nanoTime();
-		}
-	}
-
-	/**
-	 * Confirm until the hand-over is complete.
-	 * @return whether everything of the term has ended
-	 */
-	private boolean serve(ElectionSession session, TermLeadership leadership) throws SessionException {
-		long next = this.time.nanoTime() + this.settings.confirmNanos();
-		boolean interrupted = false;
-		while (true) {
-			ElectionState current = this.state;
-			if (current.leadership() != leadership) {
-				throw new SessionException("The lease lapsed", null);
-			}
-			long now = this.time.nanoTime();
-			Departure departure = current.departure();
-			if (departure != null) {
-				if (current.phase() == Phase.DRAINING && this.gate.isDrained()) {
-					tellListeners(leadership);
-					continue;
-				}
-				if (current.phase() == Phase.LEAVING && this.gate.isDrained() && this.relay.isSettled()) {
-					return this.gate.isEmpty() && this.relay.isIdle();
-				}
-				long overdue = now - departure.interruptAt();
-				if (overdue >= 0 && !interrupted) {
-					interrupted = true;
-					this.gate.interruptAll();
-					this.relay.interrupt();
-				}
-				if (overdue >= ElectionSettings.GRACE.toNanos()) {
-					logger.warn("Freeing the lock although not everything of " + leadership
-							+ " has ended within drain-timeout and its interrupt: " + this.gate.describe());
-					return false;
-				}
-			}
-			if (next - now > 0) {
-				park(session, Math.min(next - now, (departure != null) ? SHORT_SLICE : SLICE));
-			}
-			else {
-				call(session, session::confirm);
-				if (!extend(leadership, now)) {
-					throw new SessionException("The lease lapsed", null);
-				}
-				next = now + this.settings.confirmNanos();
-			}
-		}
-	}
-
-	/**
-	 * Wait for the work of an earlier term, so that this node does not lead beside
-	 * itself.
-	 */
-	private void awaitEndOfWork(Campaign running) {
-		long deadline = this.time.nanoTime() + this.settings.drainTimeout().toNanos();
-		while (!this.gate.isEmpty() && !running.stopping) {
-			long remaining = deadline - this.time.nanoTime();
-			if (remaining <= 0) {
-				logger.warn("Standing again in election '" + this.settings.election()
-						+ "' although work of an earlier term goes on after its interrupt: " + this.gate.describe());
-				return;
-			}
-			await(Math.min(remaining, MAX_BACKOFF));
-		}
-	}
-
-	private void pause(Campaign running, long nanos) {
-		long deadline = this.time.nanoTime() + nanos;
-		long remaining = nanos;
-		while (remaining > 0 && !running.stopping) {
-			await(remaining);
-			remaining = deadline - this.time.nanoTime();
-		}
-	}
-
-	private void await(long nanos) {
+	void await(long nanos) {
 		this.lock.lock();
 		try {
 			this.time.await(this.changed, nanos);
 		}
 		catch (InterruptedException ex) {
-			// Nobody but the watchdog interrupts this thread, and only to end a call that
-			// has ended in the meantime: callers look at their condition again
+			// Only the end of a call interrupts the election thread, and that call has
+			// ended in the meantime: callers look at their condition again
 			logger.debug("Interrupted while waiting", ex);
 		}
 		finally {
@@ -819,136 +505,9 @@ public final class Election {
 		}
 	}
 
-	private void met() {
-		if (this.state.contact().problem() != null) {
-			logger.info("Election '" + this.settings.election() + "', node '" + this.settings.nodeId()
-					+ "': has a session again");
-		}
-		update((current) -> current.met(new Contact(this.time.nanoTime(), true, null)));
-	}
-
-	private void park(ElectionSession session, long nanos) throws SessionException {
-		call(nanos + callLimit(), false, session::abort, () -> {
-			session.park(Duration.ofNanos(nanos));
-			return Boolean.TRUE;
-		});
-	}
-
-	private void callVoid(ElectionSession session, VoidSessionCall sessionCall) throws SessionException {
-		call(session, () -> {
-			sessionCall.run();
-			return Boolean.TRUE;
-		});
-	}
-
-	private <T extends @Nullable Object> T call(ElectionSession session, SessionCall<T> sessionCall)
-			throws SessionException {
-		T result = call(WAIT.toNanos() + callLimit(), false, session::abort, sessionCall);
-		met();
-		return result;
-	}
-
-	private long callLimit() {
-		return Math.max(this.settings.lease().toNanos(), MIN_CALL_LIMIT);
-	}
-
-	/**
-	 * Make a call that the watchdog ends if it takes too long.
-	 */
-	private <T extends @Nullable Object> T call(long limit, boolean opening, Runnable onOverrun,
-			SessionCall<T> sessionCall) throws SessionException {
-		this.call = new Call(this.time.nanoTime() + limit, opening, onOverrun);
-		this.watchdog.lookWithin(limit);
-		try {
-			return sessionCall.run();
-		}
-		finally {
-			this.call = null;
-		}
-	}
-
-	@FunctionalInterface
-	private interface SessionCall<T extends @Nullable Object> {
-
-		T run() throws SessionException;
-
-	}
-
-	@FunctionalInterface
-	private interface VoidSessionCall {
-
-		void run() throws SessionException;
-
-	}
-
-	/**
-	 * A call in progress on the election thread.
-	 */
-	private static final class Call {
-
-		private final long deadline;
-
-		private final boolean opening;
-
-		private final Runnable onOverrun;
-
-		private volatile boolean ended;
-
-		Call(long deadline, boolean opening, Runnable onOverrun) {
-			this.deadline = deadline;
-			this.opening = opening;
-			this.onOverrun = onOverrun;
-		}
-
-		void end() {
-			if (!this.ended) {
-				this.ended = true;
-				this.onOverrun.run();
-			}
-		}
-
-	}
-
-	/**
-	 * One run of the election thread, from start to stop.
-	 */
-	private static final class Campaign {
-
-		private final CompletableFuture<@Nullable Void> predecessor;
-
-		private final CompletableFuture<@Nullable Void> decision = new CompletableFuture<>();
-
-		private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
-
-		private volatile boolean stopping;
-
-		private volatile @Nullable Resignation resignation;
-
-		private volatile @Nullable ElectionSession session;
-
-		private volatile @Nullable ElectionSession waiting;
-
-		private long holdBackUntil;
-
-		private int failures;
-
-		Campaign(CompletableFuture<@Nullable Void> predecessor, long now) {
-			this.predecessor = predecessor;
-			this.holdBackUntil = now;
-		}
-
-		boolean isLeaving() {
-			return this.stopping || this.resignation != null;
-		}
-
-		void resigned() {
-			Resignation current = this.resignation;
-			this.resignation = null;
-			if (current != null) {
-				current.complete(true);
-			}
-		}
-
+	@Override
+	public String toString() {
+		return "election '" + this.settings.election() + "', node '" + this.settings.nodeId() + "'";
 	}
 
 }

@@ -72,7 +72,7 @@ class BadInputTests {
 		try (LocalNode node = LocalNode.startAt(this.server, unusedPort())) {
 			assertThat(node.leads()).isFalse();
 			assertThat(output).contains("The database for leader election cannot be reached")
-				.contains("following until a session can be had");
+				.contains("Following without a session");
 		}
 	}
 

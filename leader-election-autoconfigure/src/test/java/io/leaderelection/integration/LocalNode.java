@@ -49,14 +49,14 @@ final class LocalNode implements AutoCloseable {
 
 	private LocalNode(PostgreSqlServer server, int port, Class<?> configuration, String... properties) {
 		Map<String, String> all = new LinkedHashMap<>();
-		Stream.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=1s",
-				"spring.datasource.url=" + server.jdbcUrl(port), "spring.datasource.username=" + server.username(),
-				"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
-				"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
+		Stream
+			.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=1s",
+					"spring.datasource.url=" + server.jdbcUrl(port), "spring.datasource.username=" + server.username(),
+					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
+					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
 			.map((property) -> property.split("=", 2))
 			.forEach((property) -> all.put(property[0], property[1]));
-		this.context = new SpringApplicationBuilder(NodeConfiguration.class, configuration)
-			.web(WebApplicationType.NONE)
+		this.context = new SpringApplicationBuilder(NodeConfiguration.class, configuration).web(WebApplicationType.NONE)
 			.listeners((ApplicationListener<LeadershipEvent>) (event) -> this.events
 				.add(new Seen(System.nanoTime(), event)))
 			.registerShutdownHook(false)

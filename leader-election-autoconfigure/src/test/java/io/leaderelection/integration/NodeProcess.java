@@ -53,13 +53,14 @@ final class NodeProcess implements AutoCloseable {
 
 	NodeProcess(String name, PostgreSqlServer server, int port, String... properties) {
 		this.name = name;
-		List<String> command = new ArrayList<>(List.of(
-				Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m", "-XX:TieredStopAtLevel=1",
-				"-cp", System.getProperty("java.class.path"), NodeApplication.class.getName(),
-				"--spring.application.name=node-test", "--leader-election.node-id=" + name,
-				"--spring.datasource.url=" + server.jdbcUrl(port), "--spring.datasource.username=" + server.username(),
-				"--spring.datasource.password=" + server.password(), "--spring.datasource.hikari.minimum-idle=0",
-				"--spring.main.banner-mode=off"));
+		List<String> command = new ArrayList<>(
+				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m",
+						"-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+						NodeApplication.class.getName(), "--spring.application.name=node-test",
+						"--leader-election.node-id=" + name, "--spring.datasource.url=" + server.jdbcUrl(port),
+						"--spring.datasource.username=" + server.username(),
+						"--spring.datasource.password=" + server.password(),
+						"--spring.datasource.hikari.minimum-idle=0", "--spring.main.banner-mode=off"));
 		for (String property : properties) {
 			command.add("--" + property);
 		}

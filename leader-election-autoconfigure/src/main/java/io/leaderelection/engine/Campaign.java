@@ -1,0 +1,535 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Contact;
+import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.ElectionState.Phase;
+import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.SessionCalls.SessionCall;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of the election thread, from start to stop: opens sessions, stands, leads,
+ * leaves. Explained atop {@link Election}.
+ */
+final class Campaign {
+
+	private static final Log logger = LogFactory.getLog(Election.class);
+
+	private static final Duration FIRST_TRY = Duration.ofMillis(1);
+
+	private static final Duration WAIT = Duration.ofMillis(800);
+
+	private static final long OBSERVE_INTERVAL = TimeUnit.SECONDS.toNanos(5);
+
+	private static final long UNUSABLE_RETRY = TimeUnit.SECONDS.toNanos(30);
+
+	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final long MAX_BACKOFF = TimeUnit.SECONDS.toNanos(5);
+
+	private static final long SLICE = TimeUnit.MILLISECONDS.toNanos(25);
+
+	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(5);
+
+	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
+
+	private static final long OPEN_LIMIT = TimeUnit.SECONDS.toNanos(15);
+
+	private static final long MIN_CALL_LIMIT = TimeUnit.SECONDS.toNanos(2);
+
+	private final Election election;
+
+	private final ElectionSettings settings;
+
+	private final ElectionSessions sessions;
+
+	private final TimeSource time;
+
+	private final CompletableFuture<?> predecessor;
+
+	private final CompletableFuture<@Nullable Void> decision = new CompletableFuture<>();
+
+	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
+
+	private volatile boolean stopping;
+
+	private volatile @Nullable Resignation resignation;
+
+	private volatile @Nullable ElectionSession current;
+
+	private volatile @Nullable Thread opening;
+
+	private volatile boolean waiting;
+
+	private long holdBackUntil;
+
+	private int failures;
+
+	Campaign(Election election, ElectionSessions sessions, TimeSource time, CompletableFuture<?> predecessor) {
+		this.election = election;
+		this.settings = election.settings();
+		this.sessions = sessions;
+		this.time = time;
+		this.predecessor = predecessor;
+		this.holdBackUntil = time.nanoTime();
+	}
+
+	// Requests: any thread
+
+	/**
+	 * Completes at the first decision, see {@link Election#start()}.
+	 */
+	CompletableFuture<@Nullable Void> decision() {
+		return this.decision;
+	}
+
+	/**
+	 * Completes when the lock is free and the session has ended.
+	 */
+	CompletableFuture<@Nullable Void> end() {
+		return this.end;
+	}
+
+	boolean isStopping() {
+		return this.stopping;
+	}
+
+	boolean isLeaving() {
+		return this.stopping || this.resignation != null;
+	}
+
+	/**
+	 * Ask this campaign to stop; under the lock of the election.
+	 * @return whether it was not asked before
+	 */
+	boolean stop() {
+		boolean first = !this.stopping;
+		this.stopping = true;
+		return first;
+	}
+
+	/**
+	 * Ask this campaign to hand over; under the lock of the election.
+	 */
+	CompletableFuture<Boolean> resign() {
+		Resignation asked = this.resignation;
+		if (asked == null) {
+			asked = new Resignation(this.election);
+			this.resignation = asked;
+		}
+		return asked;
+	}
+
+	/**
+	 * End what this campaign may be waiting for, now that it is to stop. May block.
+	 */
+	void endWait() {
+		ElectionSession session = this.current;
+		if (this.waiting && session != null) {
+			session.cancel();
+		}
+		Thread thread = this.opening;
+		if (thread != null) {
+			thread.interrupt();
+		}
+	}
+
+	void abortSession() {
+		ElectionSession session = this.current;
+		if (session != null) {
+			session.abort();
+		}
+	}
+
+	// The election thread
+
+	void run() {
+		try {
+			awaitPredecessor();
+			this.election.meet(new Contact(this.time.nanoTime(), false, null));
+			this.election.follow(null);
+			while (!this.stopping) {
+				awaitEndOfWork();
+				attend();
+			}
+		}
+		finally {
+			this.election.end(this);
+			resigned();
+			this.decision.complete(null);
+			this.end.complete(null);
+			this.election.wakeUp();
+		}
+	}
+
+	/**
+	 * One session from its opening to its end.
+	 */
+	private void attend() {
+		ElectionSession session = null;
+		try {
+			session = open();
+			this.current = session;
+			met();
+			this.failures = 0;
+			if (this.settings.candidate()) {
+				holdBack(session);
+				stand(session);
+			}
+			else {
+				observe(session);
+			}
+			close(session);
+		}
+		catch (Throwable ex) {
+			if (session != null) {
+				session.abort();
+			}
+			if (!this.stopping) {
+				failed(ex);
+			}
+		}
+		finally {
+			this.current = null;
+			resigned();
+		}
+	}
+
+	private ElectionSession open() throws SessionException {
+		Thread thread = Thread.currentThread();
+		this.opening = thread;
+		try {
+			return this.election.calls().make(OPEN_LIMIT, thread::interrupt, this.sessions::open);
+		}
+		finally {
+			this.opening = null;
+			Thread.interrupted();
+		}
+	}
+
+	private void failed(Throwable failure) {
+		boolean expected = failure instanceof SessionException;
+		Contact contact = this.election.state().contact();
+		Problem problem = new Problem(String.valueOf(failure.getMessage()), failure instanceof UnusableStoreException);
+		this.election.meet(new Contact(contact.last(), contact.ever(), problem));
+		if (!expected) {
+			logger.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
+		}
+		else if (!problem.equals(contact.problem())) {
+			String action = (failure instanceof UnusableStoreException unusable) ? " " + unusable.getAction() : "";
+			logger.warn("Following without a session: " + problem.message() + action + " (" + this.election + ")");
+		}
+		this.decision.completeExceptionally(expected ? failure : new SessionException(problem.message(), failure));
+		pause(problem.unusable() ? UNUSABLE_RETRY : backoff());
+	}
+
+	private long backoff() {
+		long longest = Math.min(MAX_BACKOFF, MIN_BACKOFF << Math.min(this.failures++, 10));
+		return longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2 + 1);
+	}
+
+	private void observe(ElectionSession session) throws SessionException {
+		while (!this.stopping) {
+			follow(this.<@Nullable Leader>call(session, session::observe));
+			pause(OBSERVE_INTERVAL);
+		}
+	}
+
+	/**
+	 * After a resignation, let others go first.
+	 */
+	private void holdBack(ElectionSession session) throws SessionException {
+		long until = this.holdBackUntil;
+		while (!this.stopping && until - this.time.nanoTime() > 0) {
+			Leader leader = this.<@Nullable Leader>call(session, session::observe);
+			if (leader != null) {
+				return;
+			}
+			pause(MIN_BACKOFF);
+		}
+	}
+
+	private void stand(ElectionSession session) throws SessionException {
+		Acquisition acquisition = acquire(session, FIRST_TRY);
+		while (acquisition instanceof Acquisition.Held held && !this.stopping) {
+			follow(held.leader());
+			acquisition = acquire(session, WAIT);
+		}
+		if (acquisition instanceof Acquisition.Won won) {
+			lead(session, won);
+		}
+	}
+
+	private Acquisition acquire(ElectionSession session, Duration timeout) throws SessionException {
+		this.waiting = true;
+		try {
+			// A stop either sees that this thread waits, or is seen here
+			return this.stopping ? new Acquisition.Held(null) : call(session, () -> session.acquire(timeout));
+		}
+		finally {
+			this.waiting = false;
+		}
+	}
+
+	private void follow(@Nullable Leader leader) {
+		Leader known = this.election.state().leader();
+		this.election.follow(leader);
+		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
+				+ ")";
+		if (this.decision.complete(null)) {
+			logger.info("Not leader, skipping scheduler startup " + who);
+		}
+		else if (leader != null && !leader.equals(known)) {
+			logger.info("Following " + who);
+		}
+	}
+
+	private void lead(ElectionSession session, Acquisition.Won won) throws SessionException {
+		TermLeadership leadership = null;
+		try {
+			long reply = this.time.nanoTime();
+			this.election.elect(won.term());
+			leadership = awaitGrant(session, won, reply);
+			boolean orderly = leadership != null && serve(session, leadership);
+			if (leadership != null && !this.election.relinquish(leadership)) {
+				throw lapsed();
+			}
+			release(session, orderly);
+			if (leadership != null) {
+				logger.info("Gave up " + leadership + (orderly ? "" : ", not in good order"));
+			}
+		}
+		catch (Throwable ex) {
+			if (leadership != null) {
+				this.election.lose(leadership, leadership.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED);
+			}
+			throw ex;
+		}
+		finally {
+			this.election.abandon();
+			if (this.resignation != null) {
+				this.holdBackUntil = this.time.nanoTime() + this.settings.lease().toNanos();
+				resigned();
+			}
+		}
+	}
+
+	/**
+	 * Wait until nothing of an earlier term is left, confirming as a leader does.
+	 * @return the leadership, or {@code null} if this node is to leave
+	 */
+	private @Nullable TermLeadership awaitGrant(ElectionSession session, Acquisition.Won won, long reply)
+			throws SessionException {
+		long notBefore = reply + (won.clean() ? 0 : this.settings.takeoverDelay().toNanos());
+		Duration barrierWait = Duration.ofNanos(this.settings.confirmNanos());
+		boolean passed = false;
+		boolean clear = false;
+		boolean reported = false;
+		while (!isLeaving()) {
+			long start = this.time.nanoTime();
+			Confirmation confirmation = call(session, session::confirm);
+			if (clear) {
+				TermLeadership leadership = new TermLeadership(this.election, won.term(), Instant.now());
+				if (this.election.grant(this, leadership, start)) {
+					logger.info("Acquired leadership" + (this.decision.complete(null) ? ", starting schedulers" : "")
+							+ " (" + this.election + ", term " + won.term() + ")");
+					return leadership;
+				}
+				continue;
+			}
+			String blockedBy = confirmation.predecessor();
+			if (blockedBy == null && !passed) {
+				blockedBy = this.<@Nullable String>call(session, () -> session.passBarrier(barrierWait));
+				passed = (blockedBy == null);
+			}
+			this.election.block(blockedBy);
+			long now = this.time.nanoTime();
+			if (blockedBy != null && !reported && now - reply > REPORT_BLOCKED_AFTER) {
+				reported = true;
+				logger.warn("Won term " + won.term() + " but an earlier term has not ended, waiting for " + blockedBy
+						+ " (" + this.election + ")");
+			}
+			clear = passed && notBefore - now <= 0;
+			if (!clear) {
+				parkUntil(session,
+						passed ? Math.min(notBefore, now + this.settings.confirmNanos()) : now + SHORT_SLICE);
+			}
+		}
+		return null;
+	}
+
+	/**
+	 * Confirm until the hand-over is complete.
+	 * @return whether everything of the term has ended
+	 */
+	private boolean serve(ElectionSession session, TermLeadership leadership) throws SessionException {
+		long next = this.time.nanoTime() + this.settings.confirmNanos();
+		boolean interrupted = false;
+		while (true) {
+			ElectionState state = this.election.state();
+			if (state.leadership() != leadership) {
+				throw lapsed();
+			}
+			long now = this.time.nanoTime();
+			Departure departure = state.departure();
+			if (departure != null) {
+				if (state.phase() == Phase.DRAINING && this.election.gate().isDrained()) {
+					this.election.tellListeners(leadership);
+					continue;
+				}
+				if (state.phase() == Phase.LEAVING && hasEnded()) {
+					return this.election.gate().isEmpty() && this.election.relay().isIdle();
+				}
+				long overdue = now - departure.interruptAt();
+				if (overdue >= 0 && !interrupted) {
+					interrupted = true;
+					this.election.gate().interruptAll();
+					this.election.relay().interrupt();
+				}
+				if (overdue >= ElectionSettings.GRACE.toNanos()) {
+					logger.warn("Freeing the lock although not everything of " + leadership
+							+ " has ended within drain-timeout and its interrupt: " + this.election.gate().describe());
+					return false;
+				}
+			}
+			if (next - now > 0) {
+				park(session, Math.min(next - now, (departure != null) ? SHORT_SLICE : SLICE));
+			}
+			else {
+				call(session, session::confirm);
+				if (!this.election.extend(leadership, now)) {
+					throw lapsed();
+				}
+				next = now + this.settings.confirmNanos();
+			}
+		}
+	}
+
+	private boolean hasEnded() {
+		return this.election.gate().isDrained() && this.election.relay().isSettled();
+	}
+
+	private static SessionException lapsed() {
+		return new SessionException("The lease has lapsed", null);
+	}
+
+	// Waits of the election thread
+
+	private void awaitPredecessor() {
+		while (!this.predecessor.isDone()) {
+			this.election.await(MAX_BACKOFF);
+		}
+	}
+
+	/**
+	 * Wait for the work of an earlier term, so that this node does not lead beside
+	 * itself.
+	 */
+	private void awaitEndOfWork() {
+		WorkGate gate = this.election.gate();
+		long deadline = this.time.nanoTime() + this.settings.drainTimeout().toNanos();
+		while (!gate.isEmpty() && !this.stopping) {
+			long remaining = deadline - this.time.nanoTime();
+			if (remaining <= 0) {
+				logger.warn("Standing again although work of an earlier term goes on after its interrupt ("
+						+ this.election + "): " + gate.describe());
+				return;
+			}
+			this.election.await(Math.min(remaining, MAX_BACKOFF));
+		}
+	}
+
+	private void pause(long nanos) {
+		long deadline = this.time.nanoTime() + nanos;
+		long remaining = nanos;
+		while (remaining > 0 && !this.stopping) {
+			this.election.await(remaining);
+			remaining = deadline - this.time.nanoTime();
+		}
+	}
+
+	private void parkUntil(ElectionSession session, long deadline) throws SessionException {
+		long remaining = deadline - this.time.nanoTime();
+		while (remaining > 0 && !isLeaving()) {
+			park(session, Math.min(remaining, SLICE));
+			remaining = deadline - this.time.nanoTime();
+		}
+	}
+
+	// Calls of the election thread
+
+	private <T extends @Nullable Object> T call(ElectionSession session, SessionCall<T> call) throws SessionException {
+		T result = this.election.calls().make(WAIT.toNanos() + callLimit(), session::abort, call);
+		met();
+		return result;
+	}
+
+	private void park(ElectionSession session, long nanos) throws SessionException {
+		this.election.calls().make(nanos + callLimit(), session::abort, () -> {
+			session.park(Duration.ofNanos(nanos));
+			return Boolean.TRUE;
+		});
+	}
+
+	private void release(ElectionSession session, boolean clean) throws SessionException {
+		this.election.calls().make(callLimit(), session::abort, () -> {
+			session.release(clean);
+			return Boolean.TRUE;
+		});
+	}
+
+	private void close(ElectionSession session) throws SessionException {
+		this.election.calls().make(callLimit(), session::abort, () -> {
+			session.close();
+			return Boolean.TRUE;
+		});
+	}
+
+	private long callLimit() {
+		return Math.max(this.settings.lease().toNanos(), MIN_CALL_LIMIT);
+	}
+
+	private void met() {
+		if (this.election.state().contact().problem() != null) {
+			logger.info("Has a session again (" + this.election + ")");
+		}
+		this.election.meet(new Contact(this.time.nanoTime(), true, null));
+	}
+
+	private void resigned() {
+		Resignation asked = this.resignation;
+		this.resignation = null;
+		if (asked != null) {
+			asked.complete(true);
+		}
+	}
+
+}
