@@ -244,6 +244,7 @@ class ElectionHandOverTests {
 				() -> assertThat(joined).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		relayThread.shutdown();
+		await().until(relayThread::isTerminated);
 		assertThat(this.fixture.trace).containsSubsequence("granted 1", "release", "close");
 		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
 	}

@@ -128,6 +128,13 @@ class EventRelayTests {
 	}
 
 	@Test
+	void interruptDoesNotOutliveItsListener() {
+		EventRelay relay = relay((event) -> Thread.currentThread().interrupt(), Runnable::run);
+		relay.enqueue(event());
+		assertThat(Thread.interrupted()).isFalse();
+	}
+
+	@Test
 	void listenerThatWaitsForTheHandOverIsSettledUntilItReturns() {
 		List<Boolean> settled = new ArrayList<>();
 		List<EventRelay> relays = new ArrayList<>();
