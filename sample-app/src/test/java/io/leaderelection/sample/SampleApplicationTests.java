@@ -1,0 +1,146 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.test.json.BasicJsonTester;
+import org.springframework.boot.test.json.JsonContent;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.web.client.RestClient;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link SampleApplication}, over HTTP, with two nodes as the README starts
+ * them. Both run in this JVM.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class SampleApplicationTests {
+
+	private final BasicJsonTester json = new BasicJsonTester(getClass());
+
+	private final List<ConfigurableApplicationContext> nodes = new ArrayList<>();
+
+	@TempDir
+	private Path temp;
+
+	@AfterEach
+	void stopNodesAndAwaitTheEndOfTheirServer() throws IOException {
+		Properties server = serverProperties();
+		this.nodes.forEach(ConfigurableApplicationContext::close);
+		for (String property : List.of("pid", "postgres-pid")) {
+			long pid = Long.parseLong(server.getProperty(property));
+			eventually().until(() -> ProcessHandle.of(pid).isEmpty());
+		}
+	}
+
+	@Test
+	void oneNodeDoesTheWorkOfTheLeaderAndAllServeQueries(CapturedOutput output) throws IOException {
+		String first = start();
+		String second = start();
+		String firstNode = nodeOf(first);
+		String secondNode = nodeOf(second);
+		assertThat(get(first, "/")).contains("<title>Leader election sample</title>");
+
+		eventually().untilAsserted(() -> {
+			assertThat(json(first, "/status")).extractingJsonPathBooleanValue("leader").isTrue();
+			assertThat(json(first, "/status")).extractingJsonPathStringValue("term").isNotBlank();
+			assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isFalse();
+			assertThat(json(second, "/status")).extractingJsonPathValue("term").isNull();
+		});
+		eventually()
+			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].what")
+				.contains("Refresh", "Data retention, 0 removed"));
+		assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].node").containsOnly(firstNode);
+		assertThat(output).contains("Heartbeat: alive, leading").contains("Heartbeat: alive, not leading");
+
+		assertThat(json(first, "/actuator/health")).extractingJsonPathStringValue("components.leadership.status")
+			.isEqualTo("UP");
+		assertThat(json(second, "/actuator/health")).extractingJsonPathStringValue("components.leadership.status")
+			.isEqualTo("UP");
+		assertThat(leaderGauge(first)).isEqualTo(1);
+		assertThat(leaderGauge(second)).isZero();
+		for (String gauge : List.of("leader.election.term", "leader.election.lease.remaining")) {
+			assertThat(get(first, "/actuator/metrics/" + gauge)).contains("measurements");
+		}
+		assertThat(get(first, "/actuator/prometheus")).contains("leader_election_leader{");
+
+		this.nodes.remove(0).close();
+		assertThat(output).contains("<===== This node leads no more: STOPPED");
+		eventually()
+			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathStringValue("work[0].node")
+				.isEqualTo(secondNode));
+		assertThat(leaderGauge(second)).isEqualTo(1);
+	}
+
+	private String start() {
+		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class, "--server.port=0",
+				"--sample.postgres.directory=" + this.temp.resolve("shared"), "--sample.postgres.idle-timeout=2s");
+		this.nodes.add(context);
+		return "http://localhost:" + context.getEnvironment().getProperty("local.server.port");
+	}
+
+	private String nodeOf(String url) {
+		return get(url, "/status").replaceAll("^.*?\"node\":\"([^\"]+)\".*$", "$1");
+	}
+
+	private double leaderGauge(String url) {
+		return Double.parseDouble(
+				get(url, "/actuator/metrics/leader.election.leader").replaceAll("^.*\"value\":([0-9.]+).*$", "$1"));
+	}
+
+	private JsonContent<Object> json(String url, String path) {
+		return this.json.from(get(url, path));
+	}
+
+	private String get(String url, String path) {
+		String body = RestClient.create(url).get().uri(path).retrieve().body(String.class);
+		assertThat(body).isNotNull();
+		return body;
+	}
+
+	private Properties serverProperties() throws IOException {
+		Properties properties = new Properties();
+		try (InputStream in = Files.newInputStream(this.temp.resolve("shared/server.properties"))) {
+			properties.load(in);
+		}
+		return properties;
+	}
+
+	private static ConditionFactory eventually() {
+		return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(200));
+	}
+
+}
