@@ -113,7 +113,7 @@ public interface LeaderElector {
 	 * others go first and stands again if nobody came. Never waits itself and may be
 	 * called from inside leader work, which is then not waited for.
 	 * @return a future that completes with {@code true} once leadership was given up, or
-	 * at once with {@code false} if this node does not lead
+	 * at once with {@code false} if this node neither leads nor has just been elected
 	 */
 	CompletableFuture<Boolean> resign();
 

@@ -85,9 +85,13 @@ final class Campaign {
 
 	private volatile @Nullable ElectionSession current;
 
-	private volatile @Nullable Thread opening;
+	private final Object openingMonitor = new Object();
+
+	private @Nullable Thread opening;
 
 	private volatile boolean waiting;
+
+	private boolean announced;
 
 	private long holdBackUntil;
 
@@ -156,9 +160,14 @@ final class Campaign {
 		if (this.waiting && session != null) {
 			session.cancel();
 		}
-		Thread thread = this.opening;
-		if (thread != null) {
-			thread.interrupt();
+		interruptOpening();
+	}
+
+	private void interruptOpening() {
+		synchronized (this.openingMonitor) {
+			if (this.opening != null) {
+				this.opening.interrupt();
+			}
 		}
 	}
 
@@ -177,7 +186,6 @@ final class Campaign {
 			this.election.meet(new Contact(this.time.nanoTime(), false, null));
 			this.election.follow(null);
 			while (!this.stopping) {
-				awaitEndOfWork();
 				attend();
 			}
 		}
@@ -196,6 +204,7 @@ final class Campaign {
 	private void attend() {
 		ElectionSession session = null;
 		try {
+			awaitEndOfWork();
 			session = open();
 			this.current = session;
 			met();
@@ -224,14 +233,17 @@ final class Campaign {
 	}
 
 	private ElectionSession open() throws SessionException {
-		Thread thread = Thread.currentThread();
-		this.opening = thread;
+		synchronized (this.openingMonitor) {
+			this.opening = Thread.currentThread();
+		}
 		try {
-			return this.election.calls().make(OPEN_LIMIT, thread::interrupt, this.sessions::open);
+			return this.election.calls().make(OPEN_LIMIT, this::interruptOpening, this.sessions::open);
 		}
 		finally {
-			this.opening = null;
-			Thread.interrupted();
+			synchronized (this.openingMonitor) {
+				this.opening = null;
+				Thread.interrupted();
+			}
 		}
 	}
 
@@ -304,12 +316,22 @@ final class Campaign {
 		this.election.follow(leader);
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
 				+ ")";
-		if (this.decision.complete(null)) {
+		this.decision.complete(null);
+		if (announce()) {
 			logger.info("Not leader, skipping scheduler startup " + who);
 		}
 		else if (leader != null && !leader.equals(known)) {
 			logger.info("Following " + who);
 		}
+	}
+
+	/**
+	 * Return whether this is the first time that this node says what it is.
+	 */
+	private boolean announce() {
+		boolean first = !this.announced;
+		this.announced = true;
+		return first;
 	}
 
 	private void lead(ElectionSession session, Acquisition.Won won) throws SessionException {
@@ -359,8 +381,9 @@ final class Campaign {
 			if (clear) {
 				TermLeadership leadership = new TermLeadership(this.election, won.term(), Instant.now());
 				if (this.election.grant(this, leadership, start)) {
-					logger.info("Acquired leadership" + (this.decision.complete(null) ? ", starting schedulers" : "")
-							+ " (" + this.election + ", term " + won.term() + ")");
+					this.decision.complete(null);
+					logger.info("Acquired leadership" + (announce() ? ", starting schedulers" : "") + " ("
+							+ this.election + ", term " + won.term() + ")");
 					return leadership;
 				}
 				continue;
@@ -392,6 +415,7 @@ final class Campaign {
 	 */
 	private boolean serve(ElectionSession session, TermLeadership leadership) throws SessionException {
 		long next = this.time.nanoTime() + this.settings.confirmNanos();
+		boolean departing = false;
 		boolean interrupted = false;
 		while (true) {
 			ElectionState state = this.election.state();
@@ -401,6 +425,10 @@ final class Campaign {
 			long now = this.time.nanoTime();
 			Departure departure = state.departure();
 			if (departure != null) {
+				if (!departing) {
+					departing = true;
+					logger.info("Handing over " + leadership + " (" + departure.reason() + ")");
+				}
 				if (state.phase() == Phase.DRAINING && this.election.gate().isDrained()) {
 					this.election.tellListeners(leadership);
 					continue;

@@ -332,7 +332,6 @@ public final class Election {
 			if (current.phase() == Phase.LEADING) {
 				long interruptAt = this.time.nanoTime() + this.settings.drainTimeout().toNanos();
 				this.state = current.draining(new Departure(reason, interruptAt));
-				logger.info("Handing over " + current.leadership() + " (" + reason + ")");
 			}
 		}
 		finally {

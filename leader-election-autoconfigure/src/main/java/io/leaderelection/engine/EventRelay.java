@@ -101,7 +101,8 @@ final class EventRelay {
 	}
 
 	/**
-	 * Interrupt the listener that is running, if any.
+	 * Interrupt the listener that is running, if any, of whichever event: those behind it
+	 * in the queue are waited for too.
 	 */
 	void interrupt() {
 		synchronized (this.monitor) {

@@ -22,6 +22,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.stream.Collectors;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * looks for work: a drain never sees an empty gate beside a job that is about to start.
  */
 public final class WorkGate {
+
+	private static final Log logger = LogFactory.getLog(WorkGate.class);
 
 	private final Election election;
 
@@ -64,7 +68,7 @@ public final class WorkGate {
 		Work work = new Work(this, leadership, description, null);
 		register(work);
 		if (this.election.leadership() != leadership) {
-			ended(work);
+			work.close();
 			return null;
 		}
 		this.current.set(work);
@@ -117,7 +121,16 @@ public final class WorkGate {
 	void interrupt(Work work) {
 		CompletionStage<?> stage = work.interrupt();
 		if (stage != null) {
-			this.cancellers.newThread(() -> stage.toCompletableFuture().cancel(true)).start();
+			this.cancellers.newThread(() -> cancel(stage)).start();
+		}
+	}
+
+	private static void cancel(CompletionStage<?> stage) {
+		try {
+			stage.toCompletableFuture().cancel(true);
+		}
+		catch (UnsupportedOperationException ex) {
+			logger.debug("Leader work of a stage that cannot be cancelled goes on to its end", ex);
 		}
 	}
 
