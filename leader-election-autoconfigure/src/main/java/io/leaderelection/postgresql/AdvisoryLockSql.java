@@ -28,6 +28,8 @@ import java.util.stream.Collectors;
  */
 final class AdvisoryLockSql {
 
+	static final String VERSION = "SELECT pg_catalog.version()";
+
 	/**
 	 * What the server is and how it is set up, by catalogues that any role may read.
 	 */

@@ -16,8 +16,12 @@
 
 package io.leaderelection.postgresql;
 
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.UnusableStoreException;
 
 /**
  * What is at the other end of a connection.
@@ -35,10 +39,80 @@ import java.sql.SQLException;
 record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
 		boolean plpgsql, long deadlockTimeout, long logMinDuration) {
 
-	static Endpoint of(ResultSet row) throws SQLException {
+	private static final int OLDEST_VERSION = 14;
+
+	private static final long LONGEST_WAIT = 800;
+
+	private static final long SHORTEST_WAIT = 100;
+
+	static Endpoint inspect(Connection connection) throws SQLException {
+		String version = AdvisoryLockSession.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
+		if (isImitation(version)) {
+			// Its catalogues may lack what is asked for next
+			return new Endpoint(version, 0, 0, false, "", 0, false, 0, 0);
+		}
+		return AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
+	}
+
+	private static boolean isImitation(String version) {
+		return version.contains("CockroachDB");
+	}
+
+	private static Endpoint of(ResultSet row) throws SQLException {
 		return new Endpoint(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
 				row.getBoolean("plpgsql"), row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
+	}
+
+	/**
+	 * Check that elections can be held here.
+	 * @param connectionPid the process id that the driver was told when it logged in
+	 * @param allowSessionPooler whether another process may answer
+	 * @throws UnusableStoreException if somebody has to change something first
+	 * @throws SessionException if the server may become usable by itself
+	 */
+	void check(int connectionPid, boolean allowSessionPooler) throws SessionException {
+		if (isImitation(this.version)) {
+			throw new UnusableStoreException(
+					"CockroachDB accepts advisory locks without locking anything: every node would lead.",
+					"Point leader-election.datasource.url at a PostgreSQL server.", null);
+		}
+		if (this.versionNumber / 10_000 < OLDEST_VERSION) {
+			throw new UnusableStoreException(
+					"Leader election needs PostgreSQL " + OLDEST_VERSION
+							+ " or later (for idle_session_timeout), but the server is " + this.version,
+					"Upgrade the server, or point leader-election.datasource.url at a later one.", null);
+		}
+		if (connectionPid != this.pid && !allowSessionPooler) {
+			throw new UnusableStoreException(
+					"A connection pooler is between this application and PostgreSQL. In transaction mode, two nodes "
+							+ "would hold the same lock.",
+					"Point leader-election.datasource.url at the server itself. If the pooler runs in session mode, "
+							+ "set leader-election.allow-session-pooler=true.",
+					null);
+		}
+		if (this.inRecovery) {
+			throw new SessionException("The server is a standby, on which nobody can lead; looking for the primary",
+					null);
+		}
+		if (!this.plpgsql) {
+			throw new UnusableStoreException(
+					"The role \"" + this.role + "\" may not use the language plpgsql, in which the lock is taken.",
+					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + this.role + "\"",
+					null);
+		}
+	}
+
+	/**
+	 * How long one wait for a lock may be so that the server neither looks for deadlocks
+	 * nor logs a slow statement because of it.
+	 */
+	long longestWaitMillis() {
+		long wait = Math.min(LONGEST_WAIT, this.deadlockTimeout * 4 / 5);
+		if (this.logMinDuration > 0) {
+			wait = Math.min(wait, this.logMinDuration * 4 / 5);
+		}
+		return Math.max(SHORTEST_WAIT, wait);
 	}
 
 }

@@ -37,12 +37,6 @@ import org.postgresql.PGConnection;
  */
 public final class PostgreSqlSessions implements ElectionSessions {
 
-	private static final int OLDEST_VERSION = 14;
-
-	private static final long LONGEST_WAIT_MILLIS = 800;
-
-	private static final long SHORTEST_WAIT_MILLIS = 100;
-
 	private static final long OBSERVER_IDLE_MILLIS = 30_000;
 
 	private final ElectionSettings settings;
@@ -109,11 +103,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		PGConnection pgConnection = connection.unwrap(PGConnection.class);
 		connection.setAutoCommit(true);
-		Endpoint endpoint = AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
-		check(endpoint, pgConnection);
+		Endpoint endpoint = Endpoint.inspect(connection);
+		endpoint.check(pgConnection.getBackendPID(), this.allowSessionPooler);
 		long lease = this.settings.lease().toMillis();
 		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
-		long wait = longestWait(endpoint);
+		long wait = endpoint.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
 		SessionIdentity identity = AdvisoryLockSession.query(connection,
 				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
@@ -177,51 +171,6 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		settings.put("application_name", this.applicationName.toString());
 		settings.put(AdvisoryLockSql.TOKEN, token);
 		return settings;
-	}
-
-	/**
-	 * How long one wait may be so that the server neither looks for deadlocks nor logs a
-	 * slow statement because of it.
-	 */
-	private static long longestWait(Endpoint endpoint) {
-		long wait = Math.min(LONGEST_WAIT_MILLIS, endpoint.deadlockTimeout() * 4 / 5);
-		if (endpoint.logMinDuration() > 0) {
-			wait = Math.min(wait, endpoint.logMinDuration() * 4 / 5);
-		}
-		return Math.max(SHORTEST_WAIT_MILLIS, wait);
-	}
-
-	private void check(Endpoint endpoint, PGConnection pgConnection) throws SessionException {
-		if (endpoint.version().contains("CockroachDB")) {
-			throw new UnusableStoreException(
-					"CockroachDB accepts advisory locks without locking anything: every node would lead",
-					"Point leader-election.datasource.url at a PostgreSQL server.", null);
-		}
-		if (endpoint.versionNumber() / 10_000 < OLDEST_VERSION) {
-			throw new UnusableStoreException(
-					"Leader election needs PostgreSQL " + OLDEST_VERSION + " or later (for idle_session_timeout), "
-							+ "but the server is " + endpoint.version(),
-					"Upgrade the server, or point leader-election.datasource.url at a later one.", null);
-		}
-		if (pgConnection.getBackendPID() != endpoint.pid() && !this.allowSessionPooler) {
-			throw new UnusableStoreException(
-					"A connection pooler is between this application and PostgreSQL. In transaction mode, two nodes "
-							+ "would hold the same lock",
-					"Point leader-election.datasource.url at the server itself. If the pooler runs in session mode, "
-							+ "set leader-election.allow-session-pooler=true.",
-					null);
-		}
-		if (endpoint.inRecovery()) {
-			throw new SessionException("The server is a standby, on which nobody can lead; looking for the primary",
-					null);
-		}
-		if (!endpoint.plpgsql()) {
-			throw new UnusableStoreException(
-					"The role \"" + endpoint.role() + "\" may not use the language plpgsql, in which the lock is taken",
-					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + endpoint.role()
-							+ "\"",
-					null);
-		}
 	}
 
 	private static SessionException translate(SQLException ex) {

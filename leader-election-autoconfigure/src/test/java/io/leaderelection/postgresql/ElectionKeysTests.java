@@ -1,0 +1,55 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ElectionKeys}. The values are part of the contract between versions: a
+ * node that derives others elects a second leader.
+ */
+class ElectionKeysTests {
+
+	@Test
+	void derivedFromGroupAndElection() {
+		assertThat(ElectionKeys.derive("orders", "default"))
+			.isEqualTo(new ElectionKeys(-3393555473640722770L, 199051185, -4760426398933098732L, 8257254789892798772L));
+	}
+
+	@Test
+	void derivedFromLockId() {
+		assertThat(ElectionKeys.ofLockId(0x434944585F4C4452L)).isEqualTo(
+				new ElectionKeys(4848481620187694162L, -1529610227, 8529118633673645146L, -3289631323951656089L));
+		assertThat(ElectionKeys.ofLockId(-1))
+			.isEqualTo(new ElectionKeys(-1L, -2011786113, -3212982942497819422L, 9166022227461845214L));
+	}
+
+	@Test
+	void groupAndElectionDoNotRunTogether() {
+		assertThat(ElectionKeys.derive("ab", "c")).isNotEqualTo(ElectionKeys.derive("a", "bc"));
+	}
+
+	@Test
+	void termIsNeverTheMarkerOfACleanEnd() {
+		assertThat(ElectionKeys.termObject(-1L)).isNotNegative();
+		assertThat(ElectionKeys.termObject(1L << 31)).isZero();
+		assertThat(ElectionKeys.CLEAN).isNegative();
+	}
+
+}
