@@ -106,6 +106,21 @@ class ElectionHandOverTests {
 	}
 
 	@Test
+	void trustEndsBeforeTheLockIsFreed() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			enter();
+			resign();
+			exit();
+		});
+		this.store.next(Call.RELEASE, () -> {
+			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
+			assertThat(this.work.getLeadership().isCurrent()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).contains("release clean");
+	}
+
+	@Test
 	void confirmationsGoOnDuringTheDrain() {
 		this.fixture.at(Duration.ofMillis(500), this::enter);
 		this.fixture.at(Duration.ofMillis(1500), this::resign);

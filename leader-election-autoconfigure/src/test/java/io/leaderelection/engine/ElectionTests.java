@@ -197,16 +197,6 @@ class ElectionTests {
 	}
 
 	@Test
-	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
-		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
-		patient.store.clean = false;
-		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
-		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
-		assertThat(patient.store.confirmations).contains(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(2),
-				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofSeconds(5));
-	}
-
-	@Test
 	void trustOfTheGrantIsAnchoredAtTheStartOfTheLastConfirmationBeforeIt() {
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(2)));
