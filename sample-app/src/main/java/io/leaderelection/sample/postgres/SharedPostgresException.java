@@ -41,12 +41,15 @@ class SharedPostgresException extends RuntimeException {
 	}
 
 	/**
-	 * Return the last lines of the server's log.
+	 * Return the last lines of the server's log, without those of stack traces.
 	 * @return the lines
 	 */
 	String getLogTail() {
 		try {
-			List<String> lines = Files.readAllLines(this.log, StandardCharsets.ISO_8859_1);
+			List<String> lines = Files.readAllLines(this.log, StandardCharsets.ISO_8859_1)
+				.stream()
+				.filter((line) -> !line.isBlank() && !line.startsWith("\t"))
+				.toList();
 			return String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL), lines.size()));
 		}
 		catch (IOException ex) {
