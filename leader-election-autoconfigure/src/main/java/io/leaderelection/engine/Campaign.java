@@ -59,11 +59,15 @@ final class Campaign {
 
 	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(5);
 
+	private static final long SHORT_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
+
 	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
 
 	private static final long OPEN_LIMIT = TimeUnit.SECONDS.toNanos(15);
 
 	private static final long MIN_CALL_LIMIT = TimeUnit.SECONDS.toNanos(2);
+
+	private static final long LAST_CALL = ElectionSettings.GRACE.toNanos() / 2;
 
 	private final Election election;
 
@@ -81,7 +85,7 @@ final class Campaign {
 
 	private volatile boolean stopping;
 
-	private volatile @Nullable Resignation resignation;
+	private volatile @Nullable Resignation<Boolean> resignation;
 
 	private volatile @Nullable ElectionSession current;
 
@@ -140,13 +144,17 @@ final class Campaign {
 		return first;
 	}
 
+	boolean isResigning() {
+		return this.resignation != null;
+	}
+
 	/**
 	 * Ask this campaign to hand over; under the lock of the election.
 	 */
 	CompletableFuture<Boolean> resign() {
-		Resignation asked = this.resignation;
+		Resignation<Boolean> asked = this.resignation;
 		if (asked == null) {
-			asked = new Resignation(this.election);
+			asked = new Resignation<>(this.election);
 			this.resignation = asked;
 		}
 		return asked;
@@ -171,10 +179,18 @@ final class Campaign {
 		}
 	}
 
-	void abortSession() {
-		ElectionSession session = this.current;
-		if (session != null) {
-			session.abort();
+	@Nullable ElectionSession session() {
+		return this.current;
+	}
+
+	void abort(@Nullable ElectionSession session) {
+		try {
+			if (session != null) {
+				session.abort();
+			}
+		}
+		catch (RuntimeException ex) {
+			logger.error("Unexpected failure in " + this.election + " while aborting a session", ex);
 		}
 	}
 
@@ -183,8 +199,7 @@ final class Campaign {
 	void run() {
 		try {
 			awaitPredecessor();
-			this.election.meet(new Contact(this.time.nanoTime(), false, null));
-			this.election.follow(null);
+			this.election.begin(this);
 			while (!this.stopping) {
 				attend();
 			}
@@ -205,10 +220,12 @@ final class Campaign {
 		ElectionSession session = null;
 		try {
 			awaitEndOfWork();
+			if (this.stopping) {
+				return;
+			}
 			session = open();
 			this.current = session;
 			met();
-			this.failures = 0;
 			if (this.settings.candidate()) {
 				holdBack(session);
 				stand(session);
@@ -219,9 +236,7 @@ final class Campaign {
 			close(session);
 		}
 		catch (Throwable ex) {
-			if (session != null) {
-				session.abort();
-			}
+			abort(session);
 			if (!this.stopping) {
 				failed(ex);
 			}
@@ -237,6 +252,9 @@ final class Campaign {
 			this.opening = Thread.currentThread();
 		}
 		try {
+			if (this.stopping) {
+				throw new SessionException("The election is to stop", null);
+			}
 			return this.election.calls().make(OPEN_LIMIT, this::interruptOpening, this.sessions::open);
 		}
 		finally {
@@ -335,11 +353,10 @@ final class Campaign {
 	}
 
 	private void lead(ElectionSession session, Acquisition.Won won) throws SessionException {
-		TermLeadership leadership = null;
 		try {
 			long reply = this.time.nanoTime();
 			this.election.elect(won.term());
-			leadership = awaitGrant(session, won, reply);
+			TermLeadership leadership = awaitGrant(session, won, reply);
 			boolean orderly = leadership != null && serve(session, leadership);
 			if (leadership != null && !this.election.relinquish(leadership)) {
 				throw lapsed();
@@ -350,8 +367,9 @@ final class Campaign {
 			}
 		}
 		catch (Throwable ex) {
-			if (leadership != null) {
-				this.election.lose(leadership, leadership.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED);
+			TermLeadership held = this.election.state().leadership();
+			if (held != null) {
+				this.election.lose(held, held.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED);
 			}
 			throw ex;
 		}
@@ -402,8 +420,8 @@ final class Campaign {
 			}
 			clear = passed && notBefore - now <= 0;
 			if (!clear) {
-				parkUntil(session,
-						passed ? Math.min(notBefore, now + this.settings.confirmNanos()) : now + SHORT_SLICE);
+				parkUntil(session, now + (passed ? Math.min(notBefore - now, this.settings.confirmNanos())
+						: (now - reply < SHORT_WAIT) ? SHORT_SLICE : SLICE));
 			}
 		}
 		return null;
@@ -417,6 +435,7 @@ final class Campaign {
 		long next = this.time.nanoTime() + this.settings.confirmNanos();
 		boolean departing = false;
 		boolean interrupted = false;
+		boolean unknown = false;
 		while (true) {
 			ElectionState state = this.election.state();
 			if (state.leadership() != leadership) {
@@ -434,13 +453,17 @@ final class Campaign {
 					continue;
 				}
 				if (state.phase() == Phase.LEAVING && hasEnded()) {
-					return this.election.gate().isEmpty() && this.election.relay().isIdle();
+					return !unknown && this.election.gate().isEmpty() && this.election.relay().isIdle();
 				}
 				long overdue = now - departure.interruptAt();
 				if (overdue >= 0 && !interrupted) {
 					interrupted = true;
-					this.election.gate().interruptAll();
+					unknown = this.election.gate().interruptAll(leadership);
 					this.election.relay().interrupt();
+				}
+				if (overdue >= LAST_CALL && state.phase() == Phase.DRAINING) {
+					// Listeners must have a moment too, whatever the work does
+					this.election.tellListeners(leadership);
 				}
 				if (overdue >= ElectionSettings.GRACE.toNanos()) {
 					logger.warn("Freeing the lock although not everything of " + leadership
@@ -473,7 +496,7 @@ final class Campaign {
 
 	private void awaitPredecessor() {
 		while (!this.predecessor.isDone()) {
-			this.election.await(MAX_BACKOFF);
+			this.election.await(MAX_BACKOFF, this.predecessor::isDone);
 		}
 	}
 
@@ -491,7 +514,7 @@ final class Campaign {
 						+ this.election + "): " + gate.describe());
 				return;
 			}
-			this.election.await(Math.min(remaining, MAX_BACKOFF));
+			this.election.await(remaining, () -> gate.isEmpty() || this.stopping);
 		}
 	}
 
@@ -499,7 +522,7 @@ final class Campaign {
 		long deadline = this.time.nanoTime() + nanos;
 		long remaining = nanos;
 		while (remaining > 0 && !this.stopping) {
-			this.election.await(remaining);
+			this.election.await(remaining, this::isStopping);
 			remaining = deadline - this.time.nanoTime();
 		}
 	}
@@ -516,6 +539,7 @@ final class Campaign {
 
 	private <T extends @Nullable Object> T call(ElectionSession session, SessionCall<T> call) throws SessionException {
 		T result = this.election.calls().make(WAIT.toNanos() + callLimit(), session::abort, call);
+		this.failures = 0;
 		met();
 		return result;
 	}
@@ -553,10 +577,11 @@ final class Campaign {
 	}
 
 	private void resigned() {
-		Resignation asked = this.resignation;
+		Resignation<Boolean> asked = this.resignation;
 		this.resignation = null;
 		if (asked != null) {
-			asked.complete(true);
+			// Not on this thread: what depends on it is code of the application
+			this.election.runAside(() -> asked.complete(true));
 		}
 	}
 

@@ -23,6 +23,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
@@ -125,7 +126,9 @@ public final class Election {
 
 	private volatile ElectionState state;
 
-	private volatile @Nullable Campaign campaign;
+	private @Nullable Campaign campaign;
+
+	private volatile @Nullable Campaign active;
 
 	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
 			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
@@ -203,9 +206,9 @@ public final class Election {
 			CompletableFuture<?> predecessor = (running != null) ? running.end()
 					: CompletableFuture.completedFuture(true);
 			Campaign next = new Campaign(this, this.sessions, this.time, predecessor);
+			this.threadFactory.newThread(next::run).start();
 			this.campaign = next;
 			this.watchdog.watch(this);
-			this.threadFactory.newThread(next::run).start();
 			return next.decision();
 		}
 		finally {
@@ -227,7 +230,7 @@ public final class Election {
 			if (running.stop()) {
 				depart(Reason.STOPPED);
 				this.changed.signalAll();
-				this.threadFactory.newThread(running::endWait).start();
+				runAside(running::endWait);
 			}
 			return running.end();
 		}
@@ -244,9 +247,9 @@ public final class Election {
 	CompletableFuture<Boolean> resign() {
 		this.lock.lock();
 		try {
-			Campaign running = this.campaign;
-			Phase phase = this.state.phase();
-			if (running == null || phase == Phase.STOPPED || phase == Phase.FOLLOWING) {
+			Campaign running = this.active;
+			boolean holds = this.state.phase() != Phase.STOPPED && this.state.phase() != Phase.FOLLOWING;
+			if (running == null || !holds && !running.isResigning()) {
 				return CompletableFuture.completedFuture(false);
 			}
 			CompletableFuture<Boolean> resignation = running.resign();
@@ -288,6 +291,13 @@ public final class Election {
 		}
 	}
 
+	/**
+	 * Run what may block or is code of the application on a thread of its own.
+	 */
+	void runAside(Runnable task) {
+		this.threadFactory.newThread(task).start();
+	}
+
 	void wakeUp() {
 		this.lock.lock();
 		try {
@@ -316,9 +326,11 @@ public final class Election {
 		if (remaining > 0) {
 			return Math.min(next, remaining);
 		}
-		Campaign running = this.campaign;
+		Campaign running = this.active;
+		// The session of this term, before the election thread can open another
+		ElectionSession session = (running != null) ? running.session() : null;
 		if (lose(leadership, Reason.LEASE_EXPIRED) && running != null) {
-			running.abortSession();
+			running.abort(session);
 		}
 		return next;
 	}
@@ -349,10 +361,17 @@ public final class Election {
 			if (winner.isLeaving() || until - this.time.nanoTime() <= 0) {
 				return false;
 			}
-			this.state = this.state.granted(leadership, until);
-			this.relay.enqueue(new LeadershipGrantedEvent(this.elector, leadership));
+			ElectionState elected = this.state;
+			this.state = elected.granted(leadership, until);
+			try {
+				this.relay.enqueue(new LeadershipGrantedEvent(this.elector, leadership));
+			}
+			catch (Throwable ex) {
+				this.state = elected;
+				throw ex;
+			}
 			this.changed.signalAll();
-			this.watchdog.lookWithin(this.settings.trustNanos());
+			this.watchdog.lookWithin(until - this.time.nanoTime());
 			return true;
 		}
 		finally {
@@ -417,11 +436,11 @@ public final class Election {
 	/**
 	 * End leadership that is not there to be handed over any more.
 	 */
-	boolean lose(@Nullable TermLeadership leadership, Reason reason) {
+	boolean lose(TermLeadership leadership, Reason reason) {
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
-			if (leadership == null || current.leadership() != leadership) {
+			if (current.leadership() != leadership) {
 				return false;
 			}
 			this.state = current.followed(null);
@@ -433,8 +452,8 @@ public final class Election {
 		finally {
 			this.lock.unlock();
 		}
+		this.gate.interruptAll(leadership);
 		logger.warn("Lost " + leadership + " (" + reason + ")");
-		this.gate.interruptAll();
 		return true;
 	}
 
@@ -461,10 +480,22 @@ public final class Election {
 		update((current) -> current.met(contact));
 	}
 
+	void begin(Campaign begun) {
+		this.lock.lock();
+		try {
+			this.active = begun;
+			this.state = this.state.followed(null).met(new Contact(this.time.nanoTime(), false, null));
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
 	void end(Campaign ended) {
 		this.lock.lock();
 		try {
 			this.state = this.state.ended();
+			this.active = null;
 			if (this.campaign == ended) {
 				this.campaign = null;
 				this.watchdog.unwatch(this);
@@ -488,11 +519,14 @@ public final class Election {
 
 	/**
 	 * Wait on the election thread until something has changed, at most the given time.
+	 * @param enough looked at under the lock, so that no change is missed
 	 */
-	void await(long nanos) {
+	void await(long nanos, BooleanSupplier enough) {
 		this.lock.lock();
 		try {
-			this.time.await(this.changed, nanos);
+			if (!enough.getAsBoolean()) {
+				this.time.await(this.changed, nanos);
+			}
 		}
 		catch (InterruptedException ex) {
 			// Only the end of a call interrupts the election thread, and that call has

@@ -70,7 +70,15 @@ final class EventRelay {
 		synchronized (this.monitor) {
 			this.pending++;
 		}
-		this.executor.execute(() -> deliver(event));
+		try {
+			this.executor.execute(() -> deliver(event));
+		}
+		catch (Throwable ex) {
+			synchronized (this.monitor) {
+				this.pending--;
+			}
+			throw ex;
+		}
 	}
 
 	boolean isIdle() {

@@ -23,9 +23,12 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * A hand-over that somebody asked for. Leader work or a listener that waits for it would
- * wait for itself, and is counted out of the drain from that moment on.
+ * wait for itself, and is counted out of the drain from that moment on; the same for
+ * stages that depend on this one.
+ *
+ * @param <T> the type of the result
  */
-final class Resignation extends CompletableFuture<Boolean> {
+final class Resignation<T> extends CompletableFuture<T> {
 
 	private final Election election;
 
@@ -34,19 +37,24 @@ final class Resignation extends CompletableFuture<Boolean> {
 	}
 
 	@Override
-	public Boolean get() throws InterruptedException, ExecutionException {
+	public <U> CompletableFuture<U> newIncompleteFuture() {
+		return new Resignation<>(this.election);
+	}
+
+	@Override
+	public T get() throws InterruptedException, ExecutionException {
 		detachCaller();
 		return super.get();
 	}
 
 	@Override
-	public Boolean get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
+	public T get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
 		detachCaller();
 		return super.get(timeout, unit);
 	}
 
 	@Override
-	public Boolean join() {
+	public T join() {
 		detachCaller();
 		return super.join();
 	}

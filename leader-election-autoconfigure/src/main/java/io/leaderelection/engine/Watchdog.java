@@ -46,6 +46,8 @@ final class Watchdog {
 
 	private volatile long wakeAt;
 
+	private volatile boolean requested;
+
 	Watchdog(ThreadFactory threadFactory) {
 		this.threadFactory = threadFactory;
 	}
@@ -63,6 +65,7 @@ final class Watchdog {
 
 	synchronized void unwatch(Election election) {
 		this.watched.remove(election);
+		this.requested = true;
 		LockSupport.unpark(this.thread);
 	}
 
@@ -72,6 +75,8 @@ final class Watchdog {
 	 */
 	void lookWithin(long nanos) {
 		if (this.wakeAt - (System.nanoTime() + nanos) > 0) {
+			// The permit alone could be used up by a lock that the thread waits for
+			this.requested = true;
 			LockSupport.unpark(this.thread);
 		}
 	}
@@ -79,13 +84,16 @@ final class Watchdog {
 	private void run() {
 		while (isNeeded()) {
 			// From here on until the new time is set, every request wakes this thread
+			this.requested = false;
 			this.wakeAt = System.nanoTime() + LONGEST_SLEEP;
 			long sleep = LONGEST_SLEEP;
 			for (Election election : this.watched) {
 				sleep = Math.min(sleep, check(election));
 			}
 			this.wakeAt = System.nanoTime() + sleep;
-			LockSupport.parkNanos(this, sleep);
+			if (!this.requested) {
+				LockSupport.parkNanos(this, sleep);
+			}
 			Thread.interrupted();
 		}
 	}

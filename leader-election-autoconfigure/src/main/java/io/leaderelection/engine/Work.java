@@ -132,7 +132,7 @@ public final class Work implements AutoCloseable {
 	 * Return what this work is and where its thread is, for a warning.
 	 */
 	String describe() {
-		StringBuilder result = new StringBuilder().append(this.description);
+		StringBuilder result = new StringBuilder().append(name());
 		synchronized (this) {
 			if (this.thread != null) {
 				result.append(" on thread '").append(this.thread.getName()).append('\'');
@@ -142,6 +142,15 @@ public final class Work implements AutoCloseable {
 			}
 		}
 		return result.toString();
+	}
+
+	private String name() {
+		try {
+			return String.valueOf(this.description);
+		}
+		catch (RuntimeException ex) {
+			return this.description.getClass().getName();
+		}
 	}
 
 }

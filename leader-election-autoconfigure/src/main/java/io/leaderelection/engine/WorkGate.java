@@ -114,15 +114,25 @@ public final class WorkGate {
 		return !this.inFlight.iterator().hasNext();
 	}
 
-	void interruptAll() {
-		this.inFlight.forEach(this::interrupt);
+	/**
+	 * Interrupt all work in flight of the given term.
+	 * @return whether the end of some work cannot be known any more: a stage that is
+	 * cancelled has completed, but who was to complete it may go on
+	 */
+	boolean interruptAll(TermLeadership leadership) {
+		boolean cancelled = false;
+		for (Work work : this.inFlight) {
+			cancelled |= work.leadership() == leadership && interrupt(work);
+		}
+		return cancelled;
 	}
 
-	void interrupt(Work work) {
+	boolean interrupt(Work work) {
 		CompletionStage<?> stage = work.interrupt();
 		if (stage != null) {
 			this.cancellers.newThread(() -> cancel(stage)).start();
 		}
+		return stage != null;
 	}
 
 	private static void cancel(CompletionStage<?> stage) {

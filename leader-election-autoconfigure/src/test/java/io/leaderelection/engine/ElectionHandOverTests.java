@@ -139,7 +139,7 @@ class ElectionHandOverTests {
 		this.fixture.at(Duration.ofSeconds(2), this::resign);
 		this.fixture.at(interrupt.minusMillis(1), () -> assertThat(this.job.wasInterrupted()).isFalse());
 		this.fixture.at(interrupt.plusMillis(10), () -> this.job.awaitInterrupt());
-		this.fixture.at(end.minusMillis(1), () -> assertThat(this.fixture.trace).endsWith("resign"));
+		this.fixture.at(end.minusMillis(1), () -> assertThat(this.fixture.trace).endsWith("revoked 1 RESIGNED"));
 		this.fixture.at(end.plusMillis(10), () -> assertThat(this.resignation).isCompletedWithValue(true));
 		this.fixture.at(Duration.ofSeconds(30), () -> this.job.finish());
 		this.fixture.stopAt(Duration.ofSeconds(31)).run();

@@ -165,8 +165,18 @@ class ElectionTests {
 			assertThat(this.store.confirmations).hasSizeGreaterThanOrEqualTo(6);
 			this.store.barrier = null;
 		});
-		this.fixture.at(Duration.ofMillis(7100), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		this.fixture.at(Duration.ofSeconds(8), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(9)).run();
+	}
+
+	@Test
+	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
+		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
+		patient.store.clean = false;
+		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
+		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(patient.store.confirmations).contains(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(2),
+				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofSeconds(5));
 	}
 
 	@Test

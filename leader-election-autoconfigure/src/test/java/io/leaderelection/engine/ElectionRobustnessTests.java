@@ -1,0 +1,342 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import org.springframework.test.util.ReflectionTestUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link Election} and what it is made of when things go wrong that hardly ever
+ * do. Each of these has failed once.
+ */
+@Timeout(60)
+class ElectionRobustnessTests {
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final FakeStore store = this.fixture.store;
+
+	private final FakeTime time = this.fixture.time;
+
+	private final Election election = this.fixture.election;
+
+	private Work work;
+
+	@Test
+	void sessionWhoseAbortFailsDoesNotEndTheCampaign() {
+		this.store.next(Call.ABORT, () -> {
+			throw new IllegalStateException("bug");
+		});
+		this.fixture.at(Duration.ofSeconds(1), this::loseSession);
+		this.fixture.at(Duration.ofSeconds(3), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+	}
+
+	@Test
+	void workThatCannotBeDescribedDoesNotEndTheCampaign() {
+		Object description = new Object() {
+			@Override
+			public String toString() {
+				throw new IllegalStateException("bug of the application");
+			}
+		};
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.election.gate().enter(description);
+			loseSession();
+		});
+		this.fixture.at(Duration.ofSeconds(30), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.at(Duration.ofSeconds(31), () -> this.work.close());
+		this.fixture.stopAt(Duration.ofSeconds(32)).run();
+	}
+
+	@Test
+	void interruptDoesNotReachAThreadThatWasRefused() {
+		this.store.skip(Call.CONFIRM);
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> {
+			AtomicInteger reads = new AtomicInteger();
+			this.time.onRead(() -> {
+				if (reads.incrementAndGet() == 2) {
+					// Registered, not checked: now trust runs out and the watchdog looks
+					this.time.advance(ElectionFixture.TRUST);
+					this.election.checkDeadlines();
+				}
+			});
+			assertThat(this.election.gate().enter("job")).isNull();
+			assertThat(Thread.interrupted()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+	}
+
+	@Test
+	void nodeDoesNotBelieveInATermWhoseSessionItHasAborted() {
+		AtomicBoolean broken = new AtomicBoolean(true);
+		this.fixture.relay = (task) -> {
+			if (broken.getAndSet(false)) {
+				throw new OutOfMemoryError("unable to create native thread");
+			}
+			task.run();
+		};
+		this.store.next(Call.ABORT, () -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+	}
+
+	@Test
+	void stopWhileWaitingForTheEndOfWorkOpensNoSession() {
+		Job[] job = new Job[1];
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			job[0] = Job.start(this.election, "job");
+			loseSession();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.store.openings).hasSize(1);
+		job[0].finish();
+	}
+
+	@Test
+	void stopJustBeforeTheOpeningEndsIt() {
+		this.fixture.start();
+		AtomicInteger reads = new AtomicInteger();
+		this.time.onRead(() -> {
+			if (reads.incrementAndGet() == 2) {
+				this.election.stop();
+			}
+		});
+		this.store.next(Call.OPEN, () -> {
+			if (!Thread.currentThread().isInterrupted()) {
+				this.fixture.hang(Duration.ofSeconds(60));
+			}
+		});
+		this.fixture.run();
+		assertThat(this.time.elapsed()).isLessThan(Duration.ofSeconds(15));
+	}
+
+	@Test
+	void resignationDuringAnUnfinishedStopDoesNotFallOnTheNextCampaign() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			Work job = this.election.gate().enter("job");
+			this.election.stop();
+			this.fixture.start();
+			CompletableFuture<Boolean> resignation = this.election.resign();
+			this.fixture.at(Duration.ofSeconds(2), job::close);
+			this.fixture.at(Duration.ofMillis(3500), () -> {
+				assertThat(resignation).isCompletedWithValue(true);
+				assertThat(this.fixture.isLeader()).isTrue();
+			});
+		});
+		this.fixture.run();
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+	}
+
+	@Test
+	void watchdogAbortsTheSessionOfAStoppingCampaignAlthoughAnotherWasStarted() {
+		Job[] job = new Job[1];
+		this.fixture.at(Duration.ofMillis(500), () -> {
+			job[0] = Job.start(this.election, "job");
+			this.election.stop();
+			this.fixture.start();
+		});
+		this.store.skip(Call.CONFIRM);
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> {
+			this.fixture.hang(ElectionFixture.TRUST);
+			assertThat(this.fixture.trace).contains("abort");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(9)).run();
+		job[0].finish();
+	}
+
+	@Test
+	void pausesGrowWhileSessionsOpenButCannotStand() {
+		for (int i = 0; i < 12; i++) {
+			this.store.next(Call.ACQUIRE, () -> {
+				throw new SessionException("out of shared memory", null);
+			});
+		}
+		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		assertThat(this.store.openings).hasSizeLessThan(10);
+	}
+
+	@Test
+	void resignationAtTheReleaseIsTheSame() {
+		this.store.next(Call.RELEASE, () -> assertThat(this.election.resign()).isNotDone());
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign());
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void cancelledStageIsNotGoodOrder() {
+		CompletableFuture<String> stage = new CompletableFuture<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.election.gate().enter("job")) {
+				entered.lastUntil(stage);
+			}
+			this.election.resign();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+		assertThat(stage).isCancelled();
+		assertThat(this.fixture.traceFrom("revoked 1 RESIGNED")).startsWith("revoked 1 RESIGNED", "release", "close");
+	}
+
+	@Test
+	void stopIsNotMissedBetweenTheCheckAndTheWait() throws Exception {
+		ReentrantLock lock = (ReentrantLock) ReflectionTestUtils.getField(this.election, "lock");
+		this.store.next(Call.OPEN, () -> {
+			throw new UnusableStoreException("too old", "Upgrade", null);
+		});
+		this.fixture.start();
+		Runnable campaign = this.fixture.takeCampaign();
+		CountDownLatch checked = new CountDownLatch(1);
+		CountDownLatch locked = new CountDownLatch(1);
+		Thread thread = new Thread(campaign);
+		// pause() reads the clock once before its check; hold the thread there
+		AtomicInteger reads = new AtomicInteger();
+		this.time.onRead(() -> {
+			if (Thread.currentThread() == thread && reads.incrementAndGet() > 0 && !this.store.openings.isEmpty()
+					&& this.election.state().contact().problem() != null && !lock.isHeldByCurrentThread()) {
+				checked.countDown();
+				awaitLatch(locked);
+			}
+		});
+		thread.setDaemon(true);
+		thread.start();
+		awaitLatch(checked);
+		lock.lock();
+		try {
+			locked.countDown();
+			await().until(() -> lock.hasQueuedThread(thread));
+			this.election.stop();
+		}
+		finally {
+			lock.unlock();
+		}
+		thread.join(20_000);
+		assertThat(this.time.elapsed()).isLessThan(Duration.ofSeconds(30));
+	}
+
+	@Test
+	void requestIsNotLostWhenTheWatchdogWaitsForALock() {
+		AtomicInteger looks = new AtomicInteger();
+		AtomicBoolean contended = new AtomicBoolean(true);
+		Watchdog watchdog = new Watchdog(new ElectionThreads("watchdog"));
+		ElectionFixture first = new ElectionFixture();
+		first.time.onRead(() -> {
+			if (contended.compareAndSet(false, true)) {
+				watchdog.lookWithin(1);
+				// As ReentrantLock.lock() does in lose(), or an appender's in
+				// logger.warn()
+				LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(10));
+			}
+		});
+		ElectionFixture second = new ElectionFixture();
+		watchdog.watch(first.election);
+		watchdog.watch(second.election);
+		second.time.onRead(looks::incrementAndGet);
+		Thread thread = (Thread) ReflectionTestUtils.getField(watchdog, "thread");
+		await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+		looks.set(0);
+		contended.set(false);
+		watchdog.lookWithin(1);
+		await().atMost(Duration.ofSeconds(5)).until(() -> looks.get() > 1);
+	}
+
+	@Test
+	void callbackOfAResignationDoesNotHoldTheElectionThread() {
+		DefaultLeaderElector elector = new DefaultLeaderElector(ElectionFixture.settings(Duration.ZERO, true),
+				LocalSessions.always(), new Watchdog(new ElectionThreads("watchdog")), (event) -> {
+				});
+		elector.start().join();
+		CountDownLatch mayEnd = new CountDownLatch(1);
+		elector.resign().thenRun(() -> awaitLatch(mayEnd));
+		assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(10));
+		mayEnd.countDown();
+	}
+
+	@Test
+	void listenersAreGivenTimeBehindOverdueWork() {
+		Deque<Runnable> deliveries = new ArrayDeque<>();
+		this.fixture.relay = deliveries::add;
+		Job[] job = new Job[1];
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			deliveries.remove().run();
+			job[0] = Job.start(this.election, "job");
+			this.election.resign();
+		});
+		AtomicBoolean told = new AtomicBoolean();
+		this.store.next(Call.RELEASE, () -> {
+			job[0].finish();
+			assertThat(told).isTrue();
+		});
+		this.fixture.at(Duration.ofMillis(22_900), () -> {
+			told.set(!deliveries.isEmpty());
+			deliveries.forEach(Runnable::run);
+		});
+		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+	}
+
+	@Test
+	void workThatWaitsForADependentStageDoesNotWaitForItself() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.election.gate().enter("job");
+			CompletableFuture<String> dependent = this.election.resign().thenApply(String::valueOf);
+			try {
+				dependent.get(1, TimeUnit.NANOSECONDS);
+			}
+			catch (Exception ex) {
+				// Not yet
+			}
+		});
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			assertThat(this.fixture.trace).contains("release");
+			this.work.close();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	private void loseSession() {
+		this.store.next(Call.PARK, () -> {
+			throw FakeStore.failure();
+		});
+	}
+
+	private static void awaitLatch(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}
