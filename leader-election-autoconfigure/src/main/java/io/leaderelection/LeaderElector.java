@@ -110,8 +110,9 @@ public interface LeaderElector {
 	 * Hand leadership over: no new leader work starts, work in flight and then the
 	 * listeners of {@link LeadershipRevokedEvent} are waited for (bounded by
 	 * {@code leader-election.drain-timeout}), then the lock is freed. This node lets
-	 * others go first and stands again if nobody came. Never waits itself and may be
-	 * called from inside leader work, which is then not waited for.
+	 * others go first and stands again if nobody came. Never waits itself. Leader work
+	 * and listeners that call it are waited for as any other, unless they wait for the
+	 * returned future themselves.
 	 * @return a future that completes with {@code true} once leadership was given up, or
 	 * at once with {@code false} if this node neither leads nor has just been elected
 	 */

@@ -59,8 +59,6 @@ final class ElectionDefinitions {
 
 	private static final Duration OBSERVER_INTERVAL = Duration.ofSeconds(5);
 
-	private static final int CONFIRMATIONS_PER_LEASE = 5;
-
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
 	private static final Pattern NODE_ID = Pattern.compile("[^\\p{Cntrl}]{1,255}");
@@ -196,7 +194,7 @@ final class ElectionDefinitions {
 		Duration unreachableAfter = properties.health().unreachableAfter();
 		for (ElectionDefinition definition : definitions) {
 			ElectionSettings settings = definition.settings();
-			Duration confirmInterval = settings.lease().dividedBy(CONFIRMATIONS_PER_LEASE);
+			Duration confirmInterval = settings.confirmInterval();
 			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
 			Duration interval = settings.candidate() ? leaderInterval : OBSERVER_INTERVAL;

@@ -17,6 +17,7 @@
 package io.leaderelection.autoconfigure;
 
 import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
 
 /**
  * Where elections are held.
@@ -29,6 +30,15 @@ interface ElectionStore {
 	 * @throws InvalidElectionPropertyException if a property cannot be used here
 	 */
 	void check();
+
+	/**
+	 * Return the settings that an election has here.
+	 * @param definition the election
+	 * @return the settings
+	 */
+	default ElectionSettings settings(ElectionDefinition definition) {
+		return definition.settings();
+	}
 
 	/**
 	 * Return what opens the sessions of an election.

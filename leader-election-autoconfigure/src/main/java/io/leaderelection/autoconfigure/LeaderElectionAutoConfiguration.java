@@ -86,7 +86,7 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store,
 			ApplicationContext context) {
-		return new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
+		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
 				(settings) -> store.sessions(definitions.get(settings.election())), context::publishEvent);
 	}
 

@@ -184,6 +184,9 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	@Override
 	public void onApplicationEvent(ContextClosedEvent event) {
 		if (this.running && event.getApplicationContext() == this.context) {
+			// Whoever closes the context waits for the hand-over, even from inside leader
+			// work
+			this.electors.all().forEach(DefaultLeaderElector::detachCurrentThread);
 			this.electors.all().forEach(DefaultLeaderElector::stop);
 		}
 	}

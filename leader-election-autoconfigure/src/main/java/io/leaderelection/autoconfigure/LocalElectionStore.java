@@ -16,14 +16,19 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.time.Duration;
+
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
 
 /**
  * {@link ElectionStore} without a database.
  */
 final class LocalElectionStore implements ElectionStore {
+
+	private static final Duration LEASE = Duration.ofHours(24);
 
 	private final boolean leads;
 
@@ -33,6 +38,17 @@ final class LocalElectionStore implements ElectionStore {
 
 	@Override
 	public void check() {
+	}
+
+	/**
+	 * Return settings with a lease that outlasts a pause at a breakpoint, since nobody
+	 * else could take over.
+	 */
+	@Override
+	public ElectionSettings settings(ElectionDefinition definition) {
+		ElectionSettings settings = definition.settings();
+		return new ElectionSettings(settings.election(), settings.nodeId(), LEASE, Duration.ZERO,
+				settings.drainTimeout(), settings.candidate());
 	}
 
 	@Override

@@ -57,11 +57,20 @@ final class Campaign {
 
 	private static final long SLICE = TimeUnit.MILLISECONDS.toNanos(25);
 
-	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(5);
+	private static final long DRAIN_SLICE = TimeUnit.MILLISECONDS.toNanos(5);
+
+	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(2);
 
 	private static final long SHORT_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
 
 	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
+
+	/**
+	 * How long a stop waits for a store that does not answer.
+	 */
+	static final long STOP_LIMIT = TimeUnit.SECONDS.toNanos(3);
+
+	private static final long LONGEST_HOLD_BACK = TimeUnit.SECONDS.toNanos(5);
 
 	private static final long OPEN_LIMIT = TimeUnit.SECONDS.toNanos(15);
 
@@ -88,6 +97,10 @@ final class Campaign {
 	private volatile @Nullable Resignation<Boolean> resignation;
 
 	private volatile @Nullable ElectionSession current;
+
+	private volatile long stopBy;
+
+	private volatile boolean cut;
 
 	private final Object openingMonitor = new Object();
 
@@ -138,25 +151,55 @@ final class Campaign {
 	 * Ask this campaign to stop; under the lock of the election.
 	 * @return whether it was not asked before
 	 */
-	boolean stop() {
+	boolean stop(long now) {
 		boolean first = !this.stopping;
-		this.stopping = true;
+		if (first) {
+			this.stopBy = now + STOP_LIMIT;
+			this.stopping = true;
+		}
 		return first;
 	}
 
-	boolean isResigning() {
-		return this.resignation != null;
+	/**
+	 * End the session if it holds up a stop: a call to a silent store may take as long as
+	 * a lease, but work and listeners are waited for no longer than is configured.
+	 * @return when to look again, in nanoseconds from now
+	 */
+	long checkStop(long now, @Nullable Departure departure) {
+		if (!this.stopping || this.cut) {
+			return SessionCalls.NO_DEADLINE;
+		}
+		long deadline = (departure != null) ? departure.interruptAt() + ElectionSettings.GRACE.toNanos() + STOP_LIMIT
+				: this.stopBy;
+		if (deadline - now > 0) {
+			return deadline - now;
+		}
+		this.cut = true;
+		interruptOpening();
+		abort(this.current);
+		return SessionCalls.NO_DEADLINE;
 	}
 
 	/**
 	 * Ask this campaign to hand over; under the lock of the election.
+	 * @param holds whether it has something to hand over
+	 * @return the hand-over that was asked for now or before, or {@code null}
 	 */
-	CompletableFuture<Boolean> resign() {
+	@Nullable CompletableFuture<Boolean> resign(boolean holds) {
 		Resignation<Boolean> asked = this.resignation;
-		if (asked == null) {
+		if (asked == null && holds) {
 			asked = new Resignation<>(this.election);
 			this.resignation = asked;
 		}
+		return asked;
+	}
+
+	/**
+	 * Take what {@link #resign} has returned; under the lock of the election.
+	 */
+	@Nullable Resignation<Boolean> takeResignation() {
+		Resignation<Boolean> asked = this.resignation;
+		this.resignation = null;
 		return asked;
 	}
 
@@ -175,6 +218,7 @@ final class Campaign {
 		synchronized (this.openingMonitor) {
 			if (this.opening != null) {
 				this.opening.interrupt();
+				this.sessions.abandon();
 			}
 		}
 	}
@@ -189,7 +233,7 @@ final class Campaign {
 				session.abort();
 			}
 		}
-		catch (RuntimeException ex) {
+		catch (Throwable ex) {
 			logger.error("Unexpected failure in " + this.election + " while aborting a session", ex);
 		}
 	}
@@ -205,11 +249,15 @@ final class Campaign {
 			}
 		}
 		finally {
-			this.election.end(this);
-			resigned();
-			this.decision.complete(null);
-			this.end.complete(null);
-			this.election.wakeUp();
+			try {
+				this.election.end(this);
+				this.election.completeResignation(this);
+			}
+			finally {
+				this.decision.complete(null);
+				this.end.complete(null);
+				this.election.wakeUp();
+			}
 		}
 	}
 
@@ -225,7 +273,6 @@ final class Campaign {
 			}
 			session = open();
 			this.current = session;
-			met();
 			if (this.settings.candidate()) {
 				holdBack(session);
 				stand(session);
@@ -240,10 +287,13 @@ final class Campaign {
 			if (!this.stopping) {
 				failed(ex);
 			}
+			else {
+				awaitInterruptedWork();
+			}
 		}
 		finally {
 			this.current = null;
-			resigned();
+			this.election.completeResignation(this);
 		}
 	}
 
@@ -269,6 +319,7 @@ final class Campaign {
 		boolean expected = failure instanceof SessionException;
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(String.valueOf(failure.getMessage()), failure instanceof UnusableStoreException);
+		this.election.follow(null);
 		this.election.meet(new Contact(contact.last(), contact.ever(), problem));
 		if (!expected) {
 			logger.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
@@ -362,6 +413,10 @@ final class Campaign {
 				throw lapsed();
 			}
 			release(session, orderly);
+			if (this.resignation != null) {
+				holdBack();
+				this.election.completeResignation(this);
+			}
 			if (leadership != null) {
 				logger.info("Gave up " + leadership + (orderly ? "" : ", not in good order"));
 			}
@@ -376,10 +431,13 @@ final class Campaign {
 		finally {
 			this.election.abandon();
 			if (this.resignation != null) {
-				this.holdBackUntil = this.time.nanoTime() + this.settings.lease().toNanos();
-				resigned();
+				holdBack();
 			}
 		}
+	}
+
+	private void holdBack() {
+		this.holdBackUntil = this.time.nanoTime() + Math.min(this.settings.lease().toNanos(), LONGEST_HOLD_BACK);
 	}
 
 	/**
@@ -435,7 +493,6 @@ final class Campaign {
 		long next = this.time.nanoTime() + this.settings.confirmNanos();
 		boolean departing = false;
 		boolean interrupted = false;
-		boolean unknown = false;
 		while (true) {
 			ElectionState state = this.election.state();
 			if (state.leadership() != leadership) {
@@ -453,12 +510,13 @@ final class Campaign {
 					continue;
 				}
 				if (state.phase() == Phase.LEAVING && hasEnded()) {
-					return !unknown && this.election.gate().isEmpty() && this.election.relay().isIdle();
+					return this.election.gate().isEmpty() && !this.election.gate().hasCancelled(leadership)
+							&& this.election.relay().isIdle();
 				}
 				long overdue = now - departure.interruptAt();
 				if (overdue >= 0 && !interrupted) {
 					interrupted = true;
-					unknown = this.election.gate().interruptAll(leadership);
+					this.election.gate().interruptAll(leadership);
 					this.election.relay().interrupt();
 				}
 				if (overdue >= LAST_CALL && state.phase() == Phase.DRAINING) {
@@ -472,7 +530,7 @@ final class Campaign {
 				}
 			}
 			if (next - now > 0) {
-				park(session, Math.min(next - now, (departure != null) ? SHORT_SLICE : SLICE));
+				park(session, Math.min(next - now, slice(state.phase())));
 			}
 			else {
 				call(session, session::confirm);
@@ -482,6 +540,14 @@ final class Campaign {
 				next = now + this.settings.confirmNanos();
 			}
 		}
+	}
+
+	private static long slice(Phase phase) {
+		return switch (phase) {
+			case LEAVING -> SHORT_SLICE;
+			case DRAINING -> DRAIN_SLICE;
+			default -> SLICE;
+		};
 	}
 
 	private boolean hasEnded() {
@@ -506,7 +572,8 @@ final class Campaign {
 	 */
 	private void awaitEndOfWork() {
 		WorkGate gate = this.election.gate();
-		long deadline = this.time.nanoTime() + this.settings.drainTimeout().toNanos();
+		long deadline = this.time.nanoTime()
+				+ Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
 		while (!gate.isEmpty() && !this.stopping) {
 			long remaining = deadline - this.time.nanoTime();
 			if (remaining <= 0) {
@@ -515,6 +582,20 @@ final class Campaign {
 				return;
 			}
 			this.election.await(remaining, () -> gate.isEmpty() || this.stopping);
+		}
+	}
+
+	/**
+	 * After a loss in the middle of a stop, give interrupted work a moment before what it
+	 * needs goes away.
+	 */
+	private void awaitInterruptedWork() {
+		WorkGate gate = this.election.gate();
+		long deadline = this.time.nanoTime() + ElectionSettings.GRACE.toNanos();
+		long remaining = deadline - this.time.nanoTime();
+		while (!gate.isDrained() && remaining > 0) {
+			this.election.await(remaining, gate::isDrained);
+			remaining = deadline - this.time.nanoTime();
 		}
 	}
 
@@ -574,15 +655,6 @@ final class Campaign {
 			logger.info("Has a session again (" + this.election + ")");
 		}
 		this.election.meet(new Contact(this.time.nanoTime(), true, null));
-	}
-
-	private void resigned() {
-		Resignation<Boolean> asked = this.resignation;
-		this.resignation = null;
-		if (asked != null) {
-			// Not on this thread: what depends on it is code of the application
-			this.election.runAside(() -> asked.complete(true));
-		}
 	}
 
 }

@@ -129,6 +129,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 		return this.election.stop();
 	}
 
+	/**
+	 * Count the current thread out of the next hand-over if it runs leader work or a
+	 * listener of this election: it is about to wait for the hand-over itself.
+	 */
+	public void detachCurrentThread() {
+		this.election.detachCurrent();
+	}
+
 	@Override
 	public String toString() {
 		return "LeaderElector [election=" + getElection() + ", node=" + getNodeId() + "]";

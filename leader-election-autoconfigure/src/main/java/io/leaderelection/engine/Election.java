@@ -139,7 +139,7 @@ public final class Election {
 		this.time = time;
 		this.calls = new SessionCalls(time, watchdog);
 		this.elector = elector;
-		this.gate = new WorkGate(this, threadFactory);
+		this.gate = new WorkGate(this);
 		this.relay = new EventRelay(publisher, relayExecutor, this::wakeUp);
 		this.state = ElectionState.stopped(time.nanoTime());
 	}
@@ -227,9 +227,10 @@ public final class Election {
 			if (running == null) {
 				return CompletableFuture.<@Nullable Void>completedFuture(null);
 			}
-			if (running.stop()) {
+			if (running.stop(this.time.nanoTime())) {
 				depart(Reason.STOPPED);
 				this.changed.signalAll();
+				this.watchdog.lookWithin(Campaign.STOP_LIMIT);
 				runAside(running::endWait);
 			}
 			return running.end();
@@ -249,10 +250,10 @@ public final class Election {
 		try {
 			Campaign running = this.active;
 			boolean holds = this.state.phase() != Phase.STOPPED && this.state.phase() != Phase.FOLLOWING;
-			if (running == null || !holds && !running.isResigning()) {
+			CompletableFuture<Boolean> resignation = (running != null) ? running.resign(holds) : null;
+			if (resignation == null) {
 				return CompletableFuture.completedFuture(false);
 			}
-			CompletableFuture<Boolean> resignation = running.resign();
 			depart(Reason.RESIGNED);
 			return resignation;
 		}
@@ -295,7 +296,13 @@ public final class Election {
 	 * Run what may block or is code of the application on a thread of its own.
 	 */
 	void runAside(Runnable task) {
-		this.threadFactory.newThread(task).start();
+		try {
+			this.threadFactory.newThread(task).start();
+		}
+		catch (OutOfMemoryError ex) {
+			logger.warn("No thread to be had, doing its task on this one", ex);
+			task.run();
+		}
 	}
 
 	void wakeUp() {
@@ -318,6 +325,10 @@ public final class Election {
 		long now = this.time.nanoTime();
 		long next = this.calls.check(now);
 		ElectionState current = this.state;
+		Campaign running = this.active;
+		if (running != null) {
+			next = Math.min(next, running.checkStop(now, current.departure()));
+		}
 		TermLeadership leadership = current.leadership();
 		if (leadership == null) {
 			return next;
@@ -326,7 +337,6 @@ public final class Election {
 		if (remaining > 0) {
 			return Math.min(next, remaining);
 		}
-		Campaign running = this.active;
 		// The session of this term, before the election thread can open another
 		ElectionSession session = (running != null) ? running.session() : null;
 		if (lose(leadership, Reason.LEASE_EXPIRED) && running != null) {
@@ -336,6 +346,36 @@ public final class Election {
 	}
 
 	// Transitions: under the lock
+
+	/**
+	 * Count the current thread out of the hand-over, if it runs leader work or a listener
+	 * of this election, since it is about to wait for the hand-over.
+	 */
+	void detachCurrent() {
+		Work work = this.gate.current();
+		if (work != null) {
+			work.detach();
+		}
+		this.relay.detachCurrent();
+	}
+
+	/**
+	 * Complete what {@link #resign()} has returned, on a thread of its own: what depends
+	 * on it is code of the application.
+	 */
+	void completeResignation(Campaign resigned) {
+		Resignation<Boolean> resignation;
+		this.lock.lock();
+		try {
+			resignation = resigned.takeResignation();
+		}
+		finally {
+			this.lock.unlock();
+		}
+		if (resignation != null) {
+			runAside(() -> resignation.complete(true));
+		}
+	}
 
 	private void depart(Reason reason) {
 		this.lock.lock();
@@ -444,15 +484,16 @@ public final class Election {
 				return false;
 			}
 			this.state = current.followed(null);
+			this.changed.signalAll();
 			if (current.phase() != Phase.LEAVING) {
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, reason));
 			}
-			this.changed.signalAll();
 		}
 		finally {
 			this.lock.unlock();
+			this.gate.interruptAll(leadership);
+			this.relay.interruptGranted(leadership);
 		}
-		this.gate.interruptAll(leadership);
 		logger.warn("Lost " + leadership + " (" + reason + ")");
 		return true;
 	}

@@ -31,4 +31,10 @@ public interface ElectionSessions {
 	 */
 	ElectionSession open() throws SessionException;
 
+	/**
+	 * End an {@link #open()} in progress by any means. Any thread; never blocks.
+	 */
+	default void abandon() {
+	}
+
 }

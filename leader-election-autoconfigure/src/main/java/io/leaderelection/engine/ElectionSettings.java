@@ -38,6 +38,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	 */
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
+	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofSeconds(5);
+
 	/**
 	 * Return how long a confirmation is trusted, counted from its start: three quarters
 	 * of the lease. The rest is for clocks of node and server that differ in rate (chrony
@@ -49,11 +51,18 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	}
 
 	/**
-	 * Return the time from the start of one confirmation to the start of the next.
-	 * @return the interval in nanoseconds
+	 * Return the time from the start of one confirmation to the start of the next: a
+	 * fifth of the lease, but never so long that health would know nothing of a lost
+	 * database.
+	 * @return the interval
 	 */
+	public Duration confirmInterval() {
+		Duration fifth = this.lease.dividedBy(5);
+		return (fifth.compareTo(LONGEST_CONFIRM_INTERVAL) < 0) ? fifth : LONGEST_CONFIRM_INTERVAL;
+	}
+
 	long confirmNanos() {
-		return this.lease.toNanos() / 5;
+		return confirmInterval().toNanos();
 	}
 
 }

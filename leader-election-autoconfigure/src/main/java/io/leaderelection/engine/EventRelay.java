@@ -23,7 +23,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +49,8 @@ final class EventRelay {
 	private int pending;
 
 	private @Nullable Thread deliverer;
+
+	private @Nullable LeadershipEvent delivered;
 
 	private boolean detached;
 
@@ -120,9 +124,23 @@ final class EventRelay {
 		}
 	}
 
+	/**
+	 * Interrupt the listener that is running if it was told of the grant of what is lost
+	 * now: the revoked event is behind it in the queue.
+	 */
+	void interruptGranted(Leadership lost) {
+		synchronized (this.monitor) {
+			if (this.deliverer != null && this.delivered instanceof LeadershipGrantedEvent granted
+					&& granted.getLeadership() == lost) {
+				this.deliverer.interrupt();
+			}
+		}
+	}
+
 	private void deliver(LeadershipEvent event) {
 		synchronized (this.monitor) {
 			this.deliverer = Thread.currentThread();
+			this.delivered = event;
 		}
 		try {
 			this.publisher.accept(event);
@@ -135,6 +153,7 @@ final class EventRelay {
 			boolean idle;
 			synchronized (this.monitor) {
 				this.deliverer = null;
+				this.delivered = null;
 				this.detached = false;
 				Thread.interrupted();
 				idle = (--this.pending == 0);

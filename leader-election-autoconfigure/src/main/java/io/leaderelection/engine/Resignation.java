@@ -60,11 +60,9 @@ final class Resignation<T> extends CompletableFuture<T> {
 	}
 
 	private void detachCaller() {
-		Work work = this.election.gate().current();
-		if (work != null) {
-			work.detach();
+		if (!isDone()) {
+			this.election.detachCurrent();
 		}
-		this.election.relay().detachCurrent();
 	}
 
 }

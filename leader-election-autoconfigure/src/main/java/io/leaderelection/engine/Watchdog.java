@@ -58,8 +58,8 @@ final class Watchdog {
 		if (running == null) {
 			this.wakeAt = System.nanoTime() + LONGEST_SLEEP;
 			running = this.threadFactory.newThread(this::run);
-			this.thread = running;
 			running.start();
+			this.thread = running;
 		}
 	}
 

@@ -41,6 +41,8 @@ public final class Work implements AutoCloseable {
 
 	private boolean interrupted;
 
+	private boolean interruptedBefore;
+
 	private volatile boolean detached;
 
 	Work(WorkGate gate, TermLeadership leadership, Object description, @Nullable Work outer) {
@@ -65,14 +67,22 @@ public final class Work implements AutoCloseable {
 	 * @param stage the stage
 	 */
 	public void lastUntil(CompletionStage<?> stage) {
+		boolean late;
 		synchronized (this) {
 			this.stage = stage;
+			late = this.interrupted;
 		}
 		if (this.outer != null) {
 			this.gate.register(this);
 		}
-		stage.whenComplete((result, failure) -> this.gate.ended(this));
-		if (!this.leadership.isCurrent()) {
+		try {
+			stage.whenComplete((result, failure) -> this.gate.ended(this));
+		}
+		catch (RuntimeException ex) {
+			this.gate.ended(this);
+			throw ex;
+		}
+		if (late || !this.leadership.isCurrent() || (this.outer != null && this.outer.isInterrupted())) {
 			this.gate.interrupt(this);
 		}
 	}
@@ -89,7 +99,7 @@ public final class Work implements AutoCloseable {
 		boolean lasting;
 		synchronized (this) {
 			this.thread = null;
-			if (this.interrupted) {
+			if (this.interrupted && !this.interruptedBefore) {
 				Thread.interrupted();
 			}
 			lasting = (this.stage != null);
@@ -111,10 +121,15 @@ public final class Work implements AutoCloseable {
 		synchronized (this) {
 			if (this.thread != null && !this.interrupted) {
 				this.interrupted = true;
+				this.interruptedBefore = this.thread.isInterrupted();
 				this.thread.interrupt();
 			}
 			return this.stage;
 		}
+	}
+
+	private synchronized boolean isInterrupted() {
+		return this.interrupted;
 	}
 
 	/**

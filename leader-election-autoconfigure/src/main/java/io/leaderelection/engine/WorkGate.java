@@ -19,7 +19,6 @@ package io.leaderelection.engine;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadFactory;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
@@ -37,15 +36,14 @@ public final class WorkGate {
 
 	private final Election election;
 
-	private final ThreadFactory cancellers;
-
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
 	private final ThreadLocal<@Nullable Work> current = new ThreadLocal<>();
 
-	WorkGate(Election election, ThreadFactory cancellers) {
+	private volatile @Nullable TermLeadership cancelled;
+
+	WorkGate(Election election) {
 		this.election = election;
-		this.cancellers = cancellers;
 	}
 
 	/**
@@ -116,23 +114,29 @@ public final class WorkGate {
 
 	/**
 	 * Interrupt all work in flight of the given term.
-	 * @return whether the end of some work cannot be known any more: a stage that is
-	 * cancelled has completed, but who was to complete it may go on
 	 */
-	boolean interruptAll(TermLeadership leadership) {
-		boolean cancelled = false;
+	void interruptAll(TermLeadership leadership) {
 		for (Work work : this.inFlight) {
-			cancelled |= work.leadership() == leadership && interrupt(work);
+			if (work.leadership() == leadership) {
+				interrupt(work);
+			}
 		}
-		return cancelled;
 	}
 
-	boolean interrupt(Work work) {
+	void interrupt(Work work) {
 		CompletionStage<?> stage = work.interrupt();
 		if (stage != null) {
-			this.cancellers.newThread(() -> cancel(stage)).start();
+			this.cancelled = work.leadership();
+			this.election.runAside(() -> cancel(stage));
 		}
-		return stage != null;
+	}
+
+	/**
+	 * Return whether the end of some work of a term cannot be known: a stage that is
+	 * cancelled has completed, but who was to complete it may go on.
+	 */
+	boolean hasCancelled(TermLeadership leadership) {
+		return this.cancelled == leadership;
 	}
 
 	private static void cancel(CompletionStage<?> stage) {

@@ -70,6 +70,9 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
 			elections.put(status.election(), details(status));
+			if (status.role() == Role.STOPPED) {
+				continue;
+			}
 			if (status.unusable()) {
 				down = true;
 				builder.down();
@@ -82,7 +85,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	}
 
 	private boolean isSilent(ElectionStatus status) {
-		return status.role() != Role.STOPPED && status.silence().compareTo(this.unreachableAfter) > 0;
+		return status.silence().compareTo(this.unreachableAfter) > 0;
 	}
 
 	private static Map<String, Object> details(ElectionStatus status) {

@@ -41,6 +41,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(200);
 
+	private static final long LINGER_PAUSE = TimeUnit.MILLISECONDS.toNanos(2);
+
 	private static final long LAST_IDLE_MILLIS = 1000;
 
 	private final Connection connection;
@@ -151,14 +153,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public void release(boolean clean) throws SessionException {
-		try (Statement statement = this.connection.createStatement()) {
-			statement
-				.execute(this.sql.release(this.transactionId, clean, Math.min(this.leaseMillis, LAST_IDLE_MILLIS)));
-			this.marked = clean;
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
+		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
+		this.marked = query(this.sql.release(this.transactionId, clean, idle), (row) -> row.getBoolean("marked"));
 	}
 
 	@Override
@@ -180,14 +176,12 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	private void linger() throws SessionException {
 		long deadline = System.nanoTime() + LINGER;
-		long pause = TimeUnit.MILLISECONDS.toNanos(1);
 		while (!query(this.sql.succeeded(), (row) -> row.getBoolean("succeeded"))) {
 			long remaining = deadline - System.nanoTime();
 			if (remaining <= 0) {
 				return;
 			}
-			LockSupport.parkNanos(Math.min(pause, remaining));
-			pause *= 2;
+			LockSupport.parkNanos(LINGER_PAUSE);
 		}
 	}
 
@@ -208,11 +202,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	static void abort(Connection connection) {
 		try {
-			connection.abort((command) -> {
-				Thread thread = new Thread(command, "leader-election-abort");
-				thread.setDaemon(true);
-				thread.start();
-			});
+			connection.abort(AdvisoryLockSession::runAside);
 		}
 		catch (SQLException ex) {
 			logger.debug("The connection could not be aborted; the server ends it after the lease", ex);
@@ -221,6 +211,18 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	Connection connection() {
 		return this.connection;
+	}
+
+	private static void runAside(Runnable command) {
+		Thread thread = new Thread(command, "leader-election-abort");
+		thread.setDaemon(true);
+		try {
+			thread.start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No thread to be had: better a moment late than never
+			command.run();
+		}
 	}
 
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {

@@ -43,6 +43,8 @@ final class AdvisoryLockSql {
 			    WHERE datname = pg_catalog.current_database()) AS database,
 			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
 			    WHERE lanname = 'plpgsql') AS plpgsql,
+			  pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')
+			    AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE') AS wal_file_name,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
 			    WHERE name = 'deadlock_timeout') AS deadlock_timeout,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
@@ -104,8 +106,9 @@ final class AdvisoryLockSql {
 	 * grant meet, the roll-back of the sub-block frees the lock, whereas a lock of the
 	 * session would stay. The session's lock is taken second, when it can no longer wait.
 	 * The transaction id is asked for after the lock, or it could be older than the
-	 * predecessor's. The message makes the transaction one that is flushed at commit: an
-	 * id alone is forgotten in a crash and issued again.
+	 * predecessor's. A service that knows no timelines has none, on all nodes alike. The
+	 * message makes the transaction one that is flushed at commit: an id alone is
+	 * forgotten in a crash and issued again.
 	 */
 	String acquire(long waitMillis) {
 		return """
@@ -133,7 +136,7 @@ final class AdvisoryLockSql {
 				  BEGIN
 				    timeline := ('x' || pg_catalog.substr(
 				      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-				  EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
+				  EXCEPTION WHEN feature_not_supported THEN
 				    NULL;
 				  END;
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
@@ -202,25 +205,29 @@ final class AdvisoryLockSql {
 				DO $release$
 				BEGIN
 				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$d', false);
-				  IF %2$s THEN
-				    PERFORM pg_catalog.pg_try_advisory_lock(%3$d, %4$d);
-				  END IF;
+				  PERFORM pg_catalog.set_config('%7$s',
+				    CASE WHEN %2$s THEN pg_catalog.pg_try_advisory_lock(%3$d, %4$d) ELSE false END::text, false);
 				  PERFORM pg_catalog.pg_advisory_unlock(%3$d, %5$d);
 				  PERFORM pg_catalog.pg_advisory_unlock(%6$d);
-				END $release$
+				END $release$;
+				SELECT pg_catalog.current_setting('%7$s')::boolean AS marked
 				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN,
-				ElectionKeys.termObject(transactionId), this.keys.main());
+				ElectionKeys.termObject(transactionId), this.keys.main(), OUTCOME);
 	}
 
 	/**
-	 * Whether a successor has seen the marker, or there is none to see it.
+	 * Whether a successor has seen the marker, or there is none to see it; then the
+	 * marker is taken down.
 	 */
 	String succeeded() {
 		return """
-				SELECT count(*) FILTER (WHERE mode = 'ExclusiveLock' AND %s) > 0
-				  OR count(*) FILTER (WHERE %s) = 0 AS succeeded
-				FROM %s AND pid <> pg_catalog.pg_backend_pid()
-				""".formatted(anyTerm(), bigint(this.keys.candidate()), this.advisoryLocks);
+				SELECT CASE WHEN successors > 0 OR candidates = 0
+				  THEN pg_catalog.pg_advisory_unlock(%d, %d) ELSE false END AS succeeded
+				FROM (SELECT count(*) FILTER (WHERE mode = 'ExclusiveLock' AND %s) AS successors,
+				    count(*) FILTER (WHERE %s) AS candidates
+				  FROM %s AND pid <> pg_catalog.pg_backend_pid()) AS others
+				""".formatted(this.keys.termClass(), ElectionKeys.CLEAN, anyTerm(), bigint(this.keys.candidate()),
+				this.advisoryLocks);
 	}
 
 	private String anyTerm() {

@@ -33,11 +33,12 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param role the role of the session
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
+ * @param walFileName whether the role may ask for the name of a WAL file
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
 record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
-		boolean plpgsql, long deadlockTimeout, long logMinDuration) {
+		boolean plpgsql, boolean walFileName, long deadlockTimeout, long logMinDuration) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -49,7 +50,7 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 		String version = AdvisoryLockSession.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack what is asked for next
-			return new Endpoint(version, 0, 0, false, "", 0, false, 0, 0);
+			return new Endpoint(version, 0, 0, false, "", 0, false, false, 0, 0);
 		}
 		return AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
 	}
@@ -61,7 +62,8 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 	private static Endpoint of(ResultSet row) throws SQLException {
 		return new Endpoint(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
-				row.getBoolean("plpgsql"), row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
+				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getLong("deadlock_timeout"),
+				row.getLong("log_min_duration"));
 	}
 
 	/**
@@ -99,6 +101,14 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 			throw new UnusableStoreException(
 					"The role \"" + this.role + "\" may not use the language plpgsql, in which the lock is taken.",
 					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + this.role + "\"",
+					null);
+		}
+		if (!this.walFileName) {
+			throw new UnusableStoreException(
+					"The role \"" + this.role + "\" may not use pg_walfile_name, which tells the timeline of a term.",
+					"Run, as a superuser in that database: GRANT EXECUTE ON FUNCTION "
+							+ "pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() TO \"" + this.role
+							+ "\"",
 					null);
 		}
 	}

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -37,6 +38,10 @@ import org.postgresql.PGConnection;
  */
 public final class PostgreSqlSessions implements ElectionSessions {
 
+	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
+
+	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
+
 	private static final long OBSERVER_IDLE_MILLIS = 30_000;
 
 	private final ElectionSettings settings;
@@ -50,6 +55,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private final ConnectionSource source;
 
 	private final ApplicationName applicationName;
+
+	private volatile @Nullable Connection opening;
 
 	/**
 	 * Create a new {@code PostgreSqlSessions} instance.
@@ -74,6 +81,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		Connection connection = null;
 		try {
 			connection = this.source.connect(driverSettings());
+			this.opening = connection;
 			return open(connection);
 		}
 		catch (SQLException ex) {
@@ -84,6 +92,14 @@ public final class PostgreSqlSessions implements ElectionSessions {
 			abandon(connection);
 			throw ex;
 		}
+		finally {
+			this.opening = null;
+		}
+	}
+
+	@Override
+	public void abandon() {
+		abandon(this.opening);
 	}
 
 	private static void abandon(@Nullable Connection connection) {
@@ -121,21 +137,21 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		if (this.settings.candidate()) {
 			AdvisoryLockSession.query(connection, sql.stand(), (row) -> row.getBoolean(1));
 		}
+		// No read of a session waits longer: nothing that takes so long is of use
+		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return new AdvisoryLockSession(connection, pgConnection, identity, sql, this.applicationName, this.termEpoch,
 				wait, lease);
 	}
 
 	/**
-	 * The settings of pgjdbc, in seconds unless the manual says otherwise. No read waits
-	 * longer than a lease, since nothing that takes so long is of use.
+	 * The settings of pgjdbc, in seconds, until the session is open.
 	 */
 	private Properties driverSettings() {
-		long lease = Math.max(1, (this.settings.lease().toMillis() + 999) / 1000);
 		Properties properties = new Properties();
 		properties.setProperty("ApplicationName", this.applicationName.toString());
 		properties.setProperty("connectTimeout", "5");
 		properties.setProperty("loginTimeout", "10");
-		properties.setProperty("socketTimeout", Long.toString(lease + 2));
+		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
 		properties.setProperty("cancelSignalTimeout", "2");
 		properties.setProperty("tcpKeepAlive", "true");
 		return properties;

@@ -214,10 +214,11 @@ class ElectionDefinitionsTests {
 					"leader-election.health.unreachable-after", "5s"))
 			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 5s"));
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
-			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m"))
+			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
+					"leader-election.health.unreachable-after", "5s"))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.health.unreachable-after");
-				assertThat(ex.getReason()).contains("only every 120s");
+				assertThat(ex.getReason()).contains("only every 5s");
 			});
 	}
 

@@ -193,6 +193,33 @@ class HandOverTests {
 	}
 
 	@Test
+	void stopOfANodeThatIsCutOffDoesNotTakeALongLease() throws Exception {
+		for (boolean leads : List.of(true, false)) {
+			try (TcpProxy proxy = new TcpProxy(this.server); LocalNode other = leads ? null : start()) {
+				LocalNode node = LocalNode.startAt(this.server, proxy.port(), this.group,
+						"leader-election.lease-duration=60s", "leader-election.drain-timeout=1s");
+				assertThat(node.leads()).isEqualTo(leads);
+				proxy.blackHole();
+				CompletableFuture<Void> closing = CompletableFuture.runAsync(node::close);
+				closing.get(20, TimeUnit.SECONDS);
+				assertThat(node.events()).hasSize(leads ? 2 : 0);
+			}
+		}
+	}
+
+	@Test
+	void contextMayBeClosedFromInsideLeaderWork() {
+		LocalNode node = start();
+		try (LocalNode next = start()) {
+			long start = System.nanoTime();
+			assertThat(node.elector().runIfLeader(node::close)).isTrue();
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+			assertThat(Thread.interrupted()).isFalse();
+			next.awaitLeader();
+		}
+	}
+
+	@Test
 	void restartedServerElectsAgain() {
 		try (PostgreSqlServer own = PostgreSqlServer.start();
 				LocalNode first = LocalNode.start(own, this.group);
