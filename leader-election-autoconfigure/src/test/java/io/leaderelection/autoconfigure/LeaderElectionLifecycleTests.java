@@ -272,7 +272,8 @@ class LeaderElectionLifecycleTests {
 		assertThat(elector.isLeader()).isTrue();
 		application.close();
 		assertThat(elector.isLeader()).isFalse();
-		// The hand-over begins beside other listeners of the close, but the gate is shut before
+		// The hand-over begins beside other listeners of the close, but the gate is shut
+		// before
 		assertThat(recorder.log).contains("closed false").doesNotContain("closed true");
 		assertThat(recorder.log).filteredOn((entry) -> !entry.equals("refreshed") && !entry.startsWith("closed"))
 			.containsExactly("worker started", "granted", "revoked STOPPED", "worker stopped", "worker started",
