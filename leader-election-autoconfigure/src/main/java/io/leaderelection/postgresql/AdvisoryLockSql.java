@@ -104,11 +104,12 @@ final class AdvisoryLockSql {
 	 * <p>
 	 * The wait is for a lock of the transaction, in a sub-block: if a timeout and the
 	 * grant meet, the roll-back of the sub-block frees the lock, whereas a lock of the
-	 * session would stay. The session's lock is taken second, when it can no longer wait.
-	 * The transaction id is asked for after the lock, or it could be older than the
-	 * predecessor's. A service that knows no timelines has none, on all nodes alike. The
-	 * message makes the transaction one that is flushed at commit: an id alone is
-	 * forgotten in a crash and issued again.
+	 * session would stay. There are two such blocks, since the server signals a session
+	 * and its process group when it cancels, and so may cancel twice. The session's lock
+	 * is taken second, when it can no longer wait. The transaction id is asked for after
+	 * the lock, or it could be older than the predecessor's. A service that knows no
+	 * timelines has none, on all nodes alike. The message makes the transaction one that
+	 * is flushed at commit: an id alone is forgotten in a crash and issued again.
 	 */
 	String acquire(long waitMillis) {
 		return """
@@ -119,9 +120,14 @@ final class AdvisoryLockSql {
 				  clean boolean;
 				BEGIN
 				  BEGIN
-				    PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
-				    PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
-				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
+				    BEGIN
+				      PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
+				      PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
+				    EXCEPTION WHEN lock_not_available OR query_canceled THEN
+				      PERFORM pg_catalog.set_config('%3$s', '', false);
+				      RETURN;
+				    END;
+				  EXCEPTION WHEN query_canceled THEN
 				    PERFORM pg_catalog.set_config('%3$s', '', false);
 				    RETURN;
 				  END;
