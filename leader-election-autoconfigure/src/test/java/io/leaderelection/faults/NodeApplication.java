@@ -14,16 +14,17 @@
  * limitations under the License.
  */
 
-package io.leaderelection.integration;
+package io.leaderelection.faults;
 
+import java.time.Duration;
 import java.util.Scanner;
-import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipGrantedEvent;
-import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipEvent;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.faults.Entry.Kind;
 
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -35,28 +36,20 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
 /**
- * A node as a process of its own. Records what it sees on its standard output, with times
- * of the monotonic clock that all processes of the machine share; obeys commands on its
- * standard input.
+ * A node as a process of its own. Records what it sees; obeys commands on its standard
+ * input.
  */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 @EnableScheduling
 public class NodeApplication {
 
-	private static final long SAMPLE_INTERVAL = 200_000;
-
-	private static volatile long lastTrue;
-
 	public static void main(String[] args) {
 		SpringApplication application = new SpringApplication(NodeApplication.class);
 		application.setWebApplicationType(WebApplicationType.NONE);
 		ConfigurableApplicationContext context = application.run(args);
 		LeaderElector elector = context.getBean(LeaderElector.class);
-		Thread sampler = new Thread(() -> sample(elector), "sampler");
-		sampler.setDaemon(true);
-		sampler.start();
-		record("STARTED", "");
+		Recorder.record(Kind.STARTED, "");
 		obey(context, elector);
 	}
 
@@ -64,56 +57,30 @@ public class NodeApplication {
 		Scanner commands = new Scanner(System.in);
 		while (commands.hasNextLine()) {
 			String command = commands.nextLine();
-			record("COMMAND", command);
+			Recorder.record(Kind.COMMAND, command);
 			switch (command) {
 				case "resign" -> elector.resign();
+				case "pause" -> context.stop();
+				case "continue" -> context.start();
 				case "stop" -> {
 					context.close();
-					record("STOPPED", "");
+					Recorder.record(Kind.STOPPED, "");
 					System.exit(0);
 				}
 				default -> throw new IllegalArgumentException(command);
 			}
 		}
 		// The test that started this node is gone
-		System.exit(1);
-	}
-
-	/**
-	 * Record when leadership was first and last seen: times from before the question, so
-	 * that a pause between question and clock cannot make an overlap look smaller.
-	 */
-	private static void sample(LeaderElector elector) {
-		boolean leading = false;
-		while (true) {
-			long now = System.nanoTime();
-			if (elector.isLeader()) {
-				lastTrue = now;
-				if (!leading) {
-					record(now, "FIRST_TRUE", "");
-				}
-				leading = true;
-			}
-			else if (leading) {
-				record(lastTrue, "LAST_TRUE", "");
-				leading = false;
-			}
-			LockSupport.parkNanos(SAMPLE_INTERVAL);
-		}
-	}
-
-	static void record(String kind, String details) {
-		record(System.nanoTime(), kind, details);
-	}
-
-	private static synchronized void record(long time, String kind, String details) {
-		System.out.println("@ " + time + " " + kind + " " + details);
-		System.out.flush();
+		Runtime.getRuntime().halt(1);
 	}
 
 	@Bean
-	Jobs jobs() {
-		return new Jobs();
+	Jobs jobs(LeaderElector elector, @Value("${faults.work:20ms}") Duration work,
+			@Value("${faults.granted-listener:0ms}") Duration grantedListener,
+			@Value("${faults.revoked-listener:0ms}") Duration revokedListener,
+			@Value("${faults.listeners-throw:false}") boolean listenersThrow) {
+		Recorder.sample(elector);
+		return new Jobs(elector, work, grantedListener, revokedListener, listenersThrow);
 	}
 
 	/**
@@ -121,26 +88,47 @@ public class NodeApplication {
 	 */
 	static class Jobs {
 
-		@EventListener
-		void granted(LeadershipGrantedEvent event) {
-			record("GRANTED", event.getLeadership().getTerm().toString());
+		private final LeaderElector elector;
+
+		private final Duration work;
+
+		private final Duration grantedListener;
+
+		private final Duration revokedListener;
+
+		private final boolean listenersThrow;
+
+		Jobs(LeaderElector elector, Duration work, Duration grantedListener, Duration revokedListener,
+				boolean listenersThrow) {
+			this.elector = elector;
+			this.work = work;
+			this.grantedListener = grantedListener;
+			this.revokedListener = revokedListener;
+			this.listenersThrow = listenersThrow;
 		}
 
 		@EventListener
-		void revoked(LeadershipRevokedEvent event) {
-			record("REVOKED", event.getLeadership().getTerm() + " " + event.getReason());
+		void listen(LeadershipEvent event) {
+			boolean granted = event instanceof io.leaderelection.LeadershipGrantedEvent;
+			Recorder.listen(event, () -> handle(granted ? this.grantedListener : this.revokedListener));
+		}
+
+		private void handle(Duration duration) {
+			try {
+				Thread.sleep(duration.toMillis());
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			if (this.listenersThrow) {
+				throw new IllegalStateException("This listener is meant to fail");
+			}
 		}
 
 		@LeaderOnly
-		@Scheduled(fixedRate = 50)
-		void work() throws InterruptedException {
-			record("WORK", "");
-			try {
-				Thread.sleep(20);
-			}
-			finally {
-				record("WORK_ENDED", "");
-			}
+		@Scheduled(fixedRateString = "${faults.rate:50ms}")
+		void work() {
+			Recorder.work(this.elector, this.work.toNanos());
 		}
 
 	}

@@ -1,0 +1,265 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
+import org.awaitility.Awaitility;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Several nodes, each a JVM behind a proxy of its own, on one server; and all that was
+ * recorded of them.
+ */
+final class Cluster implements AutoCloseable {
+
+	private static final Duration LIMIT = Duration.ofSeconds(60);
+
+	private final PostgreSqlServer server;
+
+	private final Duration lease;
+
+	private final Duration takeoverDelay;
+
+	private final List<String> properties;
+
+	private final String group = "faults-" + UUID.randomUUID();
+
+	private final LockObserver observer;
+
+	private final Map<NodeProcess, TcpProxy> nodes = new LinkedHashMap<>();
+
+	private final Map<String, List<Entry>> ended = new LinkedHashMap<>();
+
+	private boolean serverFaults;
+
+	private int started;
+
+	Cluster(PostgreSqlServer server, Duration lease, Duration takeoverDelay, String... properties) {
+		this.server = server;
+		this.lease = lease;
+		this.takeoverDelay = takeoverDelay;
+		this.properties = List.of(properties);
+		this.observer = new LockObserver(server, this.group);
+	}
+
+	PostgreSqlServer server() {
+		return this.server;
+	}
+
+	String group() {
+		return this.group;
+	}
+
+	Duration lease() {
+		return this.lease;
+	}
+
+	Duration takeoverDelay() {
+		return this.takeoverDelay;
+	}
+
+	/**
+	 * Say that the server itself is made to hang, so that ages of sessions tell nothing.
+	 */
+	Cluster withServerFaults() {
+		this.serverFaults = true;
+		return this;
+	}
+
+	List<NodeProcess> nodes() {
+		return List.copyOf(this.nodes.keySet());
+	}
+
+	TcpProxy proxy(NodeProcess node) {
+		return this.nodes.get(node);
+	}
+
+	/**
+	 * Start further nodes and wait until they run.
+	 */
+	Cluster start(int count, String... more) {
+		List<NodeProcess> starting = Stream.generate(() -> launch(more)).limit(count).toList();
+		starting.forEach(NodeProcess::awaitStarted);
+		return this;
+	}
+
+	/**
+	 * Start a further node without waiting for it.
+	 */
+	NodeProcess launch(String... more) {
+		TcpProxy proxy = new TcpProxy(this.server);
+		NodeProcess node = new NodeProcess("node-" + ++this.started, NodeApplication.class,
+				arguments("node-" + this.started, this.server.jdbcUrl(proxy.port()), more));
+		this.nodes.put(node, proxy);
+		return node;
+	}
+
+	private List<String> arguments(String name, String url, String... more) {
+		List<String> arguments = new ArrayList<>(List.of("--spring.application.name=fault-test",
+				"--leader-election.group=" + this.group, "--leader-election.node-id=" + name,
+				"--leader-election.lease-duration=" + this.lease.toMillis() + "ms",
+				"--leader-election.takeover-delay=" + this.takeoverDelay.toMillis() + "ms",
+				"--spring.datasource.url=" + url, "--spring.datasource.username=" + this.server.username(),
+				"--spring.datasource.password=" + this.server.password(), "--spring.datasource.hikari.minimum-idle=0",
+				"--spring.main.banner-mode=off", "--spring.main.lazy-initialization=true"));
+		Stream.concat(this.properties.stream(), Stream.of(more)).forEach((property) -> arguments.add("--" + property));
+		return arguments;
+	}
+
+	/**
+	 * Take a node away for good, whatever state it is in.
+	 */
+	void remove(NodeProcess node) {
+		TcpProxy proxy = this.nodes.get(node);
+		node.close();
+		this.nodes.remove(node);
+		proxy.close();
+		this.ended.put(node.name(), node.history());
+	}
+
+	/**
+	 * Replace a node by a new one.
+	 */
+	void replace(NodeProcess node) {
+		remove(node);
+		start(1);
+	}
+
+	/**
+	 * Wait until one node leads, and return it.
+	 */
+	NodeProcess awaitLeader() {
+		return await(() -> this.nodes.keySet().stream().filter(NodeProcess::leads).findFirst());
+	}
+
+	/**
+	 * Return the nodes that do not lead.
+	 */
+	List<NodeProcess> followers() {
+		NodeProcess leader = awaitLeader();
+		return this.nodes.keySet().stream().filter((node) -> node != leader).toList();
+	}
+
+	/**
+	 * Return the follower that is first in the queue of the lock.
+	 */
+	NodeProcess awaitHeadOfQueue() {
+		return await(() -> {
+			List<String> head = this.server.query("""
+					SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
+					WHERE locktype = 'advisory' AND NOT granted AND application_name LIKE 'leader-election %'
+					ORDER BY waitstart LIMIT 1
+					""");
+			return this.nodes.keySet()
+				.stream()
+				.filter((node) -> head.stream().anyMatch((name) -> name.endsWith(" " + node.name())))
+				.findFirst();
+		});
+	}
+
+	/**
+	 * Return the process ids of a node's sessions for the election.
+	 */
+	List<Integer> pids(NodeProcess node) {
+		return this.server
+			.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leader-election default " + node.name()
+					+ "'")
+			.stream()
+			.map(Integer::valueOf)
+			.toList();
+	}
+
+	/**
+	 * Wait until a node other than the given one has begun to lead after the given time.
+	 */
+	Entry awaitNext(NodeProcess old, long after) {
+		return await(() -> this.nodes.keySet()
+			.stream()
+			.filter((node) -> node != old)
+			.flatMap((node) -> node.find(Kind.TRUE_FROM, after).stream())
+			.min(Comparator.comparingLong(Entry::time)));
+	}
+
+	private static <T> T await(java.util.concurrent.Callable<Optional<T>> condition) {
+		return Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(5))
+			.until(condition, Optional::isPresent)
+			.orElseThrow();
+	}
+
+	/**
+	 * Return everything recorded so far.
+	 */
+	History history() {
+		Map<String, List<Entry>> entries = new LinkedHashMap<>(this.ended);
+		this.nodes.keySet().forEach((node) -> entries.put(node.name(), node.history()));
+		return new History(entries, this.observer.samples(), this.serverFaults);
+	}
+
+	Invariants check() {
+		return new Invariants(history(), this.lease, this.takeoverDelay).check();
+	}
+
+	/**
+	 * Fail if anything recorded so far violates a guarantee.
+	 */
+	void verify() {
+		History history = history();
+		assertThat(history.reigns()).isNotEmpty();
+		assertThat(history.samples()).isNotEmpty();
+		assertThat(new Invariants(history, this.lease, this.takeoverDelay).check().violations()).isEmpty();
+	}
+
+	/**
+	 * Stop all nodes in good order, and fail if they leave a lock or a session, or if
+	 * anything recorded violates a guarantee.
+	 */
+	void stopAndVerify() {
+		nodes().forEach((node) -> node.command("stop"));
+		nodes().forEach((node) -> {
+			node.await(Kind.STOPPED, Long.MIN_VALUE);
+			node.awaitEnd();
+		});
+		verify();
+		Awaitility.await()
+			.atMost(this.lease.plus(LIMIT))
+			.untilAsserted(() -> assertThat(this.server
+				.query("SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"))
+				.isEmpty());
+	}
+
+	@Override
+	public void close() {
+		nodes().forEach(this::remove);
+		this.observer.close();
+	}
+
+}

@@ -1,0 +1,111 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.util.Optional;
+
+import io.leaderelection.Term;
+
+/**
+ * Something that happened on a node, in one line of its output.
+ *
+ * @param node the name of the node, one per process
+ * @param time when, in nanoseconds of the monotonic clock that all processes of the
+ * machine share
+ * @param kind what
+ * @param term the term it belongs to, if any
+ * @param details further words
+ */
+record Entry(String node, long time, Kind kind, Optional<Term> term, String details) {
+
+	private static final String MARK = "@ ";
+
+	static boolean isEntry(String line) {
+		return line.startsWith(MARK);
+	}
+
+	static String format(long time, Kind kind, String term, String details) {
+		return MARK + time + " " + kind + " " + term + " " + details;
+	}
+
+	static Entry parse(String node, String line) {
+		String[] parts = line.split(" ", 5);
+		return new Entry(node, Long.parseLong(parts[1]), Kind.valueOf(parts[2]), term(parts[3]), parts[4]);
+	}
+
+	private static Optional<Term> term(String text) {
+		if (text.equals("-")) {
+			return Optional.empty();
+		}
+		String[] parts = text.split(":");
+		return Optional.of(new Term(Integer.parseInt(parts[0]), Long.parseLong(parts[1]), Long.parseLong(parts[2])));
+	}
+
+	Term requiredTerm() {
+		return this.term.orElseThrow(() -> new IllegalStateException("No term in " + this));
+	}
+
+	/**
+	 * What may happen on a node.
+	 */
+	enum Kind {
+
+		/** The application is ready. */
+		STARTED,
+
+		/** The application has closed. */
+		STOPPED,
+
+		/** A command has arrived; the details say which. */
+		COMMAND,
+
+		/** The first of a row of samples in which the node leads in that term. */
+		TRUE_FROM,
+
+		/** One of the samples in between, every now and then. */
+		TRUE_AT,
+
+		/** The last sample of that row. */
+		TRUE_UNTIL,
+
+		/** No sample was taken since then, for as many nanoseconds as the details say. */
+		STALL,
+
+		/** Samples taken so far; the details say how many. */
+		SAMPLES,
+
+		/** A listener was called. */
+		GRANTED,
+
+		/** That listener is done. */
+		GRANTED_ENDED,
+
+		/** A listener was called; the details give the reason. */
+		REVOKED,
+
+		/** That listener is done. */
+		REVOKED_ENDED,
+
+		/** Leader work has begun; the details number it. */
+		WORK,
+
+		/** That work has ended. */
+		WORK_ENDED
+
+	}
+
+}

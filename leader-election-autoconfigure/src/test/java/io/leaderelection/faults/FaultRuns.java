@@ -1,0 +1,188 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.Optional;
+
+import io.leaderelection.faults.Entry.Kind;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Injects faults into the leader of a cluster, as often as
+ * {@code -Dleader-election.test.runs} says, and checks after each what was recorded.
+ */
+final class FaultRuns implements AutoCloseable {
+
+	private static final int RUNS = Integer.getInteger("leader-election.test.runs", 1);
+
+	/**
+	 * What a machine with too few cores may add to any time.
+	 */
+	static final Duration SLACK = Duration.ofSeconds(5);
+
+	private final Cluster cluster;
+
+	private final Figures figures = new Figures();
+
+	FaultRuns(Cluster cluster) {
+		this.cluster = cluster;
+	}
+
+	Cluster cluster() {
+		return this.cluster;
+	}
+
+	Duration lease() {
+		return this.cluster.lease();
+	}
+
+	Duration takeoverDelay() {
+		return this.cluster.takeoverDelay();
+	}
+
+	/**
+	 * Run a fault after which another node is to lead.
+	 * @param fault its name
+	 * @param injection injects it into the leader
+	 * @param expectation what is to happen
+	 */
+	void run(String fault, Step<NodeProcess> injection, Step<Outcome> expectation) {
+		for (int run = 0; run < RUNS; run++) {
+			NodeProcess leader = this.cluster.awaitLeader();
+			long at = System.nanoTime();
+			injection.take(leader);
+			Outcome outcome = new Outcome(leader, at, this.cluster.awaitNext(leader, at));
+			expectation.take(outcome);
+			Optional<Entry> lastTrue = leader.find(Kind.TRUE_UNTIL, at - this.cluster.lease().toNanos());
+			this.figures.add(fault, at, lastTrue, Optional.of(outcome.next()));
+			this.cluster.awaitLeader();
+			this.cluster.verify();
+		}
+	}
+
+	/**
+	 * Run a fault that the leader is to survive in its term.
+	 * @param fault its name
+	 * @param injection injects it into the leader and ends it
+	 */
+	void runWithoutSuccession(String fault, Step<NodeProcess> injection) {
+		for (int run = 0; run < RUNS; run++) {
+			NodeProcess leader = this.cluster.awaitLeader();
+			Entry began = leader.last(Kind.TRUE_FROM).orElseThrow();
+			long at = System.nanoTime();
+			injection.take(leader);
+			leader.await(Kind.TRUE_AT, System.nanoTime() + this.cluster.lease().toNanos());
+			assertThat(leader.last(Kind.TRUE_FROM)).hasValue(began);
+			this.figures.add(fault, at, Optional.empty(), Optional.empty());
+			this.cluster.verify();
+		}
+	}
+
+	@Override
+	public void close() {
+		try {
+			this.cluster.stopAndVerify();
+			this.figures.write();
+		}
+		finally {
+			this.cluster.close();
+		}
+	}
+
+	/**
+	 * A step of a run.
+	 *
+	 * @param <T> what it is about
+	 */
+	@FunctionalInterface
+	interface Step<T> {
+
+		void apply(T subject) throws Exception;
+
+		default void take(T subject) {
+			try {
+				apply(subject);
+			}
+			catch (RuntimeException ex) {
+				throw ex;
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException(ex);
+			}
+		}
+
+	}
+
+	/**
+	 * What has come of a fault.
+	 */
+	final class Outcome {
+
+		private final NodeProcess old;
+
+		private final long at;
+
+		private final Entry next;
+
+		private Outcome(NodeProcess old, long at, Entry next) {
+			this.old = old;
+			this.at = at;
+			this.next = next;
+		}
+
+		NodeProcess old() {
+			return this.old;
+		}
+
+		Entry next() {
+			return this.next;
+		}
+
+		/**
+		 * The next leader was there within a time.
+		 */
+		void nextWithin(Duration bound) {
+			assertThat(Duration.ofNanos(this.next.time() - this.at)).isLessThan(bound.plus(SLACK));
+		}
+
+		/**
+		 * The old leader stepped down within a time, by its own record.
+		 */
+		void steppedDownWithin(Duration bound) {
+			Entry lastTrue = this.old.await(Kind.TRUE_UNTIL, this.at - FaultRuns.this.lease().toNanos());
+			assertThat(Duration.ofNanos(lastTrue.time() - this.at)).isLessThan(bound);
+		}
+
+		/**
+		 * The old leader told its listeners, with this reason.
+		 */
+		void revokedBecause(String reason) {
+			assertThat(this.old.await(Kind.REVOKED, this.at).details()).isEqualTo(reason);
+		}
+
+		/**
+		 * Put a new node in the place of the old one, which has ended or is beyond help.
+		 */
+		void replaceOld() {
+			FaultRuns.this.cluster.replace(this.old);
+		}
+
+	}
+
+}

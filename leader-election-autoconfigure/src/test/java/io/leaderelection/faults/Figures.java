@@ -1,0 +1,98 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Figures of the runs of faults, as a table.
+ */
+final class Figures {
+
+	private static final Path FILE = Path.of("target", "fault-figures.md");
+
+	private final Map<String, Runs> faults = new LinkedHashMap<>();
+
+	/**
+	 * Add a run.
+	 * @param fault the fault
+	 * @param at when it was injected
+	 * @param lastTrue the old leader's last sample, if it stepped down and lived to tell
+	 * @param next the next leader's first sample, if there was to be one
+	 */
+	void add(String fault, long at, Optional<Entry> lastTrue, Optional<Entry> next) {
+		Runs runs = this.faults.computeIfAbsent(fault, (key) -> new Runs());
+		runs.count++;
+		lastTrue.ifPresent((entry) -> runs.stepDowns.add(Math.max(0, entry.time() - at)));
+		next.ifPresent((entry) -> runs.grants.add(entry.time() - at));
+		if (lastTrue.isPresent() && next.isPresent() && lastTrue.get().time() >= next.get().time()) {
+			runs.overlaps++;
+		}
+	}
+
+	/**
+	 * Append the table to a file beside the reports of the tests, and print it.
+	 */
+	void write() {
+		StringBuilder table = new StringBuilder(
+				"| fault | runs | last true: median, max (ms) | next grant: median, max (ms) | overlaps |\n");
+		this.faults.forEach((fault, runs) -> table.append(String.format("| %s | %d | %s | %s | %d |\n", fault,
+				runs.count, format(runs.stepDowns), format(runs.grants), runs.overlaps)));
+		System.out.println(table);
+		try {
+			Files.writeString(FILE, table, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static String format(List<Long> nanos) {
+		if (nanos.isEmpty()) {
+			return "";
+		}
+		List<Long> sorted = nanos.stream().sorted().toList();
+		return String.format(Locale.ROOT, "%.0f, %.0f", sorted.get(sorted.size() / 2) / 1e6,
+				sorted.get(sorted.size() - 1) / 1e6);
+	}
+
+	/**
+	 * The runs of one fault.
+	 */
+	private static final class Runs {
+
+		private final List<Long> stepDowns = new ArrayList<>();
+
+		private final List<Long> grants = new ArrayList<>();
+
+		private int count;
+
+		private int overlaps;
+
+	}
+
+}

@@ -1,0 +1,176 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.Invariants.Reign;
+
+/**
+ * What several nodes and the server have recorded on one clock.
+ */
+final class History {
+
+	private final Map<String, List<Entry>> entries = new LinkedHashMap<>();
+
+	private final Map<String, List<Reign>> reigns = new LinkedHashMap<>();
+
+	private final List<LockSample> samples;
+
+	private final boolean serverFaults;
+
+	/**
+	 * Create a new {@code History} instance.
+	 * @param entries the entries of each node in the order in which it wrote them
+	 * @param samples what the server said
+	 * @param serverFaults whether the server itself was made to hang, so that the age of
+	 * sessions tells nothing
+	 */
+	History(Map<String, List<Entry>> entries, List<LockSample> samples, boolean serverFaults) {
+		this.entries.putAll(entries);
+		this.samples = samples;
+		this.serverFaults = serverFaults;
+		entries.forEach((node, all) -> this.reigns.put(node, reigns(node, all)));
+	}
+
+	private static List<Reign> reigns(String node, List<Entry> entries) {
+		List<Reign> reigns = new ArrayList<>();
+		Entry from = null;
+		long until = 0;
+		for (Entry entry : entries) {
+			switch (entry.kind()) {
+				case TRUE_FROM -> {
+					if (from != null) {
+						reigns.add(new Reign(node, from.requiredTerm(), from.time(), until, false));
+					}
+					from = entry;
+					until = entry.time();
+				}
+				case TRUE_AT -> until = entry.time();
+				case TRUE_UNTIL -> {
+					if (from == null) {
+						throw new IllegalStateException("No beginning of " + entry);
+					}
+					reigns.add(new Reign(node, from.requiredTerm(), from.time(), entry.time(), true));
+					from = null;
+				}
+				default -> {
+				}
+			}
+		}
+		if (from != null) {
+			reigns.add(new Reign(node, from.requiredTerm(), from.time(), until, false));
+		}
+		return reigns;
+	}
+
+	Set<String> nodes() {
+		return this.entries.keySet();
+	}
+
+	boolean serverFaults() {
+		return this.serverFaults;
+	}
+
+	List<LockSample> samples() {
+		return this.samples;
+	}
+
+	List<Reign> reigns() {
+		return this.reigns.values().stream().flatMap(Collection::stream).toList();
+	}
+
+	List<Reign> reigns(String node) {
+		return this.reigns.get(node);
+	}
+
+	List<Entry> of(Kind kind) {
+		return this.entries.values()
+			.stream()
+			.flatMap(Collection::stream)
+			.filter((entry) -> entry.kind() == kind)
+			.toList();
+	}
+
+	List<Entry> of(String node, Kind... kinds) {
+		List<Kind> wanted = List.of(kinds);
+		return this.entries.getOrDefault(node, List.of())
+			.stream()
+			.filter((entry) -> wanted.isEmpty() || wanted.contains(entry.kind()))
+			.toList();
+	}
+
+	/**
+	 * Return when a node was last heard of.
+	 */
+	long lastTime(String node) {
+		return of(node).stream().mapToLong(Entry::time).max().orElse(Long.MIN_VALUE);
+	}
+
+	/**
+	 * Return for how long, in nanoseconds, a node did not run within the given time.
+	 */
+	long stalled(String node, long from, long to) {
+		return of(node, Kind.STALL).stream().mapToLong((stall) -> {
+			long end = stall.time() + Long.parseLong(stall.details());
+			return Math.max(0, Math.min(end, to) - Math.max(stall.time(), from));
+		}).sum();
+	}
+
+	/**
+	 * Return whether a node led at any moment of the given time.
+	 */
+	boolean led(String node, long from, long to) {
+		return this.reigns.getOrDefault(node, List.of())
+			.stream()
+			.anyMatch((reign) -> reign.from() <= to && reign.until() >= from);
+	}
+
+	/**
+	 * Return whether a listener or leader work of a node is running at the given time.
+	 */
+	boolean isBusy(String node, long time) {
+		List<Entry> all = of(node).stream().filter((entry) -> entry.time() <= time).toList();
+		return count(all, Kind.GRANTED) + count(all, Kind.REVOKED) + count(all, Kind.WORK) > count(all,
+				Kind.GRANTED_ENDED) + count(all, Kind.REVOKED_ENDED) + count(all, Kind.WORK_ENDED);
+	}
+
+	private static long count(List<Entry> entries, Kind kind) {
+		return entries.stream().filter((entry) -> entry.kind() == kind).count();
+	}
+
+	/**
+	 * Return whether a node could not give back a lock in the given time: it is draining,
+	 * waits for an earlier term, or does not run.
+	 */
+	boolean isBlocked(String node, long from, long to) {
+		boolean elsewhere = this.samples.stream()
+			.filter((sample) -> sample.before() >= from && sample.after() <= to)
+			.anyMatch((sample) -> sample.locks()
+				.stream()
+				.anyMatch((lock) -> lock.granted() && !lock.node().equals(node) && (lock.key() == LockSample.Key.TERM
+						|| lock.key() == LockSample.Key.FENCE || lock.key() == LockSample.Key.CLEAN)));
+		return elsewhere || isBusy(node, to) || stalled(node, from, to) > (to - from) / 2 || lastTime(node) < to;
+	}
+
+}

@@ -1,0 +1,366 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.LockSample.Lock;
+import io.leaderelection.faults.LockSample.Session;
+
+/**
+ * The guarantees as code: looks at what several nodes and the server have recorded and
+ * tells every violation.
+ */
+final class Invariants {
+
+	private static final long MILLIS = 1_000_000;
+
+	/**
+	 * How late an event, or the work that follows a check, may be on a machine with too
+	 * few cores, beside the stalls that the node has recorded.
+	 */
+	private static final long SLACK = 500 * MILLIS;
+
+	private final Duration lease;
+
+	private final Duration takeoverDelay;
+
+	private final History history;
+
+	private final List<Violation> violations = new ArrayList<>();
+
+	private final List<Violation> excused = new ArrayList<>();
+
+	Invariants(History history, Duration lease, Duration takeoverDelay) {
+		this.history = history;
+		this.lease = lease;
+		this.takeoverDelay = takeoverDelay;
+	}
+
+	/**
+	 * Check everything that must hold whatever happened.
+	 */
+	Invariants check() {
+		checkExclusion();
+		checkTerms();
+		this.history.nodes().forEach(this::checkEvents);
+		checkWork();
+		checkHandOvers();
+		checkLeaks();
+		checkPredecessors();
+		checkGuest();
+		return this;
+	}
+
+	List<Violation> violations() {
+		return List.copyOf(this.violations);
+	}
+
+	/**
+	 * Overlaps that the guarantees leave open: the server ended the session of a node
+	 * that did not run at that moment for longer than the takeover delay.
+	 */
+	List<Violation> excused() {
+		return List.copyOf(this.excused);
+	}
+
+	/**
+	 * G2: no node leads in an older term after another led in a newer one.
+	 */
+	private void checkExclusion() {
+		Reign newest = null;
+		List<Reign> reigns = new ArrayList<>(this.history.reigns());
+		reigns.sort(Comparator.comparing(Reign::term).reversed());
+		long earliest = Long.MAX_VALUE;
+		for (Reign reign : reigns) {
+			if (newest != null && reign.until() >= earliest) {
+				Violation violation = new Violation("G2 exclusion", reign + " led until "
+						+ millis(reign.until() - earliest) + " ms after " + newest + " had begun");
+				boolean doubleFault = stalledBetween(reign.node(), earliest - this.takeoverDelay.toNanos() - SLACK,
+						reign.until() + SLACK) >= this.takeoverDelay.toNanos() / 2;
+				(doubleFault ? this.excused : this.violations).add(violation);
+			}
+			if (reign.from() < earliest) {
+				earliest = reign.from();
+				newest = reign;
+			}
+		}
+	}
+
+	/**
+	 * G3: terms increase from grant to grant, and none is issued twice.
+	 */
+	private void checkTerms() {
+		List<Reign> reigns = new ArrayList<>(this.history.reigns());
+		reigns.sort(Comparator.comparingLong(Reign::from));
+		for (int i = 1; i < reigns.size(); i++) {
+			if (reigns.get(i).term().compareTo(reigns.get(i - 1).term()) <= 0) {
+				violated("G3 terms", reigns.get(i) + " came after " + reigns.get(i - 1));
+			}
+		}
+	}
+
+	/**
+	 * G5: granted and revoked alternate, carry the same term, one at a time, on time.
+	 */
+	private void checkEvents(String node) {
+		List<Entry> events = this.history.of(node, Kind.GRANTED, Kind.GRANTED_ENDED, Kind.REVOKED, Kind.REVOKED_ENDED);
+		Kind expected = Kind.GRANTED;
+		Term term = null;
+		for (Entry event : events) {
+			boolean first = event.kind() == Kind.GRANTED;
+			if (event.kind() != expected || (!first && !event.requiredTerm().equals(term))
+					|| (first && term != null && event.requiredTerm().compareTo(term) <= 0)) {
+				violated("G5 events", event + " where " + expected + " was due after term " + term);
+				return;
+			}
+			term = event.requiredTerm();
+			expected = switch (event.kind()) {
+				case GRANTED -> Kind.GRANTED_ENDED;
+				case GRANTED_ENDED -> Kind.REVOKED;
+				case REVOKED -> Kind.REVOKED_ENDED;
+				default -> Kind.GRANTED;
+			};
+		}
+		for (Reign reign : this.history.reigns(node)) {
+			checkOnTime(reign, Kind.GRANTED, reign.from());
+			if (reign.ended()) {
+				checkOnTime(reign, Kind.REVOKED, reign.until());
+			}
+		}
+	}
+
+	private void checkOnTime(Reign reign, Kind kind, long due) {
+		List<Entry> entries = this.history.of(reign.node());
+		Optional<Entry> event = entries.stream()
+			.filter((entry) -> entry.kind() == kind && entry.requiredTerm().equals(reign.term()))
+			.findFirst();
+		// Listeners run one at a time and work is drained first: both may delay it
+		long busyUntil = entries.stream()
+			.filter((entry) -> entry.kind() == Kind.GRANTED_ENDED || entry.kind() == Kind.REVOKED_ENDED
+					|| (entry.kind() == Kind.WORK_ENDED && kind == Kind.REVOKED))
+			.filter((entry) -> event.isEmpty() || entry.time() < event.get().time())
+			.mapToLong(Entry::time)
+			.max()
+			.orElse(due);
+		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
+		long late = end - Math.max(due, busyUntil) - stalledBetween(reign.node(), due, end);
+		boolean busy = event.isEmpty() && this.history.isBusy(reign.node(), end);
+		if (late > SLACK && !busy) {
+			violated("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ") + millis(late)
+					+ " ms late on " + reign);
+		}
+	}
+
+	/**
+	 * G1 and G2 as work sees them: none starts in a term after the next one has begun,
+	 * unless the node was stopped between the check and the work.
+	 */
+	private void checkWork() {
+		TreeMap<Long, Reign> reigns = new TreeMap<>();
+		this.history.reigns().forEach((reign) -> reigns.put(reign.from(), reign));
+		for (Entry work : this.history.of(Kind.WORK)) {
+			if (work.term().isEmpty()) {
+				violated("G4 work", work + " belongs to no term");
+				continue;
+			}
+			reigns.headMap(work.time())
+				.values()
+				.stream()
+				.filter((reign) -> reign.term().compareTo(work.requiredTerm()) > 0)
+				.filter((reign) -> stalledBetween(work.node(), work.time() - SLACK, work.time() + SLACK) == 0)
+				.findFirst()
+				.ifPresent((reign) -> violated("G2 work", work + " began after " + reign));
+		}
+	}
+
+	/**
+	 * G4: on an orderly leave, all work and the listeners have ended before the next
+	 * grant.
+	 */
+	private void checkHandOvers() {
+		for (Entry revoked : this.history.of(Kind.REVOKED)) {
+			if (!revoked.details().equals("RESIGNED") && !revoked.details().equals("STOPPED")) {
+				continue;
+			}
+			Term term = revoked.requiredTerm();
+			Optional<Reign> next = this.history.reigns()
+				.stream()
+				.filter((reign) -> reign.term().compareTo(term) > 0)
+				.min(Comparator.comparingLong(Reign::from));
+			next.ifPresent((reign) -> checkHandOver(revoked, reign));
+		}
+	}
+
+	private void checkHandOver(Entry revoked, Reign next) {
+		List<Entry> entries = this.history.of(revoked.node())
+			.stream()
+			.filter((entry) -> entry.term().equals(revoked.term()))
+			.toList();
+		Map<String, Entry> running = new HashMap<>();
+		boolean listened = false;
+		for (Entry entry : entries) {
+			if (entry.time() >= next.from()) {
+				break;
+			}
+			switch (entry.kind()) {
+				case WORK -> running.put(entry.details(), entry);
+				case WORK_ENDED -> running.remove(entry.details());
+				case REVOKED_ENDED -> listened = true;
+				default -> {
+				}
+			}
+		}
+		// A frozen or lost node has nothing to hand over any more
+		boolean lost = stalledBetween(revoked.node(), revoked.time() - this.lease.toNanos(),
+				next.from()) > this.lease.toNanos() / 2
+				|| this.history.lastTime(revoked.node()) < next.from() && !listened;
+		if (!lost && (!listened || !running.isEmpty())) {
+			violated("G4 hand-over", next + " began before " + revoked + " was done, work " + running.values()
+					+ ", listener " + (listened ? "done" : "not done"));
+		}
+	}
+
+	/**
+	 * No session holds the main key for longer than an election takes while its node runs
+	 * and does not lead.
+	 */
+	private void checkLeaks() {
+		long limit = this.lease.toNanos() + this.takeoverDelay.toNanos() + 2000 * MILLIS;
+		int pid = 0;
+		long since = 0;
+		boolean told = false;
+		for (LockSample sample : this.history.samples()) {
+			Optional<Lock> holder = sample.main();
+			boolean idle = holder.isPresent()
+					&& !this.history.led(holder.get().node(), sample.before(), sample.after());
+			if (!idle || holder.get().pid() != pid) {
+				pid = idle ? holder.get().pid() : 0;
+				since = sample.before();
+				told = false;
+			}
+			else if (!told && sample.before() - since > limit
+					&& !this.history.isBlocked(holder.get().node(), since, sample.after())) {
+				told = true;
+				violated("G6 leak", "the session " + holder.get() + " holds the lock for "
+						+ millis(sample.before() - since) + " ms, but its node does not lead");
+			}
+		}
+	}
+
+	/**
+	 * While a node leads, no other session holds a key of an earlier term, and its own
+	 * session is there, or was until a lease ago.
+	 */
+	private void checkPredecessors() {
+		for (LockSample sample : this.history.samples()) {
+			for (Reign reign : this.history.reigns()) {
+				if (reign.from() > sample.before() || reign.until() < sample.after()) {
+					continue;
+				}
+				long own = reign.term().transactionId() & Integer.MAX_VALUE;
+				for (Lock lock : sample.terms()) {
+					if (lock.object() < own) {
+						violated("G1 predecessors", reign + " leads beside " + lock);
+					}
+				}
+				if (sample.terms().stream().noneMatch((lock) -> lock.object() == own)
+						&& reign.until() - sample.after() > this.lease.toNanos()) {
+					violated("G2 lease", reign + " led on for " + millis(reign.until() - sample.after())
+							+ " ms without its session");
+				}
+			}
+		}
+	}
+
+	/**
+	 * G7: one session per node, no old transaction. A session that is cut off may linger
+	 * beside the next one, for a lease.
+	 */
+	private void checkGuest() {
+		Map<String, Long> twoSince = new HashMap<>();
+		long limit = this.lease.toNanos() + 2000 * MILLIS;
+		for (LockSample sample : this.history.samples()) {
+			Map<String, Integer> counts = new HashMap<>();
+			for (Session session : sample.sessions()) {
+				counts.merge(session.node(), 1, Integer::sum);
+				if (session.transactionSeconds() > 2 && !this.history.serverFaults()) {
+					violated("G7 snapshot", "a transaction of " + session + " is old");
+				}
+			}
+			twoSince.keySet().removeIf((node) -> counts.getOrDefault(node, 0) < 2);
+			counts.forEach((node, count) -> {
+				if (count > 1 && sample.before() - twoSince.computeIfAbsent(node, (key) -> sample.before()) > limit
+						&& !this.history.serverFaults()) {
+					violated("G7 sessions", node + " has " + count + " sessions");
+				}
+			});
+		}
+	}
+
+	/**
+	 * Return for how long a node did not run, as it has recorded itself.
+	 */
+	private long stalledBetween(String node, long from, long to) {
+		return this.history.stalled(node, from, to);
+	}
+
+	private void violated(String guarantee, String text) {
+		this.violations.add(new Violation(guarantee, text));
+	}
+
+	private static long millis(long nanos) {
+		return nanos / MILLIS;
+	}
+
+	/**
+	 * Something that must not happen.
+	 *
+	 * @param guarantee what it violates
+	 * @param text what has happened
+	 */
+	record Violation(String guarantee, String text) {
+	}
+
+	/**
+	 * The time in which a node led in a term, as sampled.
+	 *
+	 * @param node the node
+	 * @param term the term
+	 * @param from the first sample
+	 * @param until the last sample that is known
+	 * @param ended whether the node has said itself that it was the last
+	 */
+	record Reign(String node, Term term, long from, long until, boolean ended) {
+
+		@Override
+		public String toString() {
+			return this.node + " in term " + this.term;
+		}
+
+	}
+
+}

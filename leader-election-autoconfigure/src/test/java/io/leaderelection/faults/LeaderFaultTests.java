@@ -1,0 +1,88 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Faults of the process that leads.
+ */
+class LeaderFaultTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	private static FaultRuns faults;
+
+	@BeforeAll
+	static void startNodes() {
+		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), LEASE, Duration.ofMillis(100)).start(3));
+	}
+
+	@AfterAll
+	static void stopNodes() {
+		faults.close();
+	}
+
+	@Test
+	void killed() {
+		faults.run("leader killed (kill -9)", (leader) -> leader.signal("KILL"), (outcome) -> {
+			outcome.nextWithin(faults.takeoverDelay());
+			outcome.replaceOld();
+		});
+	}
+
+	@Test
+	void terminated() {
+		faults.run("leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
+			outcome.nextWithin(Duration.ZERO);
+			outcome.revokedBecause("STOPPED");
+			outcome.replaceOld();
+		});
+	}
+
+	@Test
+	void resigned() {
+		faults.run("leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
+			outcome.nextWithin(Duration.ZERO);
+			outcome.revokedBecause("RESIGNED");
+		});
+	}
+
+	@Test
+	void frozenForLongerThanTheLease() {
+		faults.run("leader frozen for longer than the lease, thawed", (leader) -> leader.signal("STOP"), (outcome) -> {
+			outcome.nextWithin(LEASE.plus(faults.takeoverDelay()));
+			outcome.old().signal("CONT");
+			outcome.revokedBecause("LEASE_EXPIRED");
+		});
+	}
+
+	@Test
+	void frozenForLessThanItsTrust() throws Exception {
+		faults.runWithoutSuccession("leader frozen for less than its trust", (leader) -> {
+			leader.signal("STOP");
+			Thread.sleep(LEASE.toMillis() / 4);
+			leader.signal("CONT");
+		});
+	}
+
+}
