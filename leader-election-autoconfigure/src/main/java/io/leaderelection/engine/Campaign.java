@@ -505,11 +505,11 @@ final class Campaign {
 					departing = true;
 					logger.info("Handing over " + leadership + " (" + departure.reason() + ")");
 				}
-				if (state.phase() == Phase.DRAINING && this.election.gate().isDrained()) {
+				if (state.phase() == Phase.DRAINING && this.election.isDrained()) {
 					this.election.tellListeners(leadership);
 					continue;
 				}
-				if (state.phase() == Phase.LEAVING && hasEnded()) {
+				if (state.phase() == Phase.LEAVING && this.election.hasEnded()) {
 					return this.election.gate().isEmpty() && !this.election.gate().hasCancelled(leadership)
 							&& this.election.relay().isIdle();
 				}
@@ -548,10 +548,6 @@ final class Campaign {
 			case DRAINING -> DRAIN_SLICE;
 			default -> SLICE;
 		};
-	}
-
-	private boolean hasEnded() {
-		return this.election.gate().isDrained() && this.election.relay().isSettled();
 	}
 
 	private static SessionException lapsed() {

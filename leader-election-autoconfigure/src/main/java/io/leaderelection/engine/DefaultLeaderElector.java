@@ -20,6 +20,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 
 import io.leaderelection.LeaderElector;
@@ -36,9 +38,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
 			Consumer<LeadershipEvent> publisher) {
+		this(settings, sessions, watchdog, publisher, Election::new);
+	}
+
+	DefaultLeaderElector(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
+			Consumer<LeadershipEvent> publisher, Engine engine) {
 		ElectionThreads threads = new ElectionThreads(settings.election());
 		ElectionThreads relayThreads = new ElectionThreads(settings.election() + "-events");
-		this.election = new Election(settings, sessions, watchdog, threads, TimeSource.SYSTEM, this, publisher,
+		this.election = engine.create(settings, sessions, watchdog, threads, TimeSource.SYSTEM, this, publisher,
 				EventRelay.singleThread(relayThreads));
 	}
 
@@ -140,6 +147,18 @@ public final class DefaultLeaderElector implements LeaderElector {
 	@Override
 	public String toString() {
 		return "LeaderElector [election=" + getElection() + ", node=" + getNodeId() + "]";
+	}
+
+	/**
+	 * Creates an election; the fault tests seed mutants here.
+	 */
+	@FunctionalInterface
+	interface Engine {
+
+		Election create(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
+				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
+				Consumer<LeadershipEvent> publisher, Executor relayExecutor);
+
 	}
 
 }

@@ -96,9 +96,10 @@ import org.jspecify.annotations.Nullable;
  * when is there, in the order in which it happens; what it means for others is here.
  */
 /**
- * The engine of one election on one node: its state, and every transition of it.
+ * The engine of one election on one node: its state, and every transition of it. Not
+ * final for the mutants that the fault tests seed.
  */
-public final class Election {
+public class Election {
 
 	private static final Log logger = LogFactory.getLog(Election.class);
 
@@ -177,6 +178,21 @@ public final class Election {
 	@Nullable TermLeadership leadership() {
 		ElectionState current = this.state;
 		return (current.phase() == Phase.LEADING && isTrusted(current)) ? current.leadership() : null;
+	}
+
+	/**
+	 * Return whether no leader work is in flight that a hand-over waits for.
+	 */
+	boolean isDrained() {
+		return this.gate.isDrained();
+	}
+
+	/**
+	 * Return whether all leader work and all listeners have ended that a hand-over waits
+	 * for.
+	 */
+	boolean hasEnded() {
+		return this.gate.isDrained() && this.relay.isSettled();
 	}
 
 	boolean isTrusted(TermLeadership leadership) {

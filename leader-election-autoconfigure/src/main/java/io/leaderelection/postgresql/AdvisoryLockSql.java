@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
  * Nothing here raises an error in normal operation: what may fail is caught in the
  * server, so that its log stays quiet.
  */
-final class AdvisoryLockSql {
+class AdvisoryLockSql {
 
 	static final String VERSION = "SELECT pg_catalog.version()";
 

@@ -54,6 +54,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private final ConnectionSource source;
 
+	private final Statements statements;
+
 	private final ApplicationName applicationName;
 
 	private volatile @Nullable Connection opening;
@@ -68,11 +70,17 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new);
+	}
+
+	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+			ConnectionSource source, Statements statements) {
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
 		this.allowSessionPooler = allowSessionPooler;
 		this.source = source;
+		this.statements = statements;
 		this.applicationName = new ApplicationName(settings.election(), settings.nodeId());
 	}
 
@@ -133,7 +141,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					return new SessionIdentity(endpoint.pid(), token, row.getString("idle_session_timeout"),
 							row.getString("idle_in_transaction"));
 				});
-		AdvisoryLockSql sql = new AdvisoryLockSql(this.keys, endpoint.database());
+		AdvisoryLockSql sql = this.statements.of(this.keys, endpoint.database());
 		if (this.settings.candidate()) {
 			AdvisoryLockSession.query(connection, sql.stand(), (row) -> row.getBoolean(1));
 		}
@@ -207,6 +215,16 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		return new SessionException(
 				"The database for leader election cannot be reached: " + AdvisoryLockSession.summary(ex), ex);
+	}
+
+	/**
+	 * Gives the statements of a session; the fault tests seed mutants here.
+	 */
+	@FunctionalInterface
+	interface Statements {
+
+		AdvisoryLockSql of(ElectionKeys keys, long database);
+
 	}
 
 }
