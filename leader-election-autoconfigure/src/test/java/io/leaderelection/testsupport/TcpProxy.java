@@ -17,141 +17,242 @@
 package io.leaderelection.testsupport;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
- * A proxy between a node and the server that can fall silent like a network that is cut:
- * bytes vanish, connections stay open.
+ * A proxy between a client and the server that behaves like a bad network. What a method
+ * asks for holds as soon as the method has returned.
  */
 public final class TcpProxy implements AutoCloseable {
 
-	private final ServerSocket listener;
+	private static final int BACKLOG = 1024;
 
-	private final String targetHost;
+	private final SocketAddress target;
 
-	private final int targetPort;
+	private final ServerSocketChannel listener;
 
-	private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+	private final ProxyLoop loop;
 
-	private volatile boolean blackHole;
+	private final Map<Direction, ProxyPipe.Link> links = new EnumMap<>(Direction.class);
+
+	private final Set<ProxyConnection> connections = new LinkedHashSet<>();
+
+	private Welcome welcome = Welcome.FORWARD;
 
 	public TcpProxy(PostgreSqlServer server) {
 		this(server.host(), server.port());
 	}
 
 	public TcpProxy(String targetHost, int targetPort) {
-		this.targetHost = targetHost;
-		this.targetPort = targetPort;
+		this.target = new InetSocketAddress(targetHost, targetPort);
+		for (Direction direction : Direction.values()) {
+			this.links.put(direction, new ProxyPipe.Link());
+		}
 		try {
-			this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+			this.listener = ServerSocketChannel.open();
+			this.listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), BACKLOG);
+			this.loop = new ProxyLoop(this::work);
+			this.loop.register(this.listener, SelectionKey.OP_ACCEPT, (key) -> accept());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-		start("accept", this::accept);
+		this.loop.start();
 	}
 
 	public int port() {
-		return this.listener.getLocalPort();
+		return this.listener.socket().getLocalPort();
 	}
 
 	/**
-	 * Let all bytes vanish from now on, in both directions.
+	 * The number of connections that the proxy has open to clients.
+	 */
+	public int connections() {
+		int[] result = new int[1];
+		execute(() -> result[0] = (int) this.connections.stream().filter(ProxyConnection::isOpen).count());
+		return result[0];
+	}
+
+	/**
+	 * Let all bytes and ends of connections vanish from now on, in both directions. New
+	 * connections are accepted and stay silent.
 	 */
 	public void blackHole() {
-		this.blackHole = true;
+		blackHole(Direction.values());
 	}
 
 	/**
-	 * Forward again. Connections from before have lost bytes and are reset.
+	 * Let all bytes and ends of connections vanish that go in this direction. New
+	 * connections do not get to the server if it is the direction to the server.
+	 */
+	public void blackHole(Direction direction) {
+		blackHole(new Direction[] { direction });
+	}
+
+	/**
+	 * Keep all bytes and ends of connections, in both directions, until
+	 * {@link #release()}.
+	 */
+	public void hold() {
+		hold(Direction.values());
+	}
+
+	/**
+	 * Keep all bytes and ends of connections that go in this direction until
+	 * {@link #release()}.
+	 */
+	public void hold(Direction direction) {
+		hold(new Direction[] { direction });
+	}
+
+	/**
+	 * Deliver what was held, in order, and hold nothing any more.
+	 */
+	public void release() {
+		execute(() -> this.links.values().forEach((link) -> link.held = false));
+	}
+
+	/**
+	 * Let all bytes arrive later, those under way too. {@link Duration#ZERO} ends it.
+	 */
+	public void delay(Duration toServer, Duration toClient) {
+		execute(() -> {
+			this.links.get(Direction.TO_SERVER).delay = toServer.toNanos();
+			this.links.get(Direction.TO_CLIENT).delay = toClient.toNanos();
+		});
+	}
+
+	/**
+	 * On each connection that is open now, let the next bytes in this direction pass and
+	 * everything after them vanish, until {@link #heal()}.
+	 */
+	public void cutInMessage(Direction direction, int bytes) {
+		forEach((connection) -> connection.pipe(direction).cutAfter(bytes));
+	}
+
+	/**
+	 * Accept new connections, but never forward or answer anything on them. Connections
+	 * from before go on.
+	 */
+	public void acceptWithoutAnswer() {
+		execute(() -> this.welcome = Welcome.MUTE);
+	}
+
+	/**
+	 * Reset new connections at once. Connections from before go on.
+	 */
+	public void refuse() {
+		execute(() -> this.welcome = Welcome.REFUSE);
+	}
+
+	/**
+	 * Forward again, and deliver what was held. Connections that have lost something, or
+	 * never got an answer, are reset; the others go on. A delay stays.
 	 */
 	public void heal() {
-		this.blackHole = false;
-		reset();
+		execute(() -> {
+			this.welcome = Welcome.FORWARD;
+			for (ProxyPipe.Link link : this.links.values()) {
+				link.blackHole = false;
+				link.held = false;
+			}
+			List.copyOf(this.connections).forEach(ProxyConnection::heal);
+		});
 	}
 
 	/**
-	 * Close all connections.
+	 * Reset all connections, towards both the client and the server.
 	 */
 	public void reset() {
-		this.sockets.forEach(TcpProxy::close);
-		this.sockets.clear();
+		forEach(ProxyConnection::reset);
 	}
 
 	@Override
 	public void close() {
-		try {
+		this.loop.end(() -> {
 			this.listener.close();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		reset();
+			List.copyOf(this.connections).forEach(ProxyConnection::close);
+		});
 	}
 
-	private void accept() {
-		while (!this.listener.isClosed()) {
+	private void blackHole(Direction[] directions) {
+		execute(() -> {
+			for (Direction direction : directions) {
+				this.links.get(direction).blackHole = true;
+				this.connections.forEach((connection) -> connection.pipe(direction).loseAll());
+			}
+		});
+	}
+
+	private void hold(Direction[] directions) {
+		execute(() -> {
+			for (Direction direction : directions) {
+				this.links.get(direction).held = true;
+			}
+		});
+	}
+
+	private void forEach(Consumer<ProxyConnection> action) {
+		execute(() -> List.copyOf(this.connections).forEach(action));
+	}
+
+	private void execute(ProxyLoop.Command command) {
+		this.loop.execute(() -> {
+			// What the client has opened before is a connection from before
+			accept();
+			command.run();
+		});
+	}
+
+	private void accept() throws IOException {
+		for (SocketChannel client = this.listener.accept(); client != null; client = this.listener.accept()) {
 			try {
-				Socket client = this.listener.accept();
-				Socket server = new Socket(this.targetHost, this.targetPort);
-				client.setTcpNoDelay(true);
-				server.setTcpNoDelay(true);
-				this.sockets.add(client);
-				this.sockets.add(server);
-				start("to server", () -> forward(client, server));
-				start("to client", () -> forward(server, client));
+				welcome(client);
 			}
 			catch (IOException ex) {
-				// The listener was closed, or the server is away: the client sees a reset
-				continue;
+				// The client has gone already
+				client.close();
 			}
 		}
 	}
 
-	private void forward(Socket from, Socket to) {
-		byte[] buffer = new byte[8192];
-		try {
-			InputStream in = from.getInputStream();
-			OutputStream out = to.getOutputStream();
-			int length = in.read(buffer);
-			while (length >= 0) {
-				if (!this.blackHole) {
-					out.write(buffer, 0, length);
-				}
-				length = in.read(buffer);
-			}
+	private void welcome(SocketChannel client) throws IOException {
+		if (this.welcome == Welcome.REFUSE) {
+			client.setOption(StandardSocketOptions.SO_LINGER, 0);
+			client.close();
+			return;
 		}
-		catch (IOException ex) {
-			// One side has gone: so does the other, below
-		}
-		if (!this.blackHole) {
-			close(from);
-			close(to);
-			this.sockets.remove(from);
-			this.sockets.remove(to);
-		}
+		boolean mute = this.welcome == Welcome.MUTE || this.links.get(Direction.TO_SERVER).blackHole;
+		this.connections.add(new ProxyConnection(this.loop, client, mute ? null : this.target, this.links));
 	}
 
-	private static void close(Socket socket) {
-		try {
-			socket.close();
+	private long work() {
+		long wait = Long.MAX_VALUE;
+		for (ProxyConnection connection : this.connections) {
+			wait = Math.min(wait, connection.work());
 		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		this.connections.removeIf((connection) -> !connection.isOpen());
+		return wait;
 	}
 
-	private static void start(String name, Runnable task) {
-		Thread thread = new Thread(task, "tcp-proxy " + name);
-		thread.setDaemon(true);
-		thread.start();
+	private enum Welcome {
+
+		FORWARD, MUTE, REFUSE
+
 	}
 
 }
