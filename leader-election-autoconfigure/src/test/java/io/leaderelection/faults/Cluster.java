@@ -39,6 +39,13 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 final class Cluster implements AutoCloseable {
 
+	/**
+	 * The lease of clusters that need no other, in milliseconds.
+	 */
+	static final Duration LEASE = Duration.ofMillis(Long.getLong("leader-election.test.lease", 2000));
+
+	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
 	private final PostgreSqlServer server;
@@ -194,6 +201,17 @@ final class Cluster implements AutoCloseable {
 			.stream()
 			.map(Integer::valueOf)
 			.toList();
+	}
+
+	/**
+	 * Wait until every node has a session, so that each can take over.
+	 */
+	Cluster awaitSessions() {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(20))
+			.until(() -> this.nodes.keySet().stream().allMatch((node) -> pids(node).size() == 1));
+		return this;
 	}
 
 	/**

@@ -64,7 +64,7 @@ final class FaultRuns implements AutoCloseable {
 	 */
 	void run(String fault, Step<NodeProcess> injection, Step<Outcome> expectation) {
 		for (int run = 0; run < RUNS; run++) {
-			NodeProcess leader = this.cluster.awaitLeader();
+			NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
 			long at = System.nanoTime();
 			injection.take(leader);
 			Outcome outcome = new Outcome(leader, at, this.cluster.awaitNext(leader, at));

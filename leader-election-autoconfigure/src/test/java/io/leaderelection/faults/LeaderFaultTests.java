@@ -28,13 +28,11 @@ import org.junit.jupiter.api.Test;
  */
 class LeaderFaultTests {
 
-	private static final Duration LEASE = Duration.ofSeconds(2);
-
 	private static FaultRuns faults;
 
 	@BeforeAll
 	static void startNodes() {
-		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), LEASE, Duration.ofMillis(100)).start(3));
+		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
 	}
 
 	@AfterAll
@@ -70,7 +68,7 @@ class LeaderFaultTests {
 	@Test
 	void frozenForLongerThanTheLease() {
 		faults.run("leader frozen for longer than the lease, thawed", (leader) -> leader.signal("STOP"), (outcome) -> {
-			outcome.nextWithin(LEASE.plus(faults.takeoverDelay()));
+			outcome.nextWithin(faults.lease().plus(faults.takeoverDelay()));
 			outcome.old().signal("CONT");
 			outcome.revokedBecause("LEASE_EXPIRED");
 		});
@@ -80,7 +78,7 @@ class LeaderFaultTests {
 	void frozenForLessThanItsTrust() throws Exception {
 		faults.runWithoutSuccession("leader frozen for less than its trust", (leader) -> {
 			leader.signal("STOP");
-			Thread.sleep(LEASE.toMillis() / 4);
+			Thread.sleep(faults.lease().toMillis() / 4);
 			leader.signal("CONT");
 		});
 	}

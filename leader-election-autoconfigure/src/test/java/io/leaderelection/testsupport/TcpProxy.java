@@ -51,6 +51,8 @@ public final class TcpProxy implements AutoCloseable {
 
 	private final Set<ProxyConnection> connections = new LinkedHashSet<>();
 
+	private final Map<Direction, Integer> cuts = new EnumMap<>(Direction.class);
+
 	private Welcome welcome = Welcome.FORWARD;
 
 	public TcpProxy(PostgreSqlServer server) {
@@ -145,6 +147,13 @@ public final class TcpProxy implements AutoCloseable {
 	}
 
 	/**
+	 * The same on each connection that is made from now on.
+	 */
+	public void cutInNewConnections(Direction direction, int bytes) {
+		this.loop.execute(() -> this.cuts.put(direction, bytes));
+	}
+
+	/**
 	 * Accept new connections, but never forward or answer anything on them. Connections
 	 * from before go on.
 	 */
@@ -166,6 +175,7 @@ public final class TcpProxy implements AutoCloseable {
 	public void heal() {
 		execute(() -> {
 			this.welcome = Welcome.FORWARD;
+			this.cuts.clear();
 			for (ProxyPipe.Link link : this.links.values()) {
 				link.blackHole = false;
 				link.held = false;
@@ -237,7 +247,9 @@ public final class TcpProxy implements AutoCloseable {
 			return;
 		}
 		boolean mute = this.welcome == Welcome.MUTE || this.links.get(Direction.TO_SERVER).blackHole;
-		this.connections.add(new ProxyConnection(this.loop, client, mute ? null : this.target, this.links));
+		ProxyConnection connection = new ProxyConnection(this.loop, client, mute ? null : this.target, this.links);
+		this.cuts.forEach((direction, bytes) -> connection.pipe(direction).cutAfter(bytes));
+		this.connections.add(connection);
 	}
 
 	private long work() {
