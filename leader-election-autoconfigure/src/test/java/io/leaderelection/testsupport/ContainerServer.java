@@ -19,6 +19,7 @@ package io.leaderelection.testsupport;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.postgresql.PostgreSQLContainer;
 
@@ -84,6 +85,35 @@ final class ContainerServer implements PostgreSqlServer {
 	@Override
 	public void startAgain() {
 		DockerClientFactory.lazyClient().startContainerCmd(this.container.getContainerId()).exec();
+	}
+
+	@Override
+	public void freeze() {
+		skip();
+	}
+
+	@Override
+	public void thaw() {
+		skip();
+	}
+
+	@Override
+	public void signalBackend(int pid, String signal) {
+		skip();
+	}
+
+	@Override
+	public PostgreSqlServer startStandby(int port) {
+		return skip();
+	}
+
+	@Override
+	public void promote() {
+		skip();
+	}
+
+	private static <T> T skip() {
+		return Assumptions.abort("Processes and files of a server in a container are out of reach");
 	}
 
 	@Override

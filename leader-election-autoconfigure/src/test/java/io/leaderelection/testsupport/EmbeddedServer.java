@@ -26,7 +26,9 @@ import java.util.List;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.util.Assert;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -35,7 +37,7 @@ import org.springframework.util.FileSystemUtils;
 final class EmbeddedServer implements PostgreSqlServer {
 
 	private static final List<String> AUTHENTICATION = List.of("local all all trust", "host all postgres all trust",
-			"host all all all scram-sha-256");
+			"host replication postgres localhost trust", "host all all all scram-sha-256");
 
 	private final String[] settings;
 
@@ -48,12 +50,20 @@ final class EmbeddedServer implements PostgreSqlServer {
 	private int port;
 
 	EmbeddedServer(String... settings) {
+		this(null, 0, settings);
+	}
+
+	private EmbeddedServer(@Nullable EmbeddedServer primary, int primaryPort, String... settings) {
 		this.settings = settings;
 		try {
 			this.folder = Files.createTempDirectory("leader-election-postgresql");
 			this.log = this.folder.resolve("server.log");
 			Files.write(this.folder.resolve("hba.conf"), AUTHENTICATION);
-			startServer(true);
+			if (primary != null) {
+				BaseBackup.take(primary, primary.data(), data());
+				BaseBackup.configureStandby(data(), primary.username(), primaryPort);
+			}
+			startServer(primary == null);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -61,10 +71,10 @@ final class EmbeddedServer implements PostgreSqlServer {
 		Runtime.getRuntime().addShutdownHook(new Thread(this::close));
 	}
 
-	private void startServer(boolean first) throws IOException {
+	private void startServer(boolean empty) throws IOException {
 		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
-			.setDataDirectory(this.folder.resolve("data"))
-			.setCleanDataDirectory(first)
+			.setDataDirectory(data())
+			.setCleanDataDirectory(empty)
 			.setRegisterShutdownHook(false)
 			.setOutputRedirector(Redirect.appendTo(this.log.toFile()))
 			.setErrorRedirector(Redirect.appendTo(this.log.toFile()))
@@ -72,7 +82,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 			.setServerConfig("fsync", "off")
 			.setServerConfig("hba_file", this.folder.resolve("hba.conf").toString())
 			.setPGStartupWait(Duration.ofSeconds(60));
-		if (!first) {
+		if (this.port != 0) {
 			builder.setPort(this.port);
 		}
 		for (String setting : this.settings) {
@@ -121,17 +131,14 @@ final class EmbeddedServer implements PostgreSqlServer {
 	@Override
 	public void stop(String mode) {
 		try {
-			long pid = Long.parseLong(Files.readAllLines(this.folder.resolve("data/postmaster.pid")).get(0));
 			String signal = switch (mode) {
 				case "fast" -> "INT";
 				case "immediate" -> "QUIT";
 				default -> throw new IllegalArgumentException(mode);
 			};
-			Processes.signal(pid, signal);
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(30))
-				.until(() -> !ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false));
-			Files.deleteIfExists(this.folder.resolve("data/epg-lock"));
+			thaw();
+			end(postmaster(), signal);
+			Files.deleteIfExists(data().resolve("epg-lock"));
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -149,13 +156,80 @@ final class EmbeddedServer implements PostgreSqlServer {
 	}
 
 	@Override
+	public void freeze() {
+		Processes.signalTree(postmaster(), "STOP");
+	}
+
+	@Override
+	public void thaw() {
+		Processes.signalTree(postmaster(), "CONT");
+	}
+
+	@Override
+	public void signalBackend(int pid, String signal) {
+		boolean own = ProcessHandle.of(postmaster())
+			.stream()
+			.flatMap(ProcessHandle::descendants)
+			.anyMatch((process) -> process.pid() == pid);
+		Assert.isTrue(own, () -> pid + " is no process of this server");
+		Processes.signal(pid, signal);
+	}
+
+	@Override
+	public PostgreSqlServer startStandby(int port) {
+		EmbeddedServer standby = new EmbeddedServer(this, port, this.settings);
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.until(() -> standby.query("SELECT status FROM pg_stat_wal_receiver").contains("streaming"));
+		return standby;
+	}
+
+	@Override
+	public void promote() {
+		execute("SELECT pg_promote()");
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.until(() -> query("SELECT pg_is_in_recovery()").contains("f"));
+	}
+
+	@Override
 	public synchronized void close() {
 		try {
 			if (this.server != null) {
+				long pid = isRunning() ? postmaster() : 0;
+				if (pid != 0) {
+					thaw();
+				}
 				this.server.close();
+				if (pid != 0 && Processes.isAlive(pid)) {
+					// A standby that is frozen or out of reach is waited for in vain
+					end(pid, "QUIT");
+				}
 				this.server = null;
 			}
 			FileSystemUtils.deleteRecursively(this.folder);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private boolean isRunning() {
+		return Files.exists(data().resolve("postmaster.pid")) && Processes.isAlive(postmaster());
+	}
+
+	private static void end(long pid, String signal) {
+		Processes.signal(pid, signal);
+		Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !Processes.isAlive(pid));
+	}
+
+	private Path data() {
+		return this.folder.resolve("data");
+	}
+
+	private long postmaster() {
+		try {
+			return Long.parseLong(Files.readAllLines(data().resolve("postmaster.pid")).get(0));
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

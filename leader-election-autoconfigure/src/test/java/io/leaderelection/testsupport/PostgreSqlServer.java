@@ -24,6 +24,8 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.awaitility.Awaitility;
+
 /**
  * A real PostgreSQL for tests: embedded binaries by default, Testcontainers with
  * {@code -Dleader-election.test.postgres=testcontainers}.
@@ -72,8 +74,65 @@ public interface PostgreSqlServer extends AutoCloseable {
 	 */
 	void startAgain();
 
+	/**
+	 * Stop all processes of the server where they are (SIGSTOP): connections stay open,
+	 * new ones are accepted by the kernel, nothing is answered.
+	 */
+	void freeze();
+
+	/**
+	 * Let the processes go on after {@link #freeze()}.
+	 */
+	void thaw();
+
+	/**
+	 * Send a signal to the process of a session.
+	 * @param pid the process, as in {@code pg_backend_pid()}
+	 * @param signal for instance {@code KILL}, {@code STOP} or {@code CONT}
+	 */
+	void signalBackend(int pid, String signal);
+
+	/**
+	 * Start a hot standby that streams from this server.
+	 */
+	default PostgreSqlServer startStandby() {
+		return startStandby(port());
+	}
+
+	/**
+	 * Start a hot standby that streams from this server through another port, for
+	 * instance that of a {@link TcpProxy}.
+	 */
+	PostgreSqlServer startStandby(int port);
+
+	/**
+	 * Make a primary of a standby, and return when it accepts writes.
+	 */
+	void promote();
+
 	@Override
 	void close();
+
+	/**
+	 * Change settings while the server runs, and return when new sessions see them.
+	 * Settings that need a restart are in force after {@link #startAgain()}.
+	 * @param settings server settings in the form {@code name=value}, or {@code name} to
+	 * get back to the default
+	 */
+	default void reload(String... settings) {
+		for (String setting : settings) {
+			String[] parts = setting.split("=", 2);
+			String source = "SELECT source FROM pg_settings WHERE name = lower('" + parts[0] + "')";
+			if (query(source).contains("command line")) {
+				throw new IllegalArgumentException(parts[0] + " was given at the start, which a reload cannot change");
+			}
+			execute((parts.length > 1) ? "ALTER SYSTEM SET " + parts[0] + " = '" + parts[1].replace("'", "''") + "'"
+					: "ALTER SYSTEM RESET " + parts[0]);
+		}
+		List<String> before = query("SELECT pg_conf_load_time()");
+		execute("SELECT pg_reload_conf()");
+		Awaitility.await().until(() -> !query("SELECT pg_conf_load_time()").equals(before));
+	}
 
 	default String jdbcUrl() {
 		return jdbcUrl(port());

@@ -28,6 +28,36 @@ public final class Processes {
 	}
 
 	/**
+	 * Whether the process runs.
+	 */
+	static boolean isAlive(long pid) {
+		return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
+	}
+
+	/**
+	 * Send a signal to a process and then to all that descend from it.
+	 */
+	static void signalTree(long pid, String signal) {
+		signal(pid, signal);
+		ProcessHandle.of(pid)
+			.stream()
+			.flatMap(ProcessHandle::descendants)
+			.map(ProcessHandle::pid)
+			.forEach((descendant) -> signalIfAlive(descendant, signal));
+	}
+
+	private static void signalIfAlive(long pid, String signal) {
+		try {
+			signal(pid, signal);
+		}
+		catch (IllegalStateException ex) {
+			if (isAlive(pid)) {
+				throw ex;
+			}
+		}
+	}
+
+	/**
 	 * Send a signal, for instance {@code KILL}, {@code STOP} or {@code CONT}.
 	 */
 	public static void signal(long pid, String signal) {
