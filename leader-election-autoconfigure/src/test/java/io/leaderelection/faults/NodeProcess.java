@@ -28,12 +28,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 
 /**
  * The handle of a node in a JVM of its own.
@@ -143,28 +146,47 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	Entry await(Kind kind, long after, Duration limit) {
+		return await(kind, () -> find(kind, after), limit);
+	}
+
+	/**
+	 * Wait for the first entry of a kind in the given term.
+	 */
+	Entry await(Kind kind, Term term) {
+		return await(kind, () -> find(kind, term), LIMIT);
+	}
+
+	private Entry await(Kind kind, Callable<Optional<Entry>> find, Duration limit) {
 		try {
 			return Awaitility.await()
 				.atMost(limit)
 				.pollInterval(Duration.ofMillis(5))
-				.until(() -> find(kind, after), Optional::isPresent)
+				.until(find, Optional::isPresent)
 				.orElseThrow();
 		}
-		catch (RuntimeException ex) {
-			throw new AssertionError("No " + kind + " on " + this.name + " within " + limit + ", only " + lastEntries()
-					+ "\n" + String.join("\n", this.output), ex);
+		catch (ConditionTimeoutException ex) {
+			throw new AssertionError("No " + kind + " on " + describe() + " within " + limit, ex);
 		}
 	}
 
-	private List<Entry> lastEntries() {
+	/**
+	 * Describe what the node last said.
+	 */
+	String describe() {
 		List<Entry> all = history().stream()
-			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.TRUE_AT)
+			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.TRUE_AT && entry.kind() != Kind.WORK
+					&& entry.kind() != Kind.WORK_ENDED)
 			.toList();
-		return all.subList(Math.max(0, all.size() - 20), all.size());
+		return this.name + (isAlive() ? ": " : " (ended): ") + all.subList(Math.max(0, all.size() - 20), all.size())
+				+ "\n" + String.join("\n", this.output);
 	}
 
 	Optional<Entry> find(Kind kind, long after) {
 		return of(kind).filter((entry) -> entry.time() > after).findFirst();
+	}
+
+	Optional<Entry> find(Kind kind, Term term) {
+		return of(kind).filter((entry) -> entry.requiredTerm().equals(term)).findFirst();
 	}
 
 	/**
