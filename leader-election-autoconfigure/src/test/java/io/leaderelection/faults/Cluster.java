@@ -170,6 +170,22 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Wait until one node leads and no other, and the server agrees.
+	 */
+	void awaitSingleLeader(Duration limit) {
+		try {
+			Awaitility.await().atMost(limit).pollInterval(Duration.ofMillis(10)).until(() -> {
+				List<NodeProcess> leaders = this.nodes.keySet().stream().filter(NodeProcess::leads).toList();
+				long recently = System.nanoTime() - Duration.ofMillis(500).toNanos();
+				return leaders.size() == 1 && leaders.get(0).lastTrue().orElseThrow().time() > recently;
+			});
+		}
+		catch (ConditionTimeoutException ex) {
+			throw new AssertionError("No single leader within " + limit + ":\n" + describe(), ex);
+		}
+	}
+
+	/**
 	 * Return the nodes that do not lead.
 	 */
 	List<NodeProcess> followers() {

@@ -99,8 +99,9 @@ final class Invariants {
 			if (newest != null && reign.until() >= earliest) {
 				Violation violation = new Violation("G2 exclusion", reign + " led until "
 						+ millis(reign.until() - earliest) + " ms after " + newest + " had begun");
-				boolean doubleFault = stalledBetween(reign.node(), earliest - this.takeoverDelay.toNanos() - SLACK,
-						reign.until() + SLACK) >= this.takeoverDelay.toNanos() / 2;
+				boolean doubleFault = this.takeoverDelay.compareTo(this.lease) < 0
+						&& stalledBetween(reign.node(), earliest - this.takeoverDelay.toNanos() - SLACK,
+								reign.until() + SLACK) >= this.takeoverDelay.toNanos() / 2;
 				(doubleFault ? this.excused : this.violations).add(violation);
 			}
 			if (reign.from() < earliest) {

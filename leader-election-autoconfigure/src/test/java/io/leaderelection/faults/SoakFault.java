@@ -1,0 +1,164 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.testsupport.Direction;
+
+/**
+ * What a soak does to nodes, network and server. Each fault has been healed when its
+ * injection returns; what it has broken may need a while longer.
+ */
+enum SoakFault {
+
+	KILL((scene) -> scene.target().signal("KILL")),
+
+	TERMINATE((scene) -> scene.target().signal("TERM")),
+
+	STOP((scene) -> scene.target().command("stop")),
+
+	RESIGN((scene) -> scene.leader().command("resign")),
+
+	FREEZE((scene) -> {
+		scene.target().signal("STOP");
+		scene.pause();
+		scene.target().signal("CONT");
+	}),
+
+	FREEZE_AND_RESIGN((scene) -> {
+		scene.target().command("resign");
+		scene.target().signal("STOP");
+		scene.pause();
+		scene.target().signal("CONT");
+	}),
+
+	PARTITION((scene) -> {
+		scene.proxy().blackHole();
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	PARTITION_TO_SERVER((scene) -> {
+		scene.proxy().blackHole(Direction.TO_SERVER);
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	PARTITION_TO_NODE((scene) -> {
+		scene.proxy().blackHole(Direction.TO_CLIENT);
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	HOLD((scene) -> {
+		scene.proxy().hold();
+		scene.pause();
+		scene.proxy().release();
+	}),
+
+	HOLD_REPLIES((scene) -> {
+		scene.proxy().hold(Direction.TO_CLIENT);
+		scene.pause();
+		scene.proxy().release();
+	}),
+
+	HOLD_REPLIES_AND_FREEZE((scene) -> {
+		scene.proxy().hold(Direction.TO_CLIENT);
+		scene.pause();
+		scene.target().signal("STOP");
+		scene.proxy().release();
+		scene.pause();
+		scene.target().signal("CONT");
+	}),
+
+	SLOW_LINK((scene) -> {
+		scene.proxy().delay(scene.fractionOfLease(), scene.fractionOfLease());
+		scene.pause();
+		scene.pause();
+		scene.proxy().delay(Duration.ZERO, Duration.ZERO);
+	}),
+
+	RESET((scene) -> scene.proxy().reset()),
+
+	RESET_AND_SILENCE((scene) -> {
+		scene.proxy().acceptWithoutAnswer();
+		scene.proxy().reset();
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	HALF_REPLY((scene) -> {
+		scene.proxy().cutInMessage(Direction.TO_CLIENT, scene.random().nextInt(300));
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	HALF_REQUEST((scene) -> {
+		scene.proxy().cutInMessage(Direction.TO_SERVER, scene.random().nextInt(1500));
+		scene.pause();
+		scene.proxy().heal();
+	}),
+
+	TERMINATE_BACKEND((scene) -> scene.eachPid("SELECT pg_terminate_backend(%d)")),
+
+	CANCEL_BACKEND((scene) -> {
+		for (int i = scene.random().nextInt(10); i >= 0; i--) {
+			scene.eachPid("SELECT pg_cancel_backend(%d)");
+		}
+	}),
+
+	FREEZE_BACKEND((scene) -> {
+		scene.cluster().withServerFaults();
+		List<Integer> pids = scene.cluster().pids(scene.target());
+		pids.forEach((pid) -> scene.server().signalBackend(pid, "STOP"));
+		scene.pause();
+		pids.forEach((pid) -> scene.server().signalBackend(pid, "CONT"));
+	}),
+
+	CRASH_BACKEND((
+			scene) -> scene.cluster().pids(scene.target()).forEach((pid) -> scene.server().signalBackend(pid, "KILL"))),
+
+	FREEZE_SERVER((scene) -> {
+		scene.cluster().withServerFaults();
+		scene.server().freeze();
+		scene.pause();
+		scene.server().thaw();
+	}),
+
+	RESTART_FAST((scene) -> scene.restart("fast")),
+
+	RESTART_IMMEDIATE((scene) -> scene.restart("immediate")),
+
+	RESTART_CONTEXT((scene) -> {
+		scene.target().command("pause");
+		scene.pause();
+		scene.target().command("continue");
+	});
+
+	private final FaultRuns.Step<SoakScene> injection;
+
+	SoakFault(FaultRuns.Step<SoakScene> injection) {
+		this.injection = injection;
+	}
+
+	void inject(SoakScene scene) {
+		this.injection.take(scene);
+	}
+
+}

@@ -1,0 +1,96 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
+
+/**
+ * What a fault of a soak acts on: one node and all around it.
+ */
+final class SoakScene {
+
+	private final Cluster cluster;
+
+	private final Random random;
+
+	private final NodeProcess leader;
+
+	private final NodeProcess target;
+
+	SoakScene(Cluster cluster, Random random) {
+		this.cluster = cluster;
+		this.random = random;
+		this.leader = cluster.awaitLeader();
+		List<NodeProcess> nodes = cluster.nodes();
+		this.target = (random.nextInt(10) < 7) ? this.leader : nodes.get(random.nextInt(nodes.size()));
+	}
+
+	Cluster cluster() {
+		return this.cluster;
+	}
+
+	PostgreSqlServer server() {
+		return this.cluster.server();
+	}
+
+	Random random() {
+		return this.random;
+	}
+
+	NodeProcess leader() {
+		return this.leader;
+	}
+
+	NodeProcess target() {
+		return this.target;
+	}
+
+	boolean hitsLeader() {
+		return this.target == this.leader;
+	}
+
+	TcpProxy proxy() {
+		return this.cluster.proxy(this.target);
+	}
+
+	/**
+	 * Let the fault last for up to two leases.
+	 */
+	void pause() throws InterruptedException {
+		Thread.sleep(this.random.nextInt(2 * (int) this.cluster.lease().toMillis()));
+	}
+
+	Duration fractionOfLease() {
+		return Duration.ofMillis(this.random.nextInt((int) this.cluster.lease().toMillis() / 2));
+	}
+
+	void eachPid(String sql) {
+		this.cluster.pids(this.target).forEach((pid) -> server().query(sql.formatted(pid)));
+	}
+
+	void restart(String mode) throws InterruptedException {
+		server().stop(mode);
+		pause();
+		server().startAgain();
+	}
+
+}
