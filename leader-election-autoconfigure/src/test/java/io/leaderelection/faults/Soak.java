@@ -130,13 +130,7 @@ class Soak {
 	 */
 	private static void settle(Cluster cluster, int size) {
 		cluster.awaitLeader();
-		for (NodeProcess node : cluster.nodes()) {
-			if (!node.isAlive()
-					|| node.last(Kind.COMMAND).filter((entry) -> entry.details().equals("stop")).isPresent()) {
-				node.awaitEnd();
-				cluster.remove(node);
-			}
-		}
+		cluster.nodes().stream().filter((node) -> !node.isAlive()).forEach(cluster::remove);
 		cluster.start(size - cluster.nodes().size());
 		cluster.awaitSingleLeader(LIMIT);
 	}

@@ -27,11 +27,20 @@ import io.leaderelection.testsupport.Direction;
  */
 enum SoakFault {
 
-	KILL((scene) -> scene.target().signal("KILL")),
+	KILL((scene) -> {
+		scene.target().signal("KILL");
+		scene.target().awaitEnd();
+	}),
 
-	TERMINATE((scene) -> scene.target().signal("TERM")),
+	TERMINATE((scene) -> {
+		scene.target().signal("TERM");
+		scene.target().awaitEnd();
+	}),
 
-	STOP((scene) -> scene.target().command("stop")),
+	STOP((scene) -> {
+		scene.target().command("stop");
+		scene.target().awaitEnd();
+	}),
 
 	RESIGN((scene) -> scene.leader().command("resign")),
 

@@ -93,6 +93,8 @@ class HandOverTests {
 			assertThat(first.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			second.awaitLeader();
 			assertThat(first.leads()).isFalse();
+			// Otherwise both would let the other go first
+			awaitFollowerInQueue();
 			assertThat(second.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			first.awaitLeader();
 			Awaitility.await().atMost(LIMIT).until(() -> first.seen().size() == 3);
@@ -262,6 +264,13 @@ class HandOverTests {
 
 	private LocalNode start() {
 		return LocalNode.start(this.server, this.group);
+	}
+
+	private void awaitFollowerInQueue() {
+		Awaitility.await().atMost(LIMIT).until(() -> !this.server.query("""
+				SELECT pid FROM pg_stat_activity
+				WHERE application_name LIKE 'leader-election %' AND wait_event = 'advisory'
+				""").isEmpty());
 	}
 
 	private void terminateSessions() {
