@@ -29,6 +29,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
@@ -117,6 +118,20 @@ final class Cluster implements AutoCloseable {
 	Cluster start(int count, String... more) {
 		List<NodeProcess> starting = Stream.generate(() -> launch(more)).limit(count).toList();
 		starting.forEach(NodeProcess::awaitStarted);
+		return this;
+	}
+
+	/**
+	 * Start nodes without Spring and with a seeded mistake.
+	 */
+	Cluster startMutants(Mutant mutant, Duration work, int count) {
+		for (int i = 0; i < count; i++) {
+			TcpProxy proxy = new TcpProxy(this.server);
+			String name = "node-" + ++this.started;
+			this.nodes.put(new NodeProcess(name, MutantNode.class,
+					MutantNode.arguments(mutant, name, this.server, proxy.port(), this, work)), proxy);
+		}
+		nodes().forEach(NodeProcess::awaitStarted);
 		return this;
 	}
 

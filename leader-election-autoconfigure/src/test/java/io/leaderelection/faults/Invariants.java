@@ -44,6 +44,8 @@ final class Invariants {
 	 */
 	private static final long SLACK = 500 * MILLIS;
 
+	private static final int LONE_SAMPLES = 3;
+
 	private final Duration lease;
 
 	private final Duration takeoverDelay;
@@ -70,6 +72,7 @@ final class Invariants {
 		checkWork();
 		checkHandOvers();
 		checkLeaks();
+		checkLoneMain();
 		checkPredecessors();
 		checkGuest();
 		return this;
@@ -270,6 +273,28 @@ final class Invariants {
 						+ millis(sample.before() - since) + " ms, but its node does not lead");
 			}
 		}
+	}
+
+	/**
+	 * Main and term key come and go in one statement each: between statements, no session
+	 * holds the main key alone.
+	 */
+	private void checkLoneMain() {
+		int lone = 0;
+		for (LockSample sample : this.history.samples()) {
+			Optional<Lock> holder = sample.main()
+				.filter((main) -> isIdle(sample, main.pid())
+						&& sample.terms().stream().noneMatch((term) -> term.pid() == main.pid()));
+			// Locks and states of one sample are not read at the same moment
+			lone = holder.isPresent() ? lone + 1 : 0;
+			if (lone == LONE_SAMPLES) {
+				violated("G6 leak", holder.get() + " holds the lock without a term");
+			}
+		}
+	}
+
+	private static boolean isIdle(LockSample sample, int pid) {
+		return sample.sessions().stream().anyMatch((session) -> session.pid() == pid && session.idle());
 	}
 
 	/**

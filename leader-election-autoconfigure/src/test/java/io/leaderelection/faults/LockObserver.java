@@ -104,7 +104,7 @@ final class LockObserver implements AutoCloseable {
 				String node = node(rows.getString("application_name"));
 				int pid = rows.getInt("pid");
 				if (rows.getString("part").equals("session")) {
-					sessions.add(new Session(node, pid, rows.getDouble("age")));
+					sessions.add(new Session(node, pid, rows.getBoolean("granted"), rows.getDouble("age")));
 					continue;
 				}
 				Key key = key(rows.getLong("key"), rows.getInt("objsubid"), rows.getLong("objid"));
@@ -124,7 +124,7 @@ final class LockObserver implements AutoCloseable {
 				  (objsubid = 1 AND (classid::bigint << 32) | objid::bigint IN (%d, %d, %d))
 				  OR (objsubid = 2 AND classid = %d AND mode = 'ExclusiveLock'))
 				UNION ALL
-				SELECT 'session', pid, application_name, NULL, 0, 0, 0,
+				SELECT 'session', pid, application_name, state = 'idle', 0, 0, 0,
 				  coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)
 				FROM pg_stat_activity WHERE application_name LIKE '%s' AND backend_type = 'client backend'
 				""".formatted(this.keys.main(), this.keys.fence(), this.keys.candidate(),

@@ -57,9 +57,10 @@ record LockSample(long before, long after, List<Lock> locks, List<Session> sessi
 	 *
 	 * @param node the node
 	 * @param pid its process id
+	 * @param idle whether it waits for the next statement
 	 * @param transactionSeconds the age of its transaction
 	 */
-	record Session(String node, int pid, double transactionSeconds) {
+	record Session(String node, int pid, boolean idle, double transactionSeconds) {
 	}
 
 	/**

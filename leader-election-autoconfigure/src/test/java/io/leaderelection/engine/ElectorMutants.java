@@ -1,0 +1,95 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.Consumer;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.testsupport.Mutant;
+
+/**
+ * Electors with a seeded mistake in their engine.
+ */
+public final class ElectorMutants {
+
+	private ElectorMutants() {
+	}
+
+	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionSessions sessions,
+			Consumer<LeadershipEvent> publisher) {
+		return new DefaultLeaderElector(settings, sessions, new Watchdog(new ElectionThreads("watchdog")), publisher,
+				engine(mutant));
+	}
+
+	private static DefaultLeaderElector.Engine engine(Mutant mutant) {
+		return switch (mutant) {
+			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
+			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
+			default -> Election::new;
+		};
+	}
+
+	/**
+	 * Takes the time of the reply for the anchor.
+	 */
+	private static final class AnchorAtReply extends Election {
+
+		AnchorAtReply(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
+				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
+				Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
+			super(settings, sessions, watchdog, threadFactory, time, elector, publisher, relayExecutor);
+		}
+
+		@Override
+		boolean grant(Campaign winner, TermLeadership leadership, long anchor) {
+			return super.grant(winner, leadership, nanoTime());
+		}
+
+		@Override
+		boolean extend(TermLeadership leadership, long anchor) {
+			return super.extend(leadership, nanoTime());
+		}
+
+	}
+
+	/**
+	 * Takes everything for ended.
+	 */
+	private static final class UnlockBeforeDrain extends Election {
+
+		UnlockBeforeDrain(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
+				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
+				Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
+			super(settings, sessions, watchdog, threadFactory, time, elector, publisher, relayExecutor);
+		}
+
+		@Override
+		boolean isDrained() {
+			return true;
+		}
+
+		@Override
+		boolean hasEnded() {
+			return true;
+		}
+
+	}
+
+}

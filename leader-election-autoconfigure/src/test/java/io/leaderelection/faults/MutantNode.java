@@ -1,0 +1,97 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.DriverManager;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import java.util.Scanner;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectorMutants;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.SessionMutants;
+import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.PostgreSqlServer;
+
+/**
+ * A node as a process of its own, without Spring and with a seeded mistake.
+ */
+public final class MutantNode {
+
+	private MutantNode() {
+	}
+
+	static List<String> arguments(Mutant mutant, String node, PostgreSqlServer server, int port, Cluster cluster,
+			Duration work) {
+		return List.of(mutant.name(), node, server.jdbcUrl(port), server.username(), server.password(), cluster.group(),
+				cluster.lease().toString(), cluster.takeoverDelay().toString(), work.toString());
+	}
+
+	public static void main(String[] args) {
+		Mutant mutant = Mutant.valueOf(args[0]);
+		ElectionSettings settings = new ElectionSettings("default", args[1], Duration.parse(args[6]),
+				Duration.parse(args[7]), Duration.ofSeconds(20), true);
+		ConnectionSource source = (driverSettings) -> {
+			Properties properties = new Properties();
+			properties.putAll(driverSettings);
+			properties.setProperty("user", args[3]);
+			properties.setProperty("password", args[4]);
+			return DriverManager.getConnection(args[2], properties);
+		};
+		ElectionSessions sessions = SessionMutants.create(mutant, settings, ElectionKeys.derive(args[5], "default"),
+				source);
+		DefaultLeaderElector elector = ElectorMutants.create(mutant, settings, sessions,
+				(event) -> Recorder.listen(event, () -> {
+				}));
+		long work = Duration.parse(args[8]).toNanos();
+		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+		scheduler.scheduleAtFixedRate(() -> elector.runIfLeader(() -> Recorder.work(elector, work)), 0, 20,
+				TimeUnit.MILLISECONDS);
+		Recorder.sample(elector);
+		elector.start();
+		Recorder.record(Kind.STARTED, "");
+		obey(elector);
+	}
+
+	private static void obey(DefaultLeaderElector elector) {
+		Scanner commands = new Scanner(System.in);
+		while (commands.hasNextLine()) {
+			String command = commands.nextLine();
+			Recorder.record(Kind.COMMAND, command);
+			switch (command) {
+				case "resign" -> elector.resign();
+				case "stop" -> {
+					elector.stop().join();
+					Recorder.record(Kind.STOPPED, "");
+					System.exit(0);
+				}
+				default -> throw new IllegalArgumentException(command);
+			}
+		}
+		Runtime.getRuntime().halt(1);
+	}
+
+}

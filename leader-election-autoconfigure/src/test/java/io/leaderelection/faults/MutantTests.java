@@ -1,0 +1,177 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.Connection;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.Invariants.Violation;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.Direction;
+import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The checker of the fault tests, itself checked: in each of these runs it must find
+ * nothing with the product as it is, and the violation with a seeded mistake.
+ */
+class MutantTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final Duration WORK = Duration.ofMillis(5);
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
+	void termsAcrossACrash(Mutant mutant) {
+		// Nothing but a term's own flush brings it to the disk within this time
+		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms");
+				Cluster cluster = cluster(server, mutant, WORK, 2)) {
+			Term term = termOf(cluster.awaitLeader());
+			server.stop("immediate");
+			server.startAgain();
+			awaitAnotherReign(cluster, term);
+			check(mutant, cluster, "G3 terms");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
+	void grantThatMeetsTheTimeout(Mutant mutant) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		try (Cluster cluster = cluster(server, mutant, WORK, 2)) {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			NodeProcess follower = cluster.awaitHeadOfQueue();
+			int pid = cluster.pids(follower).get(0);
+			// So that the node takes a while to hear how the wait ended
+			cluster.proxy(follower).delay(Duration.ZERO, Duration.ofMillis(500));
+			awaitTrue(server, "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE pid = " + pid);
+			server.signalBackend(pid, "STOP");
+			leader.signal("KILL");
+			awaitTrue(server, """
+					SELECT bool_or(granted AND mode = 'ExclusiveLock' AND clock_timestamp() - query_start > '900ms')
+					FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND pid = %d
+					""".formatted(pid));
+			server.signalBackend(pid, "CONT");
+			awaitAnotherReign(cluster, termOf(leader));
+			check(mutant, cluster, "G6 leak");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "NO_WAIT_FOR_EARLIER_TERMS" })
+	void earlierTermThatHasNotEnded(Mutant mutant) throws Exception {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		try (Cluster cluster = cluster(server, mutant, WORK, 2);
+				Connection dying = server.connect();
+				Statement statement = dying.createStatement()) {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			Term term = termOf(leader);
+			// A session that ends frees its locks one by one: this one is stuck on the
+			// way
+			int termClass = ElectionKeys.derive(cluster.group(), "default").termClass();
+			statement.execute("SELECT pg_advisory_lock(%d, 1)".formatted(termClass));
+			leader.signal("KILL");
+			Awaitility.await()
+				.during(mutant == Mutant.NONE ? Duration.ofSeconds(1) : Duration.ZERO)
+				.atMost(LIMIT)
+				.until(() -> isGranted(cluster, term) == (mutant != Mutant.NONE));
+			statement.execute("SELECT pg_advisory_unlock(%d, 1)".formatted(termClass));
+			awaitAnotherReign(cluster, term);
+			check(mutant, cluster, "G1 predecessors");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "ANCHOR_AT_REPLY" })
+	void partitionAfterALateReply(Mutant mutant) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		try (Cluster cluster = cluster(server, mutant, WORK, 2)) {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			int pid = cluster.pids(leader).get(0);
+			cluster.proxy(leader).delay(Duration.ZERO, cluster.lease().dividedBy(2));
+			String since = server.query("SELECT clock_timestamp()").get(0);
+			awaitTrue(server, "SELECT query_start > '" + since + "' FROM pg_stat_activity WHERE pid = " + pid);
+			cluster.proxy(leader).blackHole(Direction.TO_SERVER);
+			cluster.awaitNext(termOf(leader));
+			leader.await(Kind.TRUE_UNTIL, termOf(leader));
+			check(mutant, cluster, "G2 exclusion");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "UNLOCK_BEFORE_DRAIN" })
+	void resignationWithWorkInFlight(Mutant mutant) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		try (Cluster cluster = cluster(server, mutant, Duration.ofSeconds(2), 2)) {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			Term term = termOf(leader);
+			leader.await(Kind.WORK, term);
+			leader.command("resign");
+			awaitAnotherReign(cluster, term);
+			leader.await(Kind.REVOKED_ENDED, term);
+			leader.await(Kind.WORK_ENDED, term);
+			check(mutant, cluster, "G4 hand-over");
+		}
+	}
+
+	private static Cluster cluster(PostgreSqlServer server, Mutant mutant, Duration work, int nodes) {
+		return new Cluster(server, Cluster.LEASE, Cluster.TAKEOVER_DELAY).startMutants(mutant, work, nodes);
+	}
+
+	private static Term termOf(NodeProcess leader) {
+		return leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
+	}
+
+	private static boolean isGranted(Cluster cluster, Term after) {
+		return cluster.history().reigns().stream().anyMatch((reign) -> reign.term().compareTo(after) > 0);
+	}
+
+	private static void awaitAnotherReign(Cluster cluster, Term term) {
+		Awaitility.await().atMost(LIMIT).until(() -> cluster.history().reigns().size() > 1);
+		assertThat(cluster.history().reigns()).anyMatch((reign) -> reign.term().equals(term));
+	}
+
+	private static void awaitTrue(PostgreSqlServer server, String sql) {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(20))
+			.until(() -> server.query(sql).equals(List.of("t")));
+	}
+
+	private static void check(Mutant mutant, Cluster cluster, String guarantee) {
+		if (mutant == Mutant.NONE) {
+			cluster.verify();
+		}
+		else {
+			Awaitility.await()
+				.atMost(LIMIT)
+				.untilAsserted(() -> assertThat(cluster.check().violations()).extracting(Violation::guarantee)
+					.contains(guarantee));
+		}
+	}
+
+}

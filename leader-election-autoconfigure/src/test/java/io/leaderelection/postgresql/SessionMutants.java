@@ -1,0 +1,83 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.testsupport.Mutant;
+
+/**
+ * Sessions with a seeded mistake in their statements.
+ */
+public final class SessionMutants {
+
+	private SessionMutants() {
+	}
+
+	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
+			ConnectionSource source) {
+		return new PostgreSqlSessions(settings, keys, 0, false, source,
+				(sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
+	}
+
+	/**
+	 * Statements with a mistake.
+	 */
+	private static final class MutantSql extends AdvisoryLockSql {
+
+		private final Mutant mutant;
+
+		private final ElectionKeys keys;
+
+		MutantSql(Mutant mutant, ElectionKeys keys, long database) {
+			super(keys, database);
+			this.mutant = mutant;
+			this.keys = keys;
+		}
+
+		@Override
+		String acquire(long waitMillis) {
+			String sql = super.acquire(waitMillis);
+			return switch (this.mutant) {
+				case BARE_TRANSACTION_ID -> replace(sql,
+						"PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);", "");
+				case SESSION_LOCK_IN_WAIT -> {
+					String session = "PERFORM pg_catalog.pg_advisory_lock(" + this.keys.main() + ");";
+					String transaction = "PERFORM pg_catalog.pg_advisory_xact_lock(" + this.keys.main() + ");";
+					yield replace(replace(sql, session, ""), transaction, session);
+				}
+				default -> sql;
+			};
+		}
+
+		@Override
+		String confirm(long transactionId) {
+			String sql = super.confirm(transactionId);
+			return (this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS)
+					? replace(sql, "pid <> pg_catalog.pg_backend_pid()", "false") : sql;
+		}
+
+		private static String replace(String sql, String text, String replacement) {
+			if (!sql.contains(text)) {
+				throw new IllegalStateException("'" + text + "' is not in " + sql);
+			}
+			return sql.replace(text, replacement);
+		}
+
+	}
+
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.testsupport;
+
+/**
+ * Seeded mistakes, each of which the checker of the fault tests must notice. A mistake of
+ * the fence is missing, as transactions are not fenced yet.
+ */
+public enum Mutant {
+
+	/** The product as it is. */
+	NONE,
+
+	/** Takes a transaction id for the term without making it durable. */
+	BARE_TRANSACTION_ID,
+
+	/** Waits for a lock of the session instead of one of the transaction. */
+	SESSION_LOCK_IN_WAIT,
+
+	/** Does not wait until nobody holds a key of an earlier term. */
+	NO_WAIT_FOR_EARLIER_TERMS,
+
+	/** Counts trust from the reply of a confirmation instead of its start. */
+	ANCHOR_AT_REPLY,
+
+	/** Frees the lock without waiting for work and listeners. */
+	UNLOCK_BEFORE_DRAIN
+
+}
