@@ -96,7 +96,7 @@ final class Invariants {
 	private void checkExclusion() {
 		Reign newest = null;
 		List<Reign> reigns = new ArrayList<>(this.history.reigns());
-		reigns.sort(Comparator.comparing(Reign::term).reversed());
+		reigns.sort(Comparator.comparing(Reign::term).thenComparing(Reign::from).reversed());
 		long earliest = Long.MAX_VALUE;
 		for (Reign reign : reigns) {
 			if (newest != null && reign.until() >= earliest) {

@@ -96,7 +96,7 @@ class MutantTests {
 			statement.execute("SELECT pg_advisory_lock(%d, 1)".formatted(termClass));
 			leader.signal("KILL");
 			Awaitility.await()
-				.during(mutant == Mutant.NONE ? Duration.ofSeconds(1) : Duration.ZERO)
+				.during((mutant != Mutant.NONE) ? Duration.ZERO : Duration.ofSeconds(1))
 				.atMost(LIMIT)
 				.until(() -> isGranted(cluster, term) == (mutant != Mutant.NONE));
 			statement.execute("SELECT pg_advisory_unlock(%d, 1)".formatted(termClass));

@@ -1,0 +1,281 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.Invariants.Violation;
+import io.leaderelection.faults.LockSample.Key;
+import io.leaderelection.faults.LockSample.Lock;
+import io.leaderelection.faults.LockSample.Session;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the checker with made-up histories. Times are in milliseconds.
+ */
+class InvariantsTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	private final Map<String, List<Entry>> entries = new LinkedHashMap<>();
+
+	private final List<LockSample> samples = new ArrayList<>();
+
+	@Test
+	void orderlyHandOverViolatesNothing() {
+		reign("a", 1, 1000, 2000, "RESIGNED");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		hold("a", 1, 1000, 2000);
+		hold("b", 2, 2050, 5000);
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void overlap() {
+		reign("a", 1, 1000, 3000, "LEASE_EXPIRED");
+		reign("b", 2, 2900, 5000, "RESIGNED");
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
+	void overlapWithATermThatWasSkippedInBetween() {
+		reign("a", 1, 1000, 6000, "LEASE_EXPIRED");
+		reign("b", 2, 4000, 4500, "SESSION_LOST");
+		reign("c", 3, 5000, 7000, "RESIGNED");
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
+	void overlapOfANodeThatDidNotRunIsExcused() {
+		reign("a", 1, 1000, 3000, "SESSION_LOST");
+		add("a", 2800, Kind.STALL, 0, Long.toString(200_000_000));
+		reign("b", 2, 2950, 5000, "RESIGNED");
+		assertThat(check().violations()).isEmpty();
+		assertThat(check().excused()).hasSize(1);
+	}
+
+	@Test
+	void overlapIsNotExcusedWhereTheDelayMustCoverIt() {
+		reign("a", 1, 1000, 3000, "SESSION_LOST");
+		add("a", 2800, Kind.STALL, 0, Long.toString(200_000_000));
+		reign("b", 2, 2950, 5000, "RESIGNED");
+		assertThat(new Invariants(history(), LEASE, LEASE).check().violations()).extracting(Violation::guarantee)
+			.containsExactly("G2 exclusion");
+	}
+
+	@Test
+	void repeatedTerm() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		reign("b", 1, 3000, 4000, "SESSION_LOST");
+		assertGuarantees("G3 terms");
+	}
+
+	@Test
+	void smallerTerm() {
+		reign("a", 2, 1000, 2000, "SESSION_LOST");
+		reign("b", 1, 3000, 4000, "SESSION_LOST");
+		assertThat(check().violations()).extracting(Violation::guarantee).contains("G3 terms");
+	}
+
+	@Test
+	void eventsOutOfOrder() {
+		add("a", 1000, Kind.REVOKED, 1, "SESSION_LOST");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void eventOfAnotherTerm() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		add("a", 3000, Kind.GRANTED, 2, "");
+		add("a", 3000, Kind.GRANTED_ENDED, 2, "");
+		add("a", 3500, Kind.REVOKED, 3, "SESSION_LOST");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void listenersSideBySide() {
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1500, Kind.REVOKED, 1, "SESSION_LOST");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void missingRevokedEvent() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 4000, Kind.SAMPLES, 0, "4000");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void lateRevokedEvent() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 4000, Kind.REVOKED, 1, "LEASE_EXPIRED");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void revokedEventBehindASlowListenerIsNotLate() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 4000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 4001, Kind.REVOKED, 1, "LEASE_EXPIRED");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void workAfterTheNextGrant() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2500, Kind.WORK, 1, "1");
+		assertGuarantees("G2 work");
+	}
+
+	@Test
+	void workOfNoTerm() {
+		add("a", 2500, Kind.WORK, 0, "1");
+		assertGuarantees("G4 work");
+	}
+
+	@Test
+	void grantBeforeTheWorkHasEnded() {
+		add("a", 1500, Kind.WORK, 1, "1");
+		reign("a", 1, 1000, 2000, "RESIGNED");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2200, Kind.WORK_ENDED, 1, "1");
+		assertGuarantees("G4 hand-over");
+	}
+
+	@Test
+	void grantBeforeTheListenerHasEnded() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 2001, Kind.REVOKED, 1, "STOPPED");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2200, Kind.REVOKED_ENDED, 1, "STOPPED");
+		assertGuarantees("G4 hand-over");
+	}
+
+	@Test
+	void lockThatIsHeldByAFollower() {
+		add("a", 10_000, Kind.SAMPLES, 0, "10000");
+		hold("a", 1, 1000, 9000);
+		assertGuarantees("G6 leak");
+	}
+
+	@Test
+	void lockThatIsHeldWithoutATerm() {
+		add("a", 10_000, Kind.SAMPLES, 0, "10000");
+		Lock main = new Lock("a", 1, Key.MAIN, 0, true);
+		for (int time = 1000; time < 1200; time += 20) {
+			sample(time, List.of(main), List.of(new Session("a", 1, true, 0)));
+		}
+		assertGuarantees("G6 leak");
+	}
+
+	@Test
+	void leaderBesideAnEarlierTerm() {
+		reign("b", 2, 1000, 5000, "SESSION_LOST");
+		sample(2000, List.of(new Lock("", 7, Key.TERM, 1, true), new Lock("b", 8, Key.TERM, 2, true)), List.of());
+		assertGuarantees("G1 predecessors");
+	}
+
+	@Test
+	void leaderWithoutItsSession() {
+		reign("b", 2, 1000, 6000, "SESSION_LOST");
+		sample(2000, List.of(), List.of());
+		assertGuarantees("G2 lease");
+	}
+
+	@Test
+	void oldTransaction() {
+		sample(2000, List.of(), List.of(new Session("a", 1, false, 2.5)));
+		assertGuarantees("G7 snapshot");
+	}
+
+	@Test
+	void twoSessions() {
+		for (int time = 1000; time < 8000; time += 500) {
+			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		}
+		assertThat(check().violations()).isNotEmpty()
+			.allMatch((violation) -> violation.guarantee().equals("G7 sessions"));
+	}
+
+	private void assertGuarantees(String... guarantees) {
+		assertThat(check().violations()).extracting(Violation::guarantee).containsExactly(guarantees);
+	}
+
+	private Invariants check() {
+		return new Invariants(history(), LEASE, TAKEOVER_DELAY).check();
+	}
+
+	private History history() {
+		return new History(this.entries, this.samples, false);
+	}
+
+	private void reign(String node, int term, int from, int until, String reason) {
+		add(node, from, Kind.TRUE_FROM, term, "");
+		add(node, from, Kind.GRANTED, term, "");
+		add(node, from, Kind.GRANTED_ENDED, term, "");
+		add(node, until, Kind.TRUE_UNTIL, term, "");
+		add(node, until, Kind.REVOKED, term, reason);
+		add(node, until, Kind.REVOKED_ENDED, term, reason);
+	}
+
+	private void hold(String node, int term, int from, int until) {
+		int pid = 100 + term;
+		for (int time = from; time < until; time += 20) {
+			sample(time, List.of(new Lock(node, pid, Key.MAIN, 0, true), new Lock(node, pid, Key.TERM, term, true)),
+					List.of(new Session(node, pid, true, 0)));
+		}
+	}
+
+	private void sample(int time, List<Lock> locks, List<Session> sessions) {
+		this.samples.add(new LockSample(nanos(time), nanos(time) + 1, locks, sessions));
+	}
+
+	private void add(String node, int time, Kind kind, int term, String details) {
+		this.entries.computeIfAbsent(node, (key) -> new ArrayList<>())
+			.add(new Entry(node, nanos(time), kind, (term != 0) ? Optional.of(new Term(0, 1, term)) : Optional.empty(),
+					details));
+	}
+
+	private static long nanos(int millis) {
+		return Duration.ofMillis(millis).toNanos();
+	}
+
+}
