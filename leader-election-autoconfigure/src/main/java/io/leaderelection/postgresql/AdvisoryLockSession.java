@@ -45,6 +45,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final long LAST_IDLE_MILLIS = 1000;
 
+	private static final String QUERY_CANCELED = "57014";
+
 	private final Connection connection;
 
 	private final PGConnection pgConnection;
@@ -115,9 +117,31 @@ final class AdvisoryLockSession implements ElectionSession {
 		return this.knownLeader;
 	}
 
+	/**
+	 * Confirm, once more if somebody has cancelled the statement: it has changed nothing,
+	 * so the session is as it was.
+	 */
 	@Override
 	public Confirmation confirm() throws SessionException {
-		return query(this.sql.confirm(this.transactionId), (row) -> {
+		try {
+			return confirmOnce();
+		}
+		catch (SQLException ex) {
+			if (!QUERY_CANCELED.equals(ex.getSQLState())) {
+				throw lost(ex);
+			}
+			logger.debug("Confirming again, since the statement was cancelled", ex);
+		}
+		try {
+			return confirmOnce();
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	private Confirmation confirmOnce() throws SQLException {
+		return query(this.connection, this.sql.confirm(this.transactionId), (row) -> {
 			this.identity.check(row);
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");

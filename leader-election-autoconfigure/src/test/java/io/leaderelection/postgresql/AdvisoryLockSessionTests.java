@@ -22,6 +22,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
@@ -84,6 +85,25 @@ class AdvisoryLockSessionTests {
 		assertThat(winner.confirm().predecessor()).isNull();
 		ElectionSession other = open("node-b");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(other::confirm).withMessageContaining("both keys");
+	}
+
+	@Test
+	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
+		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+
+					@Override
+					String confirm(long transactionId) {
+						return cancelled.hasNext() ? cancelled.next() : super.confirm(transactionId);
+					}
+
+				});
+		ElectionSession winner = cancelling.open();
+		this.sessions.add(winner);
+		win(winner);
+		assertThat(winner.confirm().predecessor()).isNull();
+		assertThat(cancelled.hasNext()).isFalse();
 	}
 
 	@Test
