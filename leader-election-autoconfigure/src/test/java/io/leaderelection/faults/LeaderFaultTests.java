@@ -20,7 +20,9 @@ import java.time.Duration;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -30,6 +32,8 @@ class LeaderFaultTests {
 
 	private static FaultRuns faults;
 
+	private ServerLog log;
+
 	@BeforeAll
 	static void startNodes() {
 		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
@@ -38,6 +42,16 @@ class LeaderFaultTests {
 	@AfterAll
 	static void stopNodes() {
 		faults.close();
+	}
+
+	@BeforeEach
+	void markLog() {
+		this.log = new ServerLog(PostgreSqlServer.shared());
+	}
+
+	@AfterEach
+	void verifyLog() {
+		this.log.verifyOneLinePerDeadSession();
 	}
 
 	@Test
@@ -55,6 +69,7 @@ class LeaderFaultTests {
 			outcome.revokedBecause("STOPPED");
 			outcome.replaceOld();
 		});
+		this.log.verifyQuiet();
 	}
 
 	@Test
@@ -63,6 +78,7 @@ class LeaderFaultTests {
 			outcome.nextWithin(Duration.ZERO);
 			outcome.revokedBecause("RESIGNED");
 		});
+		this.log.verifyQuiet();
 	}
 
 	@Test
