@@ -31,24 +31,26 @@ class AdvisoryLockSql {
 	static final String VERSION = "SELECT pg_catalog.version()";
 
 	/**
-	 * What the server is and how it is set up, by catalogues that any role may read.
+	 * What the server is and how it is set up, by catalogues that any role may read. The
+	 * session still has the search path that was set for its role, so operators and types
+	 * say where they are from, as functions and tables always do.
 	 */
 	static final String INSPECT = """
 			SELECT pg_catalog.version() AS version,
 			  pg_catalog.current_setting('server_version_num')::int AS version_number,
 			  pg_catalog.pg_backend_pid() AS pid,
 			  pg_catalog.pg_is_in_recovery() AS in_recovery,
-			  CURRENT_USER::text AS role,
+			  CURRENT_USER::pg_catalog.text AS role,
 			  (SELECT oid::bigint FROM pg_catalog.pg_database
-			    WHERE datname = pg_catalog.current_database()) AS database,
+			    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
 			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
-			    WHERE lanname = 'plpgsql') AS plpgsql,
+			    WHERE lanname OPERATOR(pg_catalog.=) 'plpgsql') AS plpgsql,
 			  pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')
 			    AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE') AS wal_file_name,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
-			    WHERE name = 'deadlock_timeout') AS deadlock_timeout,
+			    WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout') AS deadlock_timeout,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
-			    WHERE name = 'log_min_duration_statement') AS log_min_duration
+			    WHERE name OPERATOR(pg_catalog.=) 'log_min_duration_statement') AS log_min_duration
 			""";
 
 	private static final String OUTCOME = "leader_election.outcome";
