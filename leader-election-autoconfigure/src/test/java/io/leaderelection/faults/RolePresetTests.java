@@ -1,0 +1,168 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A role whose presets are all against an election, and settings of the server that would
+ * lose a term or hold it up.
+ */
+class RolePresetTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(1);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	/** The longest that a node waits before it tries to connect again. */
+	private static final Duration BACKOFF = Duration.ofSeconds(5);
+
+	private static final int CRASHES = 3;
+
+	private static final String ROLE = "preset";
+
+	private static PostgreSqlServer server;
+
+	private static FaultRuns faults;
+
+	@BeforeAll
+	static void startNodes() {
+		// What is not flushed at commit stays in memory for long, and a crash loses it
+		server = PostgreSqlServer.start("wal_writer_delay=10s", "wal_writer_flush_after=1GB");
+		server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
+		presetTimeouts();
+		presetTransactions();
+		presetSearchPath();
+		faults = new FaultRuns(new Cluster(server, LEASE, TAKEOVER_DELAY, "leader-election.datasource.username=" + ROLE,
+				"leader-election.datasource.password=right")
+			.withServerFaults()
+			.start(2));
+	}
+
+	private static void presetTimeouts() {
+		preset("statement_timeout", "100ms");
+		preset("idle_session_timeout", "300ms");
+		preset("idle_in_transaction_session_timeout", "100ms");
+		preset("lock_timeout", "50ms");
+		if (!server.query("SELECT 1 FROM pg_settings WHERE name = 'transaction_timeout'").isEmpty()) {
+			preset("transaction_timeout", "200ms");
+		}
+	}
+
+	private static void presetTransactions() {
+		preset("default_transaction_read_only", "on");
+		preset("default_transaction_isolation", "serializable");
+		preset("default_transaction_deferrable", "on");
+		preset("synchronous_commit", "off");
+	}
+
+	/**
+	 * Functions, operators, types and tables with the names of those of PostgreSQL that
+	 * are found first and do something else.
+	 */
+	private static void presetSearchPath() {
+		server.execute("""
+				CREATE SCHEMA hostile;
+				GRANT USAGE ON SCHEMA hostile TO %s;
+				CREATE FUNCTION hostile.pg_backend_pid() RETURNS int LANGUAGE sql AS 'SELECT 1';
+				CREATE FUNCTION hostile.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+				CREATE FUNCTION hostile.version() RETURNS text LANGUAGE sql AS 'SELECT ''CockroachDB''';
+				CREATE FUNCTION hostile.pg_advisory_lock(bigint) RETURNS void LANGUAGE sql AS '';
+				CREATE FUNCTION hostile.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS '';
+				CREATE FUNCTION hostile.pg_try_advisory_lock(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+				CREATE FUNCTION hostile.equal(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+				CREATE FUNCTION hostile.equal(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+				CREATE FUNCTION hostile.equal(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = name, RIGHTARG = name);
+				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = text, RIGHTARG = text);
+				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = bigint, RIGHTARG = bigint);
+				CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (VALUE IS NULL);
+				CREATE TABLE hostile.pg_locks (pid int);
+				CREATE TABLE hostile.pg_settings (name text, setting text);
+				CREATE AGGREGATE hostile.count(*) (SFUNC = hostile.zero, STYPE = bigint, INITCOND = '0')
+				""".formatted(ROLE)
+			.replace("CREATE AGGREGATE",
+					"CREATE FUNCTION hostile.zero(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';\n"
+							+ "CREATE AGGREGATE"));
+		preset("search_path", "hostile, pg_catalog");
+	}
+
+	private static void preset(String setting, String value) {
+		server.execute("ALTER ROLE " + ROLE + " SET " + setting + " = "
+				+ (setting.equals("search_path") ? value : "'" + value + "'"));
+	}
+
+	@AfterAll
+	static void stopNodes() {
+		try {
+			faults.close();
+		}
+		finally {
+			server.close();
+		}
+	}
+
+	@Test
+	void allPresetsAtOnce() {
+		ServerLog log = new ServerLog(server);
+		faults.runWithoutSuccession("presets of the role, three leases",
+				(leader) -> leader.await(Kind.TRUE_AT, System.nanoTime() + LEASE.multipliedBy(3).toNanos()));
+		faults.run("leader resigned with presets of the role", (leader) -> leader.command("resign"),
+				(outcome) -> outcome.nextWithin(Duration.ZERO));
+		log.verifyQuiet();
+	}
+
+	@Test
+	void crashRightAfterTheGrantWithoutSynchronousCommit() {
+		List<Term> granted = new ArrayList<>();
+		for (int i = 0; i < CRASHES; i++) {
+			faults.run("server crashed right after the grant, synchronous_commit = off", (leader) -> {
+				granted.add(leader.last(Kind.GRANTED).orElseThrow().requiredTerm());
+				server.stop("immediate");
+				server.startAgain();
+			}, (outcome) -> outcome.nextWithin(BACKOFF.multipliedBy(2)));
+		}
+		assertThat(granted).hasSizeGreaterThanOrEqualTo(CRASHES).doesNotHaveDuplicates().isSorted();
+	}
+
+	@Test
+	void missingSynchronousStandby() {
+		server.execute("ALTER ROLE " + ROLE + " SET synchronous_commit = remote_apply");
+		server.reload("synchronous_standby_names=missing");
+		try {
+			faults.run("synchronous standby missing", (leader) -> server.execute(
+					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"),
+					(outcome) -> outcome.nextWithin(BACKOFF));
+		}
+		finally {
+			server.reload("synchronous_standby_names");
+			preset("synchronous_commit", "off");
+		}
+	}
+
+}
