@@ -25,10 +25,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.Invariants.Reign;
+import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -108,6 +111,10 @@ final class Cluster implements AutoCloseable {
 		return List.copyOf(this.nodes.keySet());
 	}
 
+	NodeProcess node(String name) {
+		return this.nodes.keySet().stream().filter((node) -> node.name().equals(name)).findFirst().orElseThrow();
+	}
+
 	TcpProxy proxy(NodeProcess node) {
 		return this.nodes.get(node);
 	}
@@ -170,11 +177,11 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Replace a node by a new one.
+	 * Replace nodes by new ones.
 	 */
-	void replace(NodeProcess node) {
-		remove(node);
-		start(1);
+	void replace(NodeProcess... replaced) {
+		Stream.of(replaced).forEach(this::remove);
+		start(replaced.length);
 	}
 
 	/**
@@ -226,6 +233,30 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Wait for what the server says next of locks and sessions.
+	 */
+	LockSample awaitSample() {
+		long from = System.nanoTime();
+		return await(() -> this.observer.last().filter((sample) -> sample.before() > from));
+	}
+
+	/**
+	 * Wait until the server says that something is so, and return the node it is about.
+	 * @param fact gives the name of that node if it is so
+	 */
+	NodeProcess awaitLocks(Function<LockSample, Optional<String>> fact) {
+		return node(await(() -> fact.apply(awaitSample())));
+	}
+
+	/**
+	 * Wait until the session of a node other than the given one holds the lock, whether
+	 * it is granted or not.
+	 */
+	NodeProcess awaitHolder(NodeProcess other) {
+		return awaitLocks((sample) -> sample.main().map(Lock::node).filter((name) -> !name.equals(other.name())));
+	}
+
+	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
@@ -246,6 +277,13 @@ final class Cluster implements AutoCloseable {
 			.pollInterval(Duration.ofMillis(20))
 			.until(() -> this.nodes.keySet().stream().allMatch((node) -> pids(node).size() == 1));
 		return this;
+	}
+
+	/**
+	 * Return the latest term in which any node was seen to lead.
+	 */
+	Term newestTerm() {
+		return history().reigns().stream().map(Reign::term).max(Comparator.naturalOrder()).orElseThrow();
 	}
 
 	/**

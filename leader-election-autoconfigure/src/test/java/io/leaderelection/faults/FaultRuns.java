@@ -18,6 +18,7 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
@@ -64,16 +65,40 @@ final class FaultRuns implements AutoCloseable {
 	 * @param expectation what is to happen
 	 */
 	void run(String fault, Step<NodeProcess> injection, Step<Outcome> expectation) {
+		run(fault, () -> this.cluster.awaitSessions().awaitLeader(), injection, expectation);
+	}
+
+	/**
+	 * Run a fault of a node that was brought into some state, after which another node is
+	 * to lead.
+	 * @param fault its name
+	 * @param arrangement brings about the state and gives the node
+	 * @param injection injects the fault into that node
+	 * @param expectation what is to happen
+	 */
+	void run(String fault, Callable<NodeProcess> arrangement, Step<NodeProcess> injection, Step<Outcome> expectation) {
 		for (int run = 0; run < RUNS; run++) {
-			NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-			Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
+			NodeProcess node = arrange(arrangement);
+			Term term = this.cluster.newestTerm();
 			long at = System.nanoTime();
-			injection.take(leader);
-			Outcome outcome = new Outcome(leader, term, at, this.cluster.awaitNext(term));
+			injection.take(node);
+			Outcome outcome = new Outcome(node, term, at, this.cluster.awaitNext(term));
 			expectation.take(outcome);
-			this.figures.add(fault, at, leader.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
+			this.figures.add(fault, at, node.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
 			this.cluster.awaitLeader();
 			this.cluster.verify();
+		}
+	}
+
+	private static NodeProcess arrange(Callable<NodeProcess> arrangement) {
+		try {
+			return arrangement.call();
+		}
+		catch (RuntimeException ex) {
+			throw ex;
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException(ex);
 		}
 	}
 
@@ -159,10 +184,25 @@ final class FaultRuns implements AutoCloseable {
 		}
 
 		/**
+		 * When the fault was injected.
+		 */
+		long at() {
+			return this.at;
+		}
+
+		/**
 		 * The next leader was there within a time.
 		 */
 		void nextWithin(Duration bound) {
 			assertThat(Duration.ofNanos(this.next.time() - this.at)).isLessThan(bound.plus(SLACK));
+		}
+
+		/**
+		 * The next leader was not exempted from the takeover delay.
+		 */
+		void nextNotBeforeTakeoverDelay() {
+			assertThat(Duration.ofNanos(this.next.time() - this.at))
+				.isGreaterThanOrEqualTo(FaultRuns.this.takeoverDelay());
 		}
 
 		/**

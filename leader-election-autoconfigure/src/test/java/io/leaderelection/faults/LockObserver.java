@@ -22,6 +22,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.locks.LockSupport;
 
@@ -64,6 +65,12 @@ final class LockObserver implements AutoCloseable {
 	List<LockSample> samples() {
 		synchronized (this.samples) {
 			return List.copyOf(this.samples);
+		}
+	}
+
+	Optional<LockSample> last() {
+		synchronized (this.samples) {
+			return this.samples.isEmpty() ? Optional.empty() : Optional.of(this.samples.get(this.samples.size() - 1));
 		}
 	}
 

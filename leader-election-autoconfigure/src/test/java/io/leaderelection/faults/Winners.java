@@ -1,0 +1,150 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+import io.leaderelection.faults.LockSample.Key;
+import io.leaderelection.faults.LockSample.Lock;
+import io.leaderelection.postgresql.ElectionKeys;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Brings a node of a cluster between its win and its grant, or just behind the latter.
+ */
+final class Winners implements AutoCloseable {
+
+	private final Cluster cluster;
+
+	private Connection fencedTransaction;
+
+	private NodeProcess resigner;
+
+	Winners(Cluster cluster) {
+		this.cluster = cluster;
+	}
+
+	/**
+	 * Let the leader resign while a fenced transaction is under way, and return who has
+	 * won and waits for the end of that.
+	 */
+	NodeProcess atTheBarrier() throws SQLException {
+		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+		this.fencedTransaction = this.cluster.server().connect();
+		try (Statement statement = this.fencedTransaction.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock_shared(%d)"
+				.formatted(ElectionKeys.derive(this.cluster.group(), "default").fence()));
+		}
+		leader.command("resign");
+		return this.cluster.awaitLocks((sample) -> sample.locks()
+			.stream()
+			.filter((lock) -> lock.key() == Key.FENCE && !lock.granted())
+			.map(Lock::node)
+			.findFirst());
+	}
+
+	/**
+	 * Let the server end the session of the leader, and return who has won and waits out
+	 * the delay.
+	 */
+	NodeProcess inTheTakeoverDelay() {
+		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+		this.cluster.server().execute("SELECT pg_terminate_backend(" + this.cluster.pids(leader).get(0) + ")");
+		return this.cluster.awaitHolder(leader);
+	}
+
+	/**
+	 * Let the leader resign, and return who was granted after it.
+	 */
+	NodeProcess granted() {
+		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+		long at = System.nanoTime();
+		leader.command("resign");
+		return this.cluster.node(this.cluster.awaitNext(leader, at).node());
+	}
+
+	/**
+	 * Freeze the leader between its resignation and the moment at which it sees its
+	 * successor, and return who has won meanwhile.
+	 */
+	NodeProcess besideTheMarkerOfAFrozenResigner() {
+		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+		List<NodeProcess> followers = this.cluster.followers();
+		// Without a successor in the queue the marker stands for a while
+		followers.forEach((follower) -> follower.signal("STOP"));
+		await((sample) -> sample.locks().stream().noneMatch((lock) -> lock.key() == Key.MAIN && !lock.granted()));
+		leader.command("resign");
+		await((sample) -> marks(sample, leader));
+		leader.signal("STOP");
+		this.resigner = leader;
+		followers.forEach((follower) -> follower.signal("CONT"));
+		NodeProcess winner = this.cluster.awaitHolder(leader);
+		assertThat(this.cluster.history().samples())
+			.anyMatch((sample) -> sample.main().filter((lock) -> lock.node().equals(winner.name())).isPresent()
+					&& marks(sample, leader));
+		return winner;
+	}
+
+	/**
+	 * The same, but return who was granted when the server had ended the session of the
+	 * frozen node.
+	 */
+	NodeProcess grantedAfterTheResignerFroze() {
+		long at = System.nanoTime();
+		besideTheMarkerOfAFrozenResigner();
+		return this.cluster.node(this.cluster.awaitNext(this.resigner, at).node());
+	}
+
+	private void await(Predicate<LockSample> fact) {
+		String any = this.cluster.nodes().get(0).name();
+		this.cluster.awaitLocks((sample) -> fact.test(sample) ? Optional.of(any) : Optional.empty());
+	}
+
+	/**
+	 * Whether the marker that a node has left in good order stands.
+	 */
+	static boolean marks(LockSample sample, NodeProcess node) {
+		return sample.locks()
+			.stream()
+			.anyMatch((lock) -> lock.key() == Key.CLEAN && lock.granted() && lock.node().equals(node.name()));
+	}
+
+	NodeProcess resigner() {
+		return this.resigner;
+	}
+
+	/**
+	 * End the fenced transaction.
+	 */
+	void openBarrier() throws SQLException {
+		this.fencedTransaction.close();
+	}
+
+	@Override
+	public void close() throws SQLException {
+		if (this.fencedTransaction != null) {
+			this.fencedTransaction.close();
+		}
+	}
+
+}
