@@ -104,7 +104,10 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		WORK,
 
 		/** That work has ended. */
-		WORK_ENDED
+		WORK_ENDED,
+
+		/** A job that is not leader work has taken the only thread of the scheduler. */
+		BLOCKED
 
 	}
 

@@ -28,6 +28,7 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -81,6 +82,30 @@ public class NodeApplication {
 			@Value("${faults.listeners-throw:false}") boolean listenersThrow) {
 		Recorder.sample(elector);
 		return new Jobs(elector, work, grantedListener, revokedListener, listenersThrow);
+	}
+
+	@Bean
+	@ConditionalOnBooleanProperty("faults.scheduler-blocked")
+	Blocker blocker() {
+		return new Blocker();
+	}
+
+	/**
+	 * A job that is not leader work and takes its thread away from the other jobs.
+	 */
+	static class Blocker {
+
+		@Scheduled(initialDelay = 300, fixedDelay = 1)
+		void block() {
+			Recorder.record(Kind.BLOCKED, "");
+			try {
+				Thread.sleep(Duration.ofMinutes(10).toMillis());
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
 	}
 
 	/**
