@@ -1,0 +1,333 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.Connection;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.event.ApplicationPreparedEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextRefreshedEvent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * Faults in the life of application contexts, on a real server.
+ */
+class ContextFaultTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String group = UUID.randomUUID().toString();
+
+	private final ElectionKeys keys = ElectionKeys.derive(this.group, "default");
+
+	private final List<String> events = new CopyOnWriteArrayList<>();
+
+	@AfterEach
+	void nothingIsLeft() {
+		awaitNothingLeft();
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { FailingBean.class, FailingLifecycle.class, FailingListener.class, FailingRunner.class })
+	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
+		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
+		awaitNothingLeft();
+		// Granted or not: nobody is left behind who was told the one and not the other
+		assertThat(this.events.size() % 2).isZero();
+		try (ConfigurableApplicationContext next = start(Node.class)) {
+			assertThat(next.getBean(LeaderElector.class).isLeader()).isTrue();
+		}
+	}
+
+	@Test
+	void followerClosedWhileItWaitsInTheQueue() {
+		try (ConfigurableApplicationContext leader = start(Node.class)) {
+			ConfigurableApplicationContext follower = start(Node.class);
+			Awaitility.await().atMost(LIMIT).until(() -> !locks("AND NOT granted").isEmpty());
+			closeWithin(follower, Duration.ZERO);
+			assertThat(sessions()).hasSize(1);
+			assertThat(leader.getBean(LeaderElector.class).isLeader()).isTrue();
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void closedWhileItOpensASession(boolean answeredLater) {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			if (answeredLater) {
+				proxy.hold();
+			}
+			else {
+				proxy.acceptWithoutAnswer();
+			}
+			ConfigurableApplicationContext node = start(proxy.port(), Node.class);
+			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
+			Awaitility.await().atMost(LIMIT).until(() -> proxy.connections() == 1);
+			closeWithin(node, Duration.ZERO);
+			// A session that opens after all is closed at once
+			proxy.heal();
+			Awaitility.await().atMost(LIMIT).until(() -> proxy.connections() == 0);
+			assertThat(this.events).isEmpty();
+		}
+	}
+
+	@Test
+	void closedWhileItWaitsForTheBarrier() throws Exception {
+		try (Connection fence = holdFence()) {
+			ConfigurableApplicationContext node = start(Node.class);
+			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
+			assertThat(locks("AND granted AND mode = 'ExclusiveLock'")).isNotEmpty();
+			closeWithin(node, Duration.ZERO);
+			assertThat(this.events).isEmpty();
+			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> locks("").size() == 1);
+		}
+	}
+
+	@Test
+	void closedByAnotherThreadWhileItStarts() throws Exception {
+		try (Connection fence = holdFence()) {
+			AtomicReference<ConfigurableApplicationContext> prepared = new AtomicReference<>();
+			CompletableFuture<?> starting = CompletableFuture.runAsync(() -> builder(this.server.port(), Node.class)
+				.listeners((ApplicationListener<ApplicationPreparedEvent>) (event) -> prepared
+					.set(event.getApplicationContext()))
+				.run());
+			// It has won, and its start waits for the grant
+			Awaitility.await().atMost(LIMIT).until(() -> !locks("AND granted AND mode = 'ExclusiveLock'").isEmpty());
+			closeWithin(prepared.get(), Duration.ofSeconds(3));
+			assertThat(sessions()).isEmpty();
+			starting.handle((result, ex) -> null).get(10, TimeUnit.SECONDS);
+			assertThat(this.events).isEmpty();
+		}
+	}
+
+	@Test
+	void parentAndChildAreTwoNodes() throws Exception {
+		try (ConfigurableApplicationContext parent = start(Node.class)) {
+			LeaderElector elector = parent.getBean(LeaderElector.class);
+			ConfigurableApplicationContext child = builder(this.server.port(), Node.class).parent(parent).run();
+			LeaderElector other = child.getBean(LeaderElector.class);
+			assertThat(elector.isLeader()).isTrue();
+			assertThat(other.isLeader()).isFalse();
+			assertThat(elector.resign().get(10, TimeUnit.SECONDS)).isTrue();
+			Awaitility.await().atMost(FaultRuns.SLACK).until(other::isLeader);
+			assertThat(elector.isLeader()).isFalse();
+			child.close();
+			Awaitility.await().atMost(FaultRuns.SLACK).until(elector::isLeader);
+			assertThat(other.isLeader()).isFalse();
+			assertThat(sessions()).hasSize(1);
+		}
+	}
+
+	@Test
+	void siblingsInOneProcessHandOver() {
+		ConfigurableApplicationContext parent = new SpringApplicationBuilder(Empty.class).web(WebApplicationType.NONE)
+			.run();
+		ConfigurableApplicationContext first = builder(this.server.port(), Node.class).parent(parent).run();
+		ConfigurableApplicationContext second = builder(this.server.port(), Node.class).parent(parent).run();
+		assertThat(first.getBean(LeaderElector.class).isLeader()).isTrue();
+		assertThat(second.getBean(LeaderElector.class).isLeader()).isFalse();
+		first.close();
+		LeaderElector next = second.getBean(LeaderElector.class);
+		Awaitility.await().atMost(FaultRuns.SLACK).until(next::isLeader);
+		// A parent that closes closes its children
+		parent.close();
+		second.close();
+		assertThat(next.isLeader()).isFalse();
+		assertThat(this.events).hasSize(4);
+	}
+
+	private ConfigurableApplicationContext start(Class<?> configuration) {
+		return start(this.server.port(), configuration);
+	}
+
+	private ConfigurableApplicationContext start(int port, Class<?> configuration) {
+		return builder(port, configuration).run();
+	}
+
+	private SpringApplicationBuilder builder(int port, Class<?> configuration) {
+		return new SpringApplicationBuilder(configuration).web(WebApplicationType.NONE)
+			.registerShutdownHook(false)
+			.listeners(
+					(ApplicationListener<LeadershipEvent>) (event) -> this.events.add(event.getClass().getSimpleName()))
+			.properties("spring.application.name=test", "leader-election.group=" + this.group,
+					"leader-election.lease-duration=" + LEASE.toMillis() + "ms",
+					"spring.datasource.url=" + this.server.jdbcUrl(port),
+					"spring.datasource.username=" + this.server.username(),
+					"spring.datasource.password=" + this.server.password(), "spring.datasource.hikari.minimum-idle=0",
+					"spring.main.banner-mode=off", "spring.main.log-startup-info=false");
+	}
+
+	private static void closeWithin(ConfigurableApplicationContext context, Duration bound) {
+		long start = System.nanoTime();
+		context.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(bound.plus(FaultRuns.SLACK));
+	}
+
+	/**
+	 * Share the key that a fenced transaction shares.
+	 */
+	private Connection holdFence() throws Exception {
+		Connection connection = this.server.connect();
+		try (Statement statement = connection.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
+		}
+		return connection;
+	}
+
+	private void awaitNothingLeft() {
+		Awaitility.await().atMost(FaultRuns.SLACK).untilAsserted(() -> {
+			assertThat(sessions()).isEmpty();
+			assertThat(locks("")).isEmpty();
+		});
+	}
+
+	private List<String> sessions() {
+		return this.server
+			.query("SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'");
+	}
+
+	private List<String> locks(String condition) {
+		return this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' " + condition);
+	}
+
+	/**
+	 * An application with nothing but the starter.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Node {
+
+	}
+
+	/**
+	 * A context without an election.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class Empty {
+
+	}
+
+	/**
+	 * Fails before the election starts.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class FailingBean {
+
+		@Bean
+		Object failing(LeaderElector elector) {
+			throw new IllegalStateException("This bean is meant to fail beside " + elector);
+		}
+
+	}
+
+	/**
+	 * Fails while the elections start, or just after.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class FailingLifecycle {
+
+		@Bean
+		SmartLifecycle failing() {
+			return new SmartLifecycle() {
+
+				@Override
+				public void start() {
+					throw new IllegalStateException("This bean is meant to fail");
+				}
+
+				@Override
+				public void stop() {
+				}
+
+				@Override
+				public boolean isRunning() {
+					return false;
+				}
+
+			};
+		}
+
+	}
+
+	/**
+	 * Fails when the elections have started.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class FailingListener {
+
+		@Bean
+		ApplicationListener<ContextRefreshedEvent> failing() {
+			return (event) -> {
+				throw new IllegalStateException("This listener is meant to fail");
+			};
+		}
+
+	}
+
+	/**
+	 * Fails when the context is up.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class FailingRunner {
+
+		@Bean
+		ApplicationRunner failing() {
+			return (arguments) -> {
+				throw new IllegalStateException("This runner is meant to fail");
+			};
+		}
+
+	}
+
+}

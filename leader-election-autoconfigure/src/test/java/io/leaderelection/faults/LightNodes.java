@@ -1,0 +1,230 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.DriverManager;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.PostgreSqlSessions;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Many nodes in this JVM, each with a session and a watchdog of its own but without an
+ * application, and all that was recorded of them. They have a database to themselves,
+ * whose transactions can be counted.
+ */
+final class LightNodes implements AutoCloseable {
+
+	private static final Duration LIMIT = Duration.ofSeconds(60);
+
+	private static final long SAMPLE_INTERVAL = 500_000;
+
+	private static final long HEARTBEAT = 20_000_000;
+
+	private static final long STALL = 30_000_000;
+
+	private final PostgreSqlServer server;
+
+	private final Duration lease;
+
+	private final Duration takeoverDelay;
+
+	private final String group = "faults-" + UUID.randomUUID();
+
+	private final String database = "many_" + System.nanoTime();
+
+	private final List<DefaultLeaderElector> electors = new ArrayList<>();
+
+	private final Map<String, List<Entry>> entries = new LinkedHashMap<>();
+
+	private final LockObserver observer;
+
+	private final Thread sampler = new Thread(this::sample, "sampler");
+
+	private volatile boolean closed;
+
+	LightNodes(PostgreSqlServer server, int count, Duration lease, Duration takeoverDelay) {
+		this.server = server;
+		this.lease = lease;
+		this.takeoverDelay = takeoverDelay;
+		this.server.execute("CREATE DATABASE " + this.database);
+		this.observer = new LockObserver(server, this.group);
+		IntStream.rangeClosed(1, count).forEach((number) -> this.electors.add(create("node-" + number)));
+		this.sampler.setDaemon(true);
+		this.sampler.start();
+		this.electors.forEach(DefaultLeaderElector::start);
+	}
+
+	private DefaultLeaderElector create(String node) {
+		ElectionSettings settings = new ElectionSettings("default", node, this.lease, this.takeoverDelay,
+				Duration.ofSeconds(20), true);
+		this.entries.put(node, new ArrayList<>());
+		String url = this.server.jdbcUrl().replaceFirst("/[^/]*$", "/" + this.database);
+		PostgreSqlSessions sessions = new PostgreSqlSessions(settings, ElectionKeys.derive(this.group, "default"), 0,
+				false, (properties) -> {
+					properties.setProperty("user", this.server.username());
+					properties.setProperty("password", this.server.password());
+					return DriverManager.getConnection(url, properties);
+				});
+		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
+	}
+
+	private void listen(LeadershipEvent event) {
+		boolean granted = event instanceof LeadershipGrantedEvent;
+		String reason = (event instanceof LeadershipRevokedEvent revoked) ? revoked.getReason().name() : "";
+		write(event.getLeadership(), System.nanoTime(), granted ? Kind.GRANTED : Kind.REVOKED, reason);
+		write(event.getLeadership(), System.nanoTime(), granted ? Kind.GRANTED_ENDED : Kind.REVOKED_ENDED, reason);
+	}
+
+	/**
+	 * Ask all nodes in turn whether they lead, as {@link Recorder} does with one.
+	 */
+	private void sample() {
+		Map<DefaultLeaderElector, Leadership> seen = new LinkedHashMap<>();
+		Map<DefaultLeaderElector, Long> lastTrue = new LinkedHashMap<>();
+		long written = System.nanoTime();
+		long last = written;
+		while (!this.closed) {
+			long round = System.nanoTime();
+			if (round - last > STALL) {
+				long since = last;
+				this.electors.forEach((elector) -> write(elector.getNodeId(),
+						new Entry(elector.getNodeId(), since, Kind.STALL, Optional.empty(), "" + (round - since))));
+			}
+			boolean heartbeat = round - written > HEARTBEAT;
+			for (DefaultLeaderElector elector : this.electors) {
+				long now = System.nanoTime();
+				Leadership leadership = elector.getLeadership();
+				Leadership before = seen.put(elector, leadership);
+				if (before != null && leadership != before) {
+					write(before, lastTrue.get(elector), Kind.TRUE_UNTIL, "");
+				}
+				if (leadership != null) {
+					lastTrue.put(elector, now);
+					if (leadership != before || heartbeat) {
+						write(leadership, now, (leadership != before) ? Kind.TRUE_FROM : Kind.TRUE_AT, "");
+					}
+				}
+			}
+			written = heartbeat ? round : written;
+			last = round;
+			LockSupport.parkNanos(SAMPLE_INTERVAL);
+		}
+	}
+
+	private void write(Leadership leadership, long time, Kind kind, String details) {
+		String node = leadership.getNodeId();
+		write(node, new Entry(node, time, kind, Optional.of(leadership.getTerm()), details));
+	}
+
+	private void write(String node, Entry entry) {
+		synchronized (this.entries) {
+			this.entries.get(node).add(entry);
+		}
+	}
+
+	/**
+	 * Wait until all nodes have a session.
+	 */
+	LightNodes awaitSessions() {
+		Awaitility.await().atMost(LIMIT).until(() -> sessions() == this.electors.size());
+		return this;
+	}
+
+	int sessions() {
+		return this.server.query("SELECT pid FROM pg_stat_activity WHERE datname = '" + this.database + "'").size();
+	}
+
+	DefaultLeaderElector awaitLeader() {
+		return Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(1))
+			.until(() -> this.electors.stream().filter(DefaultLeaderElector::isLeader).findFirst(), Optional::isPresent)
+			.orElseThrow();
+	}
+
+	/**
+	 * Let the server end the session of a node.
+	 */
+	void terminateSession(DefaultLeaderElector elector) {
+		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + this.database
+				+ "' AND application_name LIKE '% " + elector.getNodeId() + "'");
+	}
+
+	/**
+	 * Return how many transactions the sessions of all nodes have ended.
+	 */
+	long transactions() {
+		return Long.parseLong(this.server
+			.query("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '" + this.database + "'")
+			.get(0));
+	}
+
+	History history() {
+		synchronized (this.entries) {
+			Map<String, List<Entry>> copy = new LinkedHashMap<>();
+			this.entries.forEach((node, all) -> copy.put(node, List.copyOf(all)));
+			return new History(copy, this.observer.samples(), false);
+		}
+	}
+
+	void verify() {
+		assertThat(new Invariants(history(), this.lease, this.takeoverDelay).check().violations()).isEmpty();
+	}
+
+	/**
+	 * Stop all nodes, and fail if they leave a session.
+	 */
+	void stop() throws Exception {
+		CompletableFuture
+			.allOf(this.electors.stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new))
+			.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+		Awaitility.await().atMost(LIMIT).until(() -> sessions() == 0);
+	}
+
+	@Override
+	public void close() throws Exception {
+		stop();
+		this.closed = true;
+		this.sampler.join();
+		this.observer.close();
+		this.server.execute("DROP DATABASE " + this.database);
+	}
+
+}
