@@ -18,6 +18,7 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -157,9 +158,9 @@ class ApplicationFaultTests {
 	private static NodeProcess awaitLeaderWith(String... properties) {
 		NodeProcess partner = cluster.awaitSessions().awaitLeader();
 		cluster.start(1, properties).awaitSessions();
-		long at = System.nanoTime();
+		Term term = cluster.newestTerm();
 		partner.command("resign");
-		return cluster.node(cluster.awaitNext(partner, at).node());
+		return cluster.node(cluster.awaitNext(term).node());
 	}
 
 	/**

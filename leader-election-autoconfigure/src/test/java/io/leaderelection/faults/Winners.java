@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.postgresql.ElectionKeys;
@@ -78,9 +80,9 @@ final class Winners implements AutoCloseable {
 	 */
 	NodeProcess granted() {
 		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-		long at = System.nanoTime();
+		Term term = this.cluster.newestTerm();
 		leader.command("resign");
-		return this.cluster.node(this.cluster.awaitNext(leader, at).node());
+		return this.cluster.node(this.cluster.awaitNext(term).node());
 	}
 
 	/**
@@ -110,9 +112,10 @@ final class Winners implements AutoCloseable {
 	 * frozen node.
 	 */
 	NodeProcess grantedAfterTheResignerFroze() {
-		long at = System.nanoTime();
+		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
+		Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		besideTheMarkerOfAFrozenResigner();
-		return this.cluster.node(this.cluster.awaitNext(this.resigner, at).node());
+		return this.cluster.node(this.cluster.awaitNext(term).node());
 	}
 
 	private void await(Predicate<LockSample> fact) {
