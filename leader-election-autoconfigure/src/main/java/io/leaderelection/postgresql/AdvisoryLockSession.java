@@ -63,6 +63,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final long leaseMillis;
 
+	private final String guard;
+
 	private long transactionId;
 
 	private boolean marked;
@@ -72,7 +74,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	private @Nullable Leader knownLeader;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
-			ApplicationName applicationName, int termEpoch, long longestWaitMillis, long leaseMillis) {
+			ApplicationName applicationName, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -81,6 +83,14 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
+		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+	}
+
+	/**
+	 * Become a candidate for the life of the session.
+	 */
+	void stand() throws SessionException {
+		query(this.sql.stand(), (row) -> row.getBoolean(1));
 	}
 
 	@Override
@@ -249,9 +259,14 @@ final class AdvisoryLockSession implements ElectionSession {
 		}
 	}
 
+	/**
+	 * Run statements that may take or free locks. Behind a pooler they first make sure
+	 * that the session is this one, in the same transaction, during which it stays: in
+	 * transaction mode, two nodes could hold the same lock in one session otherwise.
+	 */
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
-			return query(this.connection, text, mapper);
+			return query(this.connection, this.guard + text, mapper);
 		}
 		catch (SQLException ex) {
 			throw lost(ex);

@@ -68,7 +68,8 @@ class AdvisoryLockSql {
 
 	/**
 	 * Make the settings that the server knows, each on its own, and tell the two that the
-	 * lease rests on.
+	 * lease rests on. Nothing is set on a session that has the token of another node: a
+	 * pooler has given it to both.
 	 */
 	static String settings(Map<String, String> settings) {
 		String rows = settings.entrySet()
@@ -80,7 +81,10 @@ class AdvisoryLockSql {
 				DECLARE
 				  setting record;
 				BEGIN
-				  FOR setting IN SELECT * FROM (VALUES %s) AS settings (name, value) LOOP
+				  IF pg_catalog.length(pg_catalog.current_setting('%1$s', true)) OPERATOR(pg_catalog.>) 0 THEN
+				    RETURN;
+				  END IF;
+				  FOR setting IN SELECT * FROM (VALUES %2$s) AS settings (name, value) LOOP
 				    BEGIN
 				      PERFORM pg_catalog.set_config(setting.name, setting.value, false);
 				    EXCEPTION WHEN OTHERS THEN
@@ -90,8 +94,25 @@ class AdvisoryLockSql {
 				END $settings$;
 				SELECT pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
-				  (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'idle_session_timeout') AS lease
-				""".formatted(rows);
+				  (SELECT setting FROM pg_catalog.pg_settings
+				    WHERE name OPERATOR(pg_catalog.=) 'idle_session_timeout') AS lease,
+				  pg_catalog.current_setting('%1$s', true) AS token
+				""".formatted(TOKEN, rows);
+	}
+
+	/**
+	 * Let what follows in the same transaction fail unless it is in the session with this
+	 * token.
+	 */
+	static String requireToken(String token) {
+		return """
+				DO $token$
+				BEGIN
+				  IF pg_catalog.texteq(pg_catalog.current_setting('%s', true), '%s') IS NOT TRUE THEN
+				    RAISE EXCEPTION 'another session is behind the connection now';
+				  END IF;
+				END $token$;
+				""".formatted(TOKEN, token);
 	}
 
 	/**

@@ -135,20 +135,30 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		String token = UUID.randomUUID().toString();
 		SessionIdentity identity = AdvisoryLockSession.query(connection,
 				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
-					if (row.getLong("lease") != idle) {
+					String actual = row.getString("token");
+					if (token.equals(actual) && row.getLong("lease") != idle) {
 						throw new SQLException("The server does not accept idle_session_timeout=" + idle);
 					}
-					return new SessionIdentity(endpoint.pid(), token, row.getString("idle_session_timeout"),
+					return new SessionIdentity(endpoint.pid(), actual, row.getString("idle_session_timeout"),
 							row.getString("idle_in_transaction"));
 				});
-		AdvisoryLockSql sql = this.statements.of(this.keys, endpoint.database());
+		if (!token.equals(identity.token())) {
+			throw new UnusableStoreException(
+					"The connection pooler between this application and PostgreSQL gives one session of the server to "
+							+ "several nodes: it runs in transaction mode, or resets nothing between two clients.",
+					"Point leader-election.datasource.url at the server itself, or at a pool in session mode that resets "
+							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
+					null);
+		}
+		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
+				this.statements.of(this.keys, endpoint.database()), this.applicationName, this.termEpoch, wait, lease,
+				pgConnection.getBackendPID() != endpoint.pid());
 		if (this.settings.candidate()) {
-			AdvisoryLockSession.query(connection, sql.stand(), (row) -> row.getBoolean(1));
+			session.stand();
 		}
 		// No read of a session waits longer: nothing that takes so long is of use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
-		return new AdvisoryLockSession(connection, pgConnection, identity, sql, this.applicationName, this.termEpoch,
-				wait, lease);
+		return session;
 	}
 
 	/**
