@@ -1,0 +1,147 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * PgBouncer between the nodes and the server.
+ */
+class PgBouncerTests {
+
+	private static final Duration LEASE = Duration.ofMillis(1500);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	/** The longest that a node waits before it tries to connect again. */
+	private static final Duration BACKOFF = Duration.ofSeconds(5);
+
+	private static final String ALLOW = "leader-election.allow-session-pooler=true";
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() {
+		server = PostgreSqlServer.start();
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@Test
+	void poolersAreRefusedUnlessAllowed() {
+		for (String mode : List.of("transaction", "session")) {
+			try (PgBouncer pooler = PgBouncer.start(server, mode); Cluster cluster = cluster(pooler)) {
+				NodeProcess node = cluster.launch().awaitEnd();
+				assertThat(String.join("\n", node.output())).contains("APPLICATION FAILED TO START")
+					.contains("A connection pooler is between this application and PostgreSQL")
+					.contains("leader-election.allow-session-pooler=true");
+			}
+			assertNoLocks();
+		}
+	}
+
+	@Test
+	void sessionMode() {
+		try (PgBouncer pooler = PgBouncer.start(server, "session")) {
+			try (FaultRuns faults = new FaultRuns(cluster(pooler, ALLOW).start(3))) {
+				leaderFaults(faults);
+			}
+			// While PgBouncer still keeps the connections
+			assertNoLocks();
+			assertThat(server.query("SELECT count(*) > 0 FROM pg_stat_activity WHERE client_port > 0 "
+					+ "AND query LIKE 'DISCARD ALL%' AND state = 'idle'"))
+				.containsExactly("t");
+		}
+	}
+
+	private static void leaderFaults(FaultRuns faults) {
+		faults.run("leader killed (kill -9) behind PgBouncer", (leader) -> leader.signal("KILL"), (outcome) -> {
+			outcome.nextWithin(TAKEOVER_DELAY);
+			outcome.replaceOld();
+		});
+		faults.run("backend terminated behind PgBouncer",
+				(leader) -> server.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(leader).get(0) + ")"),
+				(outcome) -> {
+					outcome.nextWithin(TAKEOVER_DELAY);
+					outcome.revokedBecause("SESSION_LOST");
+				});
+		faults.run("leader frozen behind PgBouncer, thawed", (leader) -> leader.signal("STOP"), (outcome) -> {
+			outcome.nextWithin(LEASE.plus(TAKEOVER_DELAY));
+			outcome.old().signal("CONT");
+			outcome.revokedBecause("LEASE_EXPIRED");
+		});
+		faults.run("leader resigned behind PgBouncer", (leader) -> leader.command("resign"),
+				(outcome) -> outcome.nextWithin(Duration.ZERO));
+	}
+
+	/**
+	 * Somebody has said that the pooler runs in session mode, and it does not.
+	 */
+	@Test
+	void transactionModeTakenForSessionMode() throws InterruptedException {
+		try (PgBouncer pooler = PgBouncer.start(server, "transaction"); Cluster cluster = cluster(pooler, ALLOW)) {
+			for (int i = 0; i < 4; i++) {
+				cluster.launch();
+			}
+			Awaitility.await()
+				.atMost(BACKOFF.multipliedBy(6))
+				.until(() -> cluster.nodes().stream().allMatch(PgBouncerTests::hasDecided));
+			Thread.sleep(LEASE.multipliedBy(4).toMillis());
+			// One node may have a connection of the pool to itself; who gets the same one
+			// is refused
+			assertThat(cluster.nodes()).anyMatch(PgBouncerTests::isRefused);
+			cluster.verify();
+		}
+		Awaitility.await().atMost(LEASE.plus(BACKOFF)).untilAsserted(PgBouncerTests::assertNoLocks);
+	}
+
+	private static boolean isRefused(NodeProcess node) {
+		return node.output().stream().anyMatch((line) -> line.contains("it runs in transaction mode"));
+	}
+
+	private static boolean hasDecided(NodeProcess node) {
+		return !node.isAlive() || node.find(Kind.STARTED, Long.MIN_VALUE).isPresent();
+	}
+
+	private static Cluster cluster(PgBouncer pooler, String... properties) {
+		List<String> all = new ArrayList<>(List.of(properties));
+		all.add("leader-election.datasource.url=" + server.jdbcUrl(pooler.port()));
+		all.add("leader-election.datasource.username=" + server.username());
+		all.add("leader-election.datasource.password=" + server.password());
+		return new Cluster(server, LEASE, TAKEOVER_DELAY, all.toArray(String[]::new));
+	}
+
+	private static void assertNoLocks() {
+		assertThat(server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")).containsExactly("0");
+	}
+
+}
