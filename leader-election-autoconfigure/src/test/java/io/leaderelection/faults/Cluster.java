@@ -185,6 +185,16 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * After a failure, thaw or replace what it has left behind, so that it does not
+	 * spread to the next test.
+	 */
+	void repair() {
+		List<NodeProcess> dead = nodes().stream().filter((node) -> !node.isAlive()).toList();
+		nodes().stream().filter(NodeProcess::isAlive).forEach((node) -> node.signal("CONT"));
+		replace(dead.toArray(NodeProcess[]::new));
+	}
+
+	/**
 	 * Wait until one node leads, and return it.
 	 */
 	NodeProcess awaitLeader() {
@@ -216,14 +226,17 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Return the follower that is first in the queue of the lock.
+	 * Return the follower that is first in the queue of the lock, and will be for a while:
+	 * it has begun its wait not long ago.
 	 */
 	NodeProcess awaitHeadOfQueue() {
 		return await(() -> {
 			List<String> head = this.server.query("""
-					SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
-					WHERE locktype = 'advisory' AND NOT granted AND application_name LIKE 'leader-election %'
-					ORDER BY waitstart LIMIT 1
+					SELECT application_name FROM (
+					  SELECT application_name, waitstart FROM pg_locks JOIN pg_stat_activity USING (pid)
+					  WHERE locktype = 'advisory' AND NOT granted AND application_name LIKE 'leader-election %'
+					  ORDER BY waitstart LIMIT 1) AS head
+					WHERE clock_timestamp() - waitstart < '500ms'
 					""");
 			return this.nodes.keySet()
 				.stream()

@@ -78,16 +78,27 @@ final class FaultRuns implements AutoCloseable {
 	 */
 	void run(String fault, Callable<NodeProcess> arrangement, Step<NodeProcess> injection, Step<Outcome> expectation) {
 		for (int run = 0; run < RUNS; run++) {
-			NodeProcess node = arrange(arrangement);
-			Term term = this.cluster.newestTerm();
-			long at = System.nanoTime();
-			injection.take(node);
-			Outcome outcome = new Outcome(node, term, at, this.cluster.awaitNext(term));
-			expectation.take(outcome);
-			this.figures.add(fault, at, node.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
-			this.cluster.awaitLeader();
-			this.cluster.verify();
+			try {
+				runOnce(fault, arrangement, injection, expectation);
+			}
+			catch (RuntimeException | AssertionError ex) {
+				this.cluster.repair();
+				throw ex;
+			}
 		}
+	}
+
+	private void runOnce(String fault, Callable<NodeProcess> arrangement, Step<NodeProcess> injection,
+			Step<Outcome> expectation) {
+		NodeProcess node = arrange(arrangement);
+		Term term = this.cluster.newestTerm();
+		long at = System.nanoTime();
+		injection.take(node);
+		Outcome outcome = new Outcome(node, term, at, this.cluster.awaitNext(term));
+		expectation.take(outcome);
+		this.figures.add(fault, at, node.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
+		this.cluster.awaitLeader();
+		this.cluster.verify();
 	}
 
 	private static NodeProcess arrange(Callable<NodeProcess> arrangement) {
