@@ -87,11 +87,13 @@ class ServerFaultTests {
 
 	@Test
 	void backendTerminated() {
-		faults.run("backend of the leader terminated", ServerFaultTests::terminateBackend, (outcome) -> {
-			outcome.nextWithin(TAKEOVER_DELAY);
-			outcome.revokedBecause("SESSION_LOST");
-			outcome.steppedDownWithin(TRUST.plus(INJECTING));
-		});
+		faults.run("backend of the leader terminated",
+				(leader) -> server.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(leader).get(0) + ")"),
+				(outcome) -> {
+					outcome.nextWithin(TAKEOVER_DELAY);
+					outcome.revokedBecause("SESSION_LOST");
+					outcome.steppedDownWithin(TRUST.plus(INJECTING));
+				});
 	}
 
 	@Test
@@ -116,7 +118,7 @@ class ServerFaultTests {
 
 	@Test
 	void backendCrashed() {
-		run("another backend crashed (kill -9)", "SESSION_LOST", () -> {
+		run("another backend crashed (kill -9)", "SESSION_LOST", (leader) -> {
 			try (Connection connection = server.connect()) {
 				server.signalBackend(connection.unwrap(PGConnection.class).getBackendPID(), "KILL");
 				awaitEndOfRecovery();
@@ -126,7 +128,7 @@ class ServerFaultTests {
 
 	@Test
 	void restartedFast() {
-		run("server restarted (fast)", "SESSION_LOST", () -> {
+		run("server restarted (fast)", "SESSION_LOST", (leader) -> {
 			server.stop("fast");
 			server.startAgain();
 		});
@@ -134,7 +136,7 @@ class ServerFaultTests {
 
 	@Test
 	void restartedImmediately() {
-		run("server restarted (immediate)", "SESSION_LOST", () -> {
+		run("server restarted (immediate)", "SESSION_LOST", (leader) -> {
 			server.stop("immediate");
 			server.startAgain();
 		});
@@ -142,7 +144,7 @@ class ServerFaultTests {
 
 	@Test
 	void frozen() {
-		run("server frozen for three leases", "LEASE_EXPIRED", () -> {
+		run("server frozen for three leases", "LEASE_EXPIRED", (leader) -> {
 			server.freeze();
 			try {
 				Thread.sleep(LEASE.multipliedBy(3).toMillis());
@@ -157,24 +159,16 @@ class ServerFaultTests {
 	 * Run a fault after which somebody leads as soon as sessions can be had again, and
 	 * which the old leader has noticed in any case when its trust had run out.
 	 */
-	private static void run(String fault, String reason, Fault injection) {
+	private static void run(String fault, String reason, FaultRuns.Step<NodeProcess> injection) {
 		AtomicLong end = new AtomicLong();
 		faults.run(fault, (leader) -> {
-			injection.inject();
+			injection.take(leader);
 			end.set(System.nanoTime());
 		}, (outcome) -> {
 			outcome.revokedBecause(reason);
 			outcome.steppedDownWithin(TRUST.plus(INJECTING));
 			assertThat(Duration.ofNanos(outcome.next().time() - end.get())).isLessThan(BACKOFF.plus(FaultRuns.SLACK));
 		});
-	}
-
-	private static void terminateBackend(NodeProcess node) {
-		terminate(faults.cluster().pids(node).get(0));
-	}
-
-	private static void terminate(int pid) {
-		assertThat(server.query("SELECT pg_terminate_backend(" + pid + ")")).containsExactly("t");
 	}
 
 	private void awaitEndOfRecovery() {
@@ -198,16 +192,6 @@ class ServerFaultTests {
 			.until(() -> server.query("SELECT count(*) || ' ' || count(*) FILTER (WHERE wait_event = 'advisory') "
 					+ "FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"),
 					(counts) -> counts.equals(List.of("3 2")));
-	}
-
-	/**
-	 * A fault of the server, from its beginning to its end.
-	 */
-	@FunctionalInterface
-	private interface Fault {
-
-		void inject() throws Exception;
-
 	}
 
 }
