@@ -226,8 +226,8 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Return the follower that is first in the queue of the lock, and will be for a while:
-	 * it has begun its wait not long ago.
+	 * Return the follower that is first in the queue of the lock, and will be for a
+	 * while: it has begun its wait not long ago.
 	 */
 	NodeProcess awaitHeadOfQueue() {
 		return await(() -> {
