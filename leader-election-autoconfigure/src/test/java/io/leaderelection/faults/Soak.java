@@ -24,7 +24,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
+import java.util.SplittableRandom;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Violation;
@@ -85,7 +85,7 @@ class Soak {
 	}
 
 	private void round(PostgreSqlServer server, long seed) throws IOException {
-		Random random = new Random(seed);
+		SplittableRandom random = new SplittableRandom(seed);
 		Duration lease = Duration.ofMillis(List.of(1000, 1500, 2000, 4000).get(random.nextInt(4)));
 		Duration takeoverDelay = List.of(Duration.ofMillis(100), Duration.ofMillis(100), Duration.ofMillis(250), lease)
 			.get(random.nextInt(4));

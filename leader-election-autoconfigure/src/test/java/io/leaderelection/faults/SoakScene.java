@@ -18,7 +18,7 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Random;
+import java.util.SplittableRandom;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -30,13 +30,13 @@ final class SoakScene {
 
 	private final Cluster cluster;
 
-	private final Random random;
+	private final SplittableRandom random;
 
 	private final NodeProcess leader;
 
 	private final NodeProcess target;
 
-	SoakScene(Cluster cluster, Random random) {
+	SoakScene(Cluster cluster, SplittableRandom random) {
 		this.cluster = cluster;
 		this.random = random;
 		this.leader = cluster.awaitLeader();
@@ -52,7 +52,7 @@ final class SoakScene {
 		return this.cluster.server();
 	}
 
-	Random random() {
+	SplittableRandom random() {
 		return this.random;
 	}
 
