@@ -75,7 +75,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { FailingBean.class, FailingLifecycle.class, FailingListener.class, FailingRunner.class })
+	@ValueSource(classes = { FailingLifecycle.class, FailingListener.class, FailingRunner.class })
 	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
 		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
 		awaitNothingLeft();
@@ -251,20 +251,6 @@ class ContextFaultTests {
 	 */
 	@Configuration(proxyBeanMethods = false)
 	static class Empty {
-
-	}
-
-	/**
-	 * Fails before the election starts.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class FailingBean {
-
-		@Bean
-		Object failing(LeaderElector elector) {
-			throw new IllegalStateException("This bean is meant to fail beside " + elector);
-		}
 
 	}
 

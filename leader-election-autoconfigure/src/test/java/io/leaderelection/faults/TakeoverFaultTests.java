@@ -36,9 +36,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class TakeoverFaultTests {
 
-	private static final Duration LEASE = Duration.ofMillis(1200);
+	private static final Duration LEASE = Duration.ofMillis(1000);
 
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(700);
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(500);
 
 	private static FaultRuns faults;
 
