@@ -58,7 +58,8 @@ class StartUpFaultTests {
 				.filter((kind) -> kind == Kind.GRANTED || kind == Kind.REVOKED_ENDED)
 				.toList();
 			boolean granted = node.find(Kind.TRUE_FROM, Long.MIN_VALUE).isPresent();
-			assertThat(events).isEqualTo(granted ? List.of(Kind.GRANTED, Kind.REVOKED_ENDED) : List.of());
+			assertThat(events).as(node.describe())
+				.isEqualTo(granted ? List.of(Kind.GRANTED, Kind.REVOKED_ENDED) : List.of());
 			// The server may be in the middle of something for a session that has gone
 			Awaitility.await()
 				.atMost(FaultRuns.SLACK)
