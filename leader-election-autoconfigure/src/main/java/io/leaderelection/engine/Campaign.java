@@ -110,6 +110,8 @@ final class Campaign {
 
 	private boolean announced;
 
+	private boolean graceSpent;
+
 	private long holdBackUntil;
 
 	private int failures;
@@ -247,6 +249,9 @@ final class Campaign {
 			while (!this.stopping) {
 				attend();
 			}
+			if (!this.graceSpent) {
+				awaitEndOfLostTerm();
+			}
 		}
 		finally {
 			try {
@@ -286,9 +291,6 @@ final class Campaign {
 			abort(session);
 			if (!this.stopping) {
 				failed(ex);
-			}
-			else {
-				awaitInterruptedWork();
 			}
 		}
 		finally {
@@ -526,6 +528,7 @@ final class Campaign {
 				if (overdue >= ElectionSettings.GRACE.toNanos()) {
 					logger.warn("Freeing the lock although not everything of " + leadership
 							+ " has ended within drain-timeout and its interrupt: " + this.election.gate().describe());
+					this.graceSpent = true;
 					return false;
 				}
 			}
@@ -582,15 +585,14 @@ final class Campaign {
 	}
 
 	/**
-	 * After a loss in the middle of a stop, give interrupted work a moment before what it
-	 * needs goes away.
+	 * After a loss shortly before or in the middle of a stop, give interrupted work and
+	 * listeners a moment before what they need goes away.
 	 */
-	private void awaitInterruptedWork() {
-		WorkGate gate = this.election.gate();
+	private void awaitEndOfLostTerm() {
 		long deadline = this.time.nanoTime() + ElectionSettings.GRACE.toNanos();
 		long remaining = deadline - this.time.nanoTime();
-		while (!gate.isDrained() && remaining > 0) {
-			this.election.await(remaining, gate::isDrained);
+		while (!this.election.hasEnded() && remaining > 0) {
+			this.election.await(remaining, this.election::hasEnded);
 			remaining = deadline - this.time.nanoTime();
 		}
 	}

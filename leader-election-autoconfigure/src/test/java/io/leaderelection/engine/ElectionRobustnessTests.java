@@ -306,6 +306,30 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
+	void stopAfterALossWaitsForTheListeners() {
+		Deque<Runnable> deliveries = new ArrayDeque<>();
+		this.fixture.relay = deliveries::add;
+		loseSession();
+		this.fixture.stopAt(Duration.ofMillis(1));
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			assertThat(this.election.stop()).isNotDone();
+			deliveries.forEach(Runnable::run);
+		});
+		this.fixture.run();
+		assertThat(this.fixture.time.elapsed()).isLessThan(Duration.ofSeconds(2));
+		assertThat(this.fixture.events).hasSize(2);
+	}
+
+	@Test
+	void stopAfterALossDoesNotWaitForListenersForEver() {
+		this.fixture.relay = (delivery) -> {
+		};
+		loseSession();
+		this.fixture.stopAt(Duration.ofMillis(1)).run();
+		assertThat(this.fixture.time.elapsed()).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(3));
+	}
+
+	@Test
 	void workThatWaitsForADependentStageDoesNotWaitForItself() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
