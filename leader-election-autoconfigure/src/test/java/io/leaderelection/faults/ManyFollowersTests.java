@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -45,14 +46,18 @@ class ManyFollowersTests {
 
 	private static final int HAND_OVERS = 30;
 
+	/**
+	 * What the old and the new leader may send for one hand-over: release, look for a
+	 * successor, open a session and stand again; confirm and pass the barrier. Were all
+	 * followers woken, there would be forty more.
+	 */
+	private static final int OF_A_HAND_OVER = 20;
+
 	private static LightNodes nodes;
 
 	@BeforeAll
 	static void startNodes() {
 		nodes = new LightNodes(PostgreSqlServer.shared(), NODES, LEASE, TAKEOVER_DELAY).awaitSessions();
-		// Sessions report their transactions late, those of their opening too
-		DefaultLeaderElector leader = nodes.awaitLeader();
-		Awaitility.await().during(LEASE).atMost(LEASE.multipliedBy(3)).until(leader::isLeader);
 	}
 
 	@AfterAll
@@ -64,17 +69,20 @@ class ManyFollowersTests {
 	@Order(1)
 	void idle() {
 		DefaultLeaderElector leader = nodes.awaitLeader();
-		long began = nodes.transactions();
+		long began = nodes.statements();
 		long start = System.nanoTime();
 		Awaitility.await().during(LEASE).atMost(LEASE.multipliedBy(3)).until(leader::isLeader);
-		assertThat(nodes.transactions() - began).isBetween(1L, expected(start));
+		long statements = nodes.statements() - began;
+		System.out.printf("%d statements of %d idle nodes, %d expected at most%n", statements, NODES, expected(start));
+		// The lower bound says that they were counted at all
+		assertThat(statements).isBetween(expected(start) / 5, expected(start));
 		nodes.verify();
 	}
 
 	@Test
 	@Order(2)
 	void leaderChurn() throws Exception {
-		long began = nodes.transactions();
+		long began = nodes.statements();
 		long start = System.nanoTime();
 		for (int i = 0; i < HAND_OVERS; i++) {
 			DefaultLeaderElector leader = nodes.awaitLeader();
@@ -92,20 +100,19 @@ class ManyFollowersTests {
 				.until(() -> nodes.awaitLeader() != leader);
 		}
 		nodes.awaitSessions();
-		// Sessions report their transactions once a second
-		DefaultLeaderElector leader = nodes.awaitLeader();
-		Awaitility.await().during(LEASE).atMost(LEASE.multipliedBy(3)).until(leader::isLeader);
-		long transactions = nodes.transactions() - began;
-		System.out.printf("%d transactions, %d expected at most%n", transactions, expected(start));
-		// No herd: were all followers woken by each hand-over, there would be 40 more for
-		// each
-		assertThat(transactions).isLessThan(expected(start) + 10 * HAND_OVERS);
-		assertThat(nodes.history().reigns()).hasSizeBetween(HAND_OVERS + 1, HAND_OVERS + 2);
+		long statements = nodes.statements() - began;
+		System.out.printf("%d statements of %d nodes, %d expected at most without hand-overs%n", statements, NODES,
+				expected(start));
+		assertThat(statements).isLessThan(expected(start) + OF_A_HAND_OVER * HAND_OVERS);
+		// A machine that stalls may have cost a leader its lease besides
+		assertThat(nodes.history().reigns()).hasSizeGreaterThan(HAND_OVERS);
+		assertThat(nodes.history().of(Kind.GRANTED)).hasSizeGreaterThan(HAND_OVERS);
 		nodes.verify();
 	}
 
 	/**
-	 * What the nodes may have asked of the server since then if nothing happened.
+	 * What followers may have sent since then: a wait of 800 ms each, and at most one
+	 * look at the name of a new leader between two waits.
 	 */
 	private static long expected(long start) {
 		return (long) (2.5 * NODES * (System.nanoTime() - start) / 1e9);
