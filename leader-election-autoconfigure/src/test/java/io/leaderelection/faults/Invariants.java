@@ -84,7 +84,8 @@ final class Invariants {
 
 	/**
 	 * Overlaps that the guarantees leave open: the server ended the session of a node
-	 * that did not run at that moment for longer than the takeover delay.
+	 * that did not run at that moment for longer than the takeover delay. They last no
+	 * longer than that, and what it takes a node to notice.
 	 */
 	List<Violation> excused() {
 		return List.copyOf(this.excused);
@@ -102,16 +103,20 @@ final class Invariants {
 			if (newest != null && reign.until() >= earliest) {
 				Violation violation = new Violation("G2 exclusion", reign + " led until "
 						+ millis(reign.until() - earliest) + " ms after " + newest + " had begun");
-				boolean doubleFault = this.takeoverDelay.compareTo(this.lease) < 0
-						&& stalledBetween(reign.node(), earliest - this.takeoverDelay.toNanos() - SLACK,
-								reign.until() + SLACK) >= this.takeoverDelay.toNanos() / 2;
-				(doubleFault ? this.excused : this.violations).add(violation);
+				(isDoubleFault(reign, earliest) ? this.excused : this.violations).add(violation);
 			}
 			if (reign.from() < earliest) {
 				earliest = reign.from();
 				newest = reign;
 			}
 		}
+	}
+
+	private boolean isDoubleFault(Reign reign, long next) {
+		long delay = this.takeoverDelay.toNanos();
+		long stalled = stalledBetween(reign.node(), next - delay - SLACK, reign.until());
+		return this.takeoverDelay.compareTo(this.lease) < 0 && stalled >= delay / 2
+				&& reign.until() - next <= stalled + delay;
 	}
 
 	/**
@@ -195,10 +200,18 @@ final class Invariants {
 				.values()
 				.stream()
 				.filter((reign) -> reign.term().compareTo(work.requiredTerm()) > 0)
-				.filter((reign) -> stalledBetween(work.node(), work.time() - SLACK, work.time() + SLACK) == 0)
+				.filter((reign) -> !isBetweenCheckAndWork(work, reign))
 				.findFirst()
 				.ifPresent((reign) -> violated("G2 work", work + " began after " + reign));
 		}
+	}
+
+	/**
+	 * Whether the node did not run for most of the time by which its work is late.
+	 */
+	private boolean isBetweenCheckAndWork(Entry work, Reign next) {
+		long stalled = stalledBetween(work.node(), next.from() - SLACK, work.time());
+		return stalled > 0 && stalled >= (work.time() - next.from()) / 2;
 	}
 
 	/**

@@ -89,6 +89,30 @@ class InvariantsTests {
 	}
 
 	@Test
+	void overlapThatIsMuchLongerThanTheStallIsNotExcused() {
+		reign("a", 1, 1000, 3500, "SESSION_LOST");
+		add("a", 2800, Kind.STALL, 0, Long.toString(200_000_000));
+		reign("b", 2, 2950, 5000, "RESIGNED");
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
+	void overlapIsNotExcusedByAStallBehindIt() {
+		reign("a", 1, 1000, 3000, "SESSION_LOST");
+		add("a", 3000, Kind.STALL, 0, Long.toString(200_000_000));
+		reign("b", 2, 2950, 5000, "RESIGNED");
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
+	void overlapIsNotExcusedByAStallOfTheOtherNode() {
+		reign("a", 1, 1000, 3000, "SESSION_LOST");
+		reign("b", 2, 2950, 5000, "RESIGNED");
+		add("b", 2800, Kind.STALL, 0, Long.toString(200_000_000));
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
 	void repeatedTerm() {
 		reign("a", 1, 1000, 2000, "SESSION_LOST");
 		reign("b", 1, 3000, 4000, "SESSION_LOST");
@@ -135,6 +159,24 @@ class InvariantsTests {
 	}
 
 	@Test
+	void missingGrantedEvent() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 4000, Kind.TRUE_AT, 1, "");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void eventThatIsLateOnANodeThatDidNotRun() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 2000, Kind.STALL, 0, Long.toString(1_900_000_000));
+		add("a", 4000, Kind.REVOKED, 1, "LEASE_EXPIRED");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
 	void lateRevokedEvent() {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
@@ -158,6 +200,24 @@ class InvariantsTests {
 	void workAfterTheNextGrant() {
 		reign("a", 1, 1000, 2000, "SESSION_LOST");
 		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2500, Kind.WORK, 1, "1");
+		assertGuarantees("G2 work");
+	}
+
+	@Test
+	void workOfANodeThatWasStoppedBehindTheCheckIsExcused() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		reign("b", 2, 4100, 5000, "SESSION_LOST");
+		add("a", 2000, Kind.STALL, 0, Long.toString(2_500_000_000L));
+		add("a", 4500, Kind.WORK, 1, "1");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void workLongAfterTheStallIsNotExcused() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2400, Kind.STALL, 0, Long.toString(40_000_000));
 		add("a", 2500, Kind.WORK, 1, "1");
 		assertGuarantees("G2 work");
 	}
@@ -233,6 +293,14 @@ class InvariantsTests {
 		}
 		assertThat(check().violations()).isNotEmpty()
 			.allMatch((violation) -> violation.guarantee().equals("G7 sessions"));
+	}
+
+	@Test
+	void sessionThatIsCutOffMayLingerForALease() {
+		for (int time = 1000; time < 3000; time += 500) {
+			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		}
+		assertThat(check().violations()).isEmpty();
 	}
 
 	private void assertGuarantees(String... guarantees) {
