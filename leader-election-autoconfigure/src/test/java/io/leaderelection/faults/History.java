@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.LongStream;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Reign;
@@ -131,10 +132,22 @@ final class History {
 	 * Return for how long, in nanoseconds, a node did not run within the given time.
 	 */
 	long stalled(String node, long from, long to) {
+		return stalls(node, from, to).sum();
+	}
+
+	/**
+	 * Return for how long at a stretch, in nanoseconds, a node did not run within the
+	 * given time.
+	 */
+	long longestStall(String node, long from, long to) {
+		return stalls(node, from, to).max().orElse(0);
+	}
+
+	private LongStream stalls(String node, long from, long to) {
 		return of(node, Kind.STALL).stream().mapToLong((stall) -> {
 			long end = stall.time() + Long.parseLong(stall.details());
 			return Math.max(0, Math.min(end, to) - Math.max(stall.time(), from));
-		}).sum();
+		});
 	}
 
 	/**

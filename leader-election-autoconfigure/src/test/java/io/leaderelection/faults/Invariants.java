@@ -251,9 +251,10 @@ final class Invariants {
 				}
 			}
 		}
-		// A frozen or lost node has nothing to hand over any more
-		boolean lost = stalledBetween(revoked.node(), revoked.time() - this.lease.toNanos(),
-				next.from()) > this.lease.toNanos() / 2
+		// A frozen or lost node has nothing to hand over any more, unlike one that is
+		// short of processor time
+		long since = Math.min(revoked.time(), next.from()) - this.lease.toNanos();
+		boolean lost = this.history.longestStall(revoked.node(), since, next.from()) > this.lease.toNanos() / 2
 				|| this.history.lastTime(revoked.node()) < next.from() && !listened;
 		if (!lost && (!listened || !running.isEmpty())) {
 			violated("G4 hand-over", next + " began before " + revoked + " was done, work " + running.values()

@@ -238,6 +238,28 @@ class InvariantsTests {
 	}
 
 	@Test
+	void handOverOfANodeThatWasFrozenIsExcused() {
+		add("a", 1500, Kind.WORK, 1, "1");
+		reign("a", 1, 1000, 2000, "RESIGNED");
+		add("a", 2000, Kind.STALL, 0, Long.toString(2_200_000_000L));
+		reign("b", 2, 4100, 5000, "SESSION_LOST");
+		add("a", 4200, Kind.WORK_ENDED, 1, "1");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void handOverOfANodeThatStoppedShortlyAndOftenIsNotExcused() {
+		for (int time = 500; time < 2000; time += 100) {
+			add("a", time, Kind.STALL, 0, Long.toString(90_000_000));
+		}
+		add("a", 1500, Kind.WORK, 1, "1");
+		reign("a", 1, 1000, 2000, "RESIGNED");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		add("a", 2200, Kind.WORK_ENDED, 1, "1");
+		assertGuarantees("G4 hand-over");
+	}
+
+	@Test
 	void grantBeforeTheListenerHasEnded() {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
