@@ -39,6 +39,11 @@ class PgBouncerTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
+	/**
+	 * A delay with which a start waits for the first decision as long as it ever does.
+	 */
+	private static final Duration PATIENCE = Duration.ofSeconds(2);
+
 	/** The longest that a node waits before it tries to connect again. */
 	private static final Duration BACKOFF = Duration.ofSeconds(5);
 
@@ -59,7 +64,7 @@ class PgBouncerTests {
 	@Test
 	void poolersAreRefusedUnlessAllowed() {
 		for (String mode : List.of("transaction", "session")) {
-			try (PgBouncer pooler = PgBouncer.start(server, mode); Cluster cluster = cluster(pooler)) {
+			try (PgBouncer pooler = PgBouncer.start(server, mode); Cluster cluster = cluster(pooler, PATIENCE)) {
 				NodeProcess node = cluster.launch().awaitEnd();
 				assertThat(String.join("\n", node.output())).contains("APPLICATION FAILED TO START")
 					.contains("A connection pooler is between this application and PostgreSQL")
@@ -72,7 +77,7 @@ class PgBouncerTests {
 	@Test
 	void sessionMode() {
 		try (PgBouncer pooler = PgBouncer.start(server, "session")) {
-			try (FaultRuns faults = new FaultRuns(cluster(pooler, ALLOW).start(3))) {
+			try (FaultRuns faults = new FaultRuns(cluster(pooler, TAKEOVER_DELAY, ALLOW).start(3))) {
 				leaderFaults(faults);
 			}
 			// While PgBouncer still keeps the connections
@@ -108,7 +113,8 @@ class PgBouncerTests {
 	 */
 	@Test
 	void transactionModeTakenForSessionMode() {
-		try (PgBouncer pooler = PgBouncer.start(server, "transaction"); Cluster cluster = cluster(pooler, ALLOW)) {
+		try (PgBouncer pooler = PgBouncer.start(server, "transaction");
+				Cluster cluster = cluster(pooler, TAKEOVER_DELAY, ALLOW)) {
 			for (int i = 0; i < 4; i++) {
 				cluster.launch();
 			}
@@ -134,12 +140,12 @@ class PgBouncerTests {
 		return !node.isAlive() || node.find(Kind.STARTED, Long.MIN_VALUE).isPresent();
 	}
 
-	private static Cluster cluster(PgBouncer pooler, String... properties) {
+	private static Cluster cluster(PgBouncer pooler, Duration takeoverDelay, String... properties) {
 		List<String> all = new ArrayList<>(List.of(properties));
 		all.add("leader-election.datasource.url=" + server.jdbcUrl(pooler.port()));
 		all.add("leader-election.datasource.username=" + server.username());
 		all.add("leader-election.datasource.password=" + server.password());
-		return new Cluster(server, LEASE, TAKEOVER_DELAY, all.toArray(String[]::new));
+		return new Cluster(server, LEASE, takeoverDelay, all.toArray(String[]::new));
 	}
 
 	private static void assertNoLocks() {
