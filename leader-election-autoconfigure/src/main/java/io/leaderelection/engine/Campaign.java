@@ -356,7 +356,7 @@ final class Campaign {
 			if (leader != null) {
 				return;
 			}
-			pause(MIN_BACKOFF);
+			pause(Math.min(MIN_BACKOFF, until - this.time.nanoTime()));
 		}
 	}
 

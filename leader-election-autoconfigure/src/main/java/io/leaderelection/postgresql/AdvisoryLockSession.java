@@ -47,6 +47,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final String QUERY_CANCELED = "57014";
 
+	private static final int MOST_TRIES = 5;
+
 	private final Connection connection;
 
 	private final PGConnection pgConnection;
@@ -128,25 +130,22 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Confirm, once more if somebody has cancelled the statement: it has changed nothing,
-	 * so the session is as it was.
+	 * Confirm, again if somebody has cancelled the statement: it has changed nothing, so
+	 * the session is as it was. The server signals a session and its process group, so a
+	 * cancel may arrive twice.
 	 */
 	@Override
 	public Confirmation confirm() throws SessionException {
-		try {
-			return confirmOnce();
-		}
-		catch (SQLException ex) {
-			if (!QUERY_CANCELED.equals(ex.getSQLState())) {
-				throw lost(ex);
+		for (int tries = 1;; tries++) {
+			try {
+				return confirmOnce();
 			}
-			logger.debug("Confirming again, since the statement was cancelled", ex);
-		}
-		try {
-			return confirmOnce();
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
+			catch (SQLException ex) {
+				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
+					throw lost(ex);
+				}
+				logger.debug("Confirming again, since the statement was cancelled", ex);
+			}
 		}
 	}
 

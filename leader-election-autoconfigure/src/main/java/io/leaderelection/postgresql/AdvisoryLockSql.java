@@ -79,7 +79,7 @@ class AdvisoryLockSql {
 		return """
 				DO $settings$
 				DECLARE
-				  setting record;
+				  setting pg_catalog.record;
 				BEGIN
 				  IF pg_catalog.length(pg_catalog.current_setting('%1$s', true)) OPERATOR(pg_catalog.>) 0 THEN
 				    RETURN;
@@ -96,7 +96,7 @@ class AdvisoryLockSql {
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
 				  (SELECT setting FROM pg_catalog.pg_settings
 				    WHERE name OPERATOR(pg_catalog.=) 'idle_session_timeout') AS lease,
-				  pg_catalog.current_setting('%1$s', true) AS token
+				  pg_catalog.current_setting('%1$s', true) AS token, pg_catalog.pg_backend_pid() AS pid
 				""".formatted(TOKEN, rows);
 	}
 

@@ -139,10 +139,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					if (token.equals(actual) && row.getLong("lease") != idle) {
 						throw new SQLException("The server does not accept idle_session_timeout=" + idle);
 					}
-					return new SessionIdentity(endpoint.pid(), actual, row.getString("idle_session_timeout"),
+					return new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
 							row.getString("idle_in_transaction"));
 				});
-		if (!token.equals(identity.token())) {
+		if (!token.equals(identity.token()) || identity.pid() != endpoint.pid()) {
 			throw new UnusableStoreException(
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
 							+ "several nodes: it runs in transaction mode, or resets nothing between two clients.",
@@ -172,6 +172,9 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
 		properties.setProperty("cancelSignalTimeout", "2");
 		properties.setProperty("tcpKeepAlive", "true");
+		// One message per statement: half of it leaves the server's idle timeout running,
+		// whereas between two messages of the extended protocol no timeout runs at all
+		properties.setProperty("preferQueryMode", "simple");
 		return properties;
 	}
 
