@@ -70,6 +70,9 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		/** The application has closed. */
 		STOPPED,
 
+		/** The test has killed the process. */
+		KILLED,
+
 		/** A command has arrived; the details say which. */
 		COMMAND,
 

@@ -225,10 +225,17 @@ final class FaultRuns implements AutoCloseable {
 		}
 
 		/**
+		 * The old leader told its listeners.
+		 */
+		Entry revoked() {
+			return this.old.await(Kind.REVOKED, this.term);
+		}
+
+		/**
 		 * The old leader told its listeners, with this reason.
 		 */
 		void revokedBecause(String reason) {
-			assertThat(this.old.await(Kind.REVOKED, this.term).details()).isEqualTo(reason);
+			assertThat(revoked().details()).isEqualTo(reason);
 		}
 
 		/**

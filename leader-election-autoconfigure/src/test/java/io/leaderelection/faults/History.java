@@ -172,18 +172,4 @@ final class History {
 		return entries.stream().filter((entry) -> entry.kind() == kind).count();
 	}
 
-	/**
-	 * Return whether a node could not give back a lock in the given time: it is draining,
-	 * waits for an earlier term, or does not run.
-	 */
-	boolean isBlocked(String node, long from, long to) {
-		boolean elsewhere = this.samples.stream()
-			.filter((sample) -> sample.before() >= from && sample.after() <= to)
-			.anyMatch((sample) -> sample.locks()
-				.stream()
-				.anyMatch((lock) -> lock.granted() && !lock.node().equals(node) && (lock.key() == LockSample.Key.TERM
-						|| lock.key() == LockSample.Key.FENCE || lock.key() == LockSample.Key.CLEAN)));
-		return elsewhere || isBusy(node, to) || stalled(node, from, to) > (to - from) / 2 || lastTime(node) < to;
-	}
-
 }

@@ -20,13 +20,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.faults.LockSample.Session;
 
@@ -45,6 +48,11 @@ final class Invariants {
 	private static final long SLACK = 500 * MILLIS;
 
 	private static final int LONE_SAMPLES = 3;
+
+	/**
+	 * How long after a stop work may be recorded that was about to begin before it.
+	 */
+	private static final long AWAKE = 50 * MILLIS;
 
 	private final Duration lease;
 
@@ -85,7 +93,8 @@ final class Invariants {
 	/**
 	 * Overlaps that the guarantees leave open: the server ended the session of a node
 	 * that did not run at that moment for longer than the takeover delay. They last no
-	 * longer than that, and what it takes a node to notice.
+	 * longer than that, and what it takes a node to notice. A node that did not run for
+	 * as long as its trust lasts must know when it wakes up.
 	 */
 	List<Violation> excused() {
 		return List.copyOf(this.excused);
@@ -115,7 +124,8 @@ final class Invariants {
 	private boolean isDoubleFault(Reign reign, long next) {
 		long delay = this.takeoverDelay.toNanos();
 		long stalled = stalledBetween(reign.node(), next - delay - SLACK, reign.until());
-		return this.takeoverDelay.compareTo(this.lease) < 0 && stalled >= delay / 2
+		long longest = this.history.longestStall(reign.node(), next - this.lease.toNanos(), reign.until());
+		return this.takeoverDelay.compareTo(this.lease) < 0 && stalled >= delay / 2 && longest < trust()
 				&& reign.until() - next <= stalled + delay;
 	}
 
@@ -124,6 +134,14 @@ final class Invariants {
 	 */
 	private void checkTerms() {
 		List<Reign> reigns = new ArrayList<>(this.history.reigns());
+		// Some are too short for a sample
+		this.history.of(Kind.GRANTED)
+			.stream()
+			.filter((granted) -> this.history.reigns(granted.node())
+				.stream()
+				.noneMatch((reign) -> reign.term().equals(granted.requiredTerm())))
+			.forEach((granted) -> reigns
+				.add(new Reign(granted.node(), granted.requiredTerm(), granted.time(), granted.time(), true)));
 		reigns.sort(Comparator.comparingLong(Reign::from));
 		for (int i = 1; i < reigns.size(); i++) {
 			if (reigns.get(i).term().compareTo(reigns.get(i - 1).term()) <= 0) {
@@ -160,6 +178,31 @@ final class Invariants {
 				checkOnTime(reign, Kind.REVOKED, reign.until());
 			}
 		}
+		events.stream().filter((event) -> event.kind() == Kind.REVOKED).forEach(this::checkNothingAfter);
+	}
+
+	/**
+	 * Listeners are told when it is over: the node leads no more, and on an orderly leave
+	 * its work has ended.
+	 */
+	private void checkNothingAfter(Entry revoked) {
+		this.history.reigns(revoked.node())
+			.stream()
+			.filter((reign) -> reign.term().equals(revoked.requiredTerm()) && reign.until() > revoked.time())
+			.findFirst()
+			.ifPresent((reign) -> violated("G5 events", revoked + " came while " + reign + " led"));
+		if (!isOrderly(revoked)) {
+			return;
+		}
+		this.history.of(revoked.node(), Kind.WORK, Kind.WORK_ENDED)
+			.stream()
+			.filter((work) -> work.term().equals(revoked.term()) && work.time() > revoked.time())
+			.findFirst()
+			.ifPresent((work) -> violated("G4 drain", work + " although listeners were told by " + revoked));
+	}
+
+	private static boolean isOrderly(Entry revoked) {
+		return revoked.details().equals("RESIGNED") || revoked.details().equals("STOPPED");
 	}
 
 	private void checkOnTime(Reign reign, Kind kind, long due) {
@@ -185,10 +228,12 @@ final class Invariants {
 	}
 
 	/**
-	 * G1 and G2 as work sees them: none starts in a term after the next one has begun,
-	 * unless the node was stopped between the check and the work.
+	 * G2 as work sees it: none starts in a term after the next one has begun, unless the
+	 * node was stopped between the check and the work, which can be so but once in a
+	 * stop.
 	 */
 	private void checkWork() {
+		Set<Entry> stalls = new HashSet<>();
 		TreeMap<Long, Reign> reigns = new TreeMap<>();
 		this.history.reigns().forEach((reign) -> reigns.put(reign.from(), reign));
 		for (Entry work : this.history.of(Kind.WORK)) {
@@ -200,18 +245,18 @@ final class Invariants {
 				.values()
 				.stream()
 				.filter((reign) -> reign.term().compareTo(work.requiredTerm()) > 0)
-				.filter((reign) -> !isBetweenCheckAndWork(work, reign))
+				.filter((reign) -> !isBetweenCheckAndWork(work, stalls))
 				.findFirst()
 				.ifPresent((reign) -> violated("G2 work", work + " began after " + reign));
 		}
 	}
 
-	/**
-	 * Whether the node did not run for most of the time by which its work is late.
-	 */
-	private boolean isBetweenCheckAndWork(Entry work, Reign next) {
-		long stalled = stalledBetween(work.node(), next.from() - SLACK, work.time());
-		return stalled > 0 && stalled >= (work.time() - next.from()) / 2;
+	private boolean isBetweenCheckAndWork(Entry work, Set<Entry> excused) {
+		return this.history.of(work.node(), Kind.STALL)
+			.stream()
+			.filter((stall) -> stall.time() <= work.time()
+					&& work.time() <= stall.time() + Long.parseLong(stall.details()) + AWAKE)
+			.anyMatch(excused::add);
 	}
 
 	/**
@@ -220,7 +265,7 @@ final class Invariants {
 	 */
 	private void checkHandOvers() {
 		for (Entry revoked : this.history.of(Kind.REVOKED)) {
-			if (!revoked.details().equals("RESIGNED") && !revoked.details().equals("STOPPED")) {
+			if (!isOrderly(revoked)) {
 				continue;
 			}
 			Term term = revoked.requiredTerm();
@@ -255,7 +300,7 @@ final class Invariants {
 		// short of processor time
 		long since = Math.min(revoked.time(), next.from()) - this.lease.toNanos();
 		boolean lost = this.history.longestStall(revoked.node(), since, next.from()) > this.lease.toNanos() / 2
-				|| this.history.lastTime(revoked.node()) < next.from() && !listened;
+				|| this.history.of(revoked.node(), Kind.KILLED).stream().anyMatch((kill) -> kill.time() < next.from());
 		if (!lost && (!listened || !running.isEmpty())) {
 			violated("G4 hand-over", next + " began before " + revoked + " was done, work " + running.values()
 					+ ", listener " + (listened ? "done" : "not done"));
@@ -263,8 +308,9 @@ final class Invariants {
 	}
 
 	/**
-	 * No session holds the main key for longer than an election takes while its node runs
-	 * and does not lead.
+	 * No session holds the main key for longer than an election takes while its node does
+	 * not lead: the server ends the session of a node that is silent, and others wait
+	 * only for the end of earlier terms and of work.
 	 */
 	private void checkLeaks() {
 		long limit = this.lease.toNanos() + this.takeoverDelay.toNanos() + 2000 * MILLIS;
@@ -275,18 +321,24 @@ final class Invariants {
 			Optional<Lock> holder = sample.main();
 			boolean idle = holder.isPresent()
 					&& !this.history.led(holder.get().node(), sample.before(), sample.after());
-			if (!idle || holder.get().pid() != pid) {
+			if (!idle || holder.get().pid() != pid || isBlocked(holder.get(), sample)) {
 				pid = idle ? holder.get().pid() : 0;
 				since = sample.before();
 				told = false;
 			}
-			else if (!told && sample.before() - since > limit
-					&& !this.history.isBlocked(holder.get().node(), since, sample.after())) {
+			else if (!told && sample.before() - since > limit && !this.history.serverFaults()) {
 				told = true;
 				violated("G6 leak", "the session " + holder.get() + " holds the lock for "
 						+ millis(sample.before() - since) + " ms, but its node does not lead");
 			}
 		}
+	}
+
+	private boolean isBlocked(Lock holder, LockSample sample) {
+		return this.history.isBusy(holder.node(), sample.before()) || sample.locks()
+			.stream()
+			.anyMatch((lock) -> lock.granted() && lock.pid() != holder.pid()
+					&& (lock.key() == Key.TERM || lock.key() == Key.FENCE || lock.key() == Key.CLEAN));
 	}
 
 	/**
@@ -295,12 +347,15 @@ final class Invariants {
 	 */
 	private void checkLoneMain() {
 		int lone = 0;
+		int pid = 0;
 		for (LockSample sample : this.history.samples()) {
 			Optional<Lock> holder = sample.main()
 				.filter((main) -> isIdle(sample, main.pid())
 						&& sample.terms().stream().noneMatch((term) -> term.pid() == main.pid()));
 			// Locks and states of one sample are not read at the same moment
-			lone = holder.isPresent() ? lone + 1 : 0;
+			int now = holder.map(Lock::pid).orElse(0);
+			lone = (now == 0) ? 0 : (now == pid) ? lone + 1 : 1;
+			pid = now;
 			if (lone == LONE_SAMPLES) {
 				violated("G6 leak", holder.get() + " holds the lock without a term");
 			}
@@ -313,7 +368,7 @@ final class Invariants {
 
 	/**
 	 * While a node leads, no other session holds a key of an earlier term, and its own
-	 * session is there, or was until a lease ago.
+	 * session is there, or was as long ago as trust lasts.
 	 */
 	private void checkPredecessors() {
 		for (LockSample sample : this.history.samples()) {
@@ -328,7 +383,7 @@ final class Invariants {
 					}
 				}
 				if (sample.terms().stream().noneMatch((lock) -> lock.object() == own)
-						&& reign.until() - sample.after() > this.lease.toNanos()) {
+						&& reign.until() - sample.after() > trust()) {
 					violated("G2 lease", reign + " led on for " + millis(reign.until() - sample.after())
 							+ " ms without its session");
 				}
@@ -359,6 +414,10 @@ final class Invariants {
 				}
 			});
 		}
+	}
+
+	private long trust() {
+		return this.lease.toNanos() / 4 * 3;
 	}
 
 	/**

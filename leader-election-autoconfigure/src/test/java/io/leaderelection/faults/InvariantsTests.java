@@ -234,17 +234,39 @@ class InvariantsTests {
 		reign("a", 1, 1000, 2000, "RESIGNED");
 		reign("b", 2, 2100, 5000, "SESSION_LOST");
 		add("a", 2200, Kind.WORK_ENDED, 1, "1");
-		assertGuarantees("G4 hand-over");
+		assertGuarantees("G4 drain", "G4 hand-over");
+	}
+
+	@Test
+	void listenersToldBeforeTheWorkHasEnded() {
+		add("a", 1500, Kind.WORK, 1, "1");
+		reign("a", 1, 1000, 2000, "RESIGNED");
+		add("a", 2050, Kind.WORK_ENDED, 1, "1");
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		assertGuarantees("G4 drain");
 	}
 
 	@Test
 	void handOverOfANodeThatWasFrozenIsExcused() {
-		add("a", 1500, Kind.WORK, 1, "1");
-		reign("a", 1, 1000, 2000, "RESIGNED");
-		add("a", 2000, Kind.STALL, 0, Long.toString(2_200_000_000L));
+		resignWithASlowListener(4200);
+		add("a", 2002, Kind.STALL, 0, Long.toString(2_100_000_000L));
 		reign("b", 2, 4100, 5000, "SESSION_LOST");
-		add("a", 4200, Kind.WORK_ENDED, 1, "1");
 		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void handOverOfANodeThatWasKilledIsExcused() {
+		add("a", 2050, Kind.KILLED, 0, "");
+		resignWithASlowListener(0);
+		reign("b", 2, 2300, 5000, "SESSION_LOST");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void nodeThatEndsBeforeItsListenerHasEnded() {
+		resignWithASlowListener(0);
+		reign("b", 2, 2300, 5000, "SESSION_LOST");
+		assertGuarantees("G4 hand-over");
 	}
 
 	@Test
@@ -256,19 +278,89 @@ class InvariantsTests {
 		reign("a", 1, 1000, 2000, "RESIGNED");
 		reign("b", 2, 2100, 5000, "SESSION_LOST");
 		add("a", 2200, Kind.WORK_ENDED, 1, "1");
-		assertGuarantees("G4 hand-over");
+		assertGuarantees("G4 drain", "G4 hand-over");
 	}
 
 	@Test
 	void grantBeforeTheListenerHasEnded() {
+		resignWithASlowListener(2200);
+		reign("b", 2, 2100, 5000, "SESSION_LOST");
+		assertGuarantees("G4 hand-over");
+	}
+
+	@Test
+	void listenersToldWhileTheNodeLeads() {
+		add("a", 1000, Kind.TRUE_FROM, 1, "");
+		add("a", 1000, Kind.GRANTED, 1, "");
+		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		add("a", 2000, Kind.REVOKED, 1, "SESSION_LOST");
+		add("a", 2000, Kind.REVOKED_ENDED, 1, "SESSION_LOST");
+		add("a", 2400, Kind.TRUE_UNTIL, 1, "");
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void lockOfANodeThatIsSilentForLongerThanALease() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		hold("a", 1, 1000, 9000);
+		assertGuarantees("G6 leak");
+	}
+
+	@Test
+	void lockThatIsHeldByAFollowerLongAfterAMarkerHasGone() {
+		add("a", 10_000, Kind.SAMPLES, 0, "10000");
+		sample(980, List.of(new Lock("a", 101, Key.MAIN, 0, true), new Lock("b", 7, Key.CLEAN, 0, true)), List.of());
+		hold("a", 1, 1000, 9000);
+		assertGuarantees("G6 leak");
+	}
+
+	@Test
+	void waitForAnEarlierTermIsNoLeak() {
+		add("b", 10_000, Kind.SAMPLES, 0, "10000");
+		for (int time = 1000; time < 9000; time += 20) {
+			sample(time, List.of(new Lock("b", 102, Key.MAIN, 0, true), new Lock("b", 102, Key.TERM, 2, true),
+					new Lock("", 7, Key.TERM, 1, true)), List.of());
+		}
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void repeatedTermThatWasTooShortForASample() {
+		reign("a", 1, 1000, 2000, "SESSION_LOST");
+		add("b", 3000, Kind.GRANTED, 1, "");
+		add("b", 3000, Kind.GRANTED_ENDED, 1, "");
+		add("b", 3000, Kind.REVOKED, 1, "SESSION_LOST");
+		add("b", 3000, Kind.REVOKED_ENDED, 1, "SESSION_LOST");
+		assertGuarantees("G3 terms");
+	}
+
+	@Test
+	void overlapOfANodeThatSleptThroughItsTrustIsNotExcused() {
+		reign("a", 1, 1000, 6400, "LEASE_EXPIRED");
+		add("a", 2000, Kind.STALL, 0, Long.toString(4_000_000_000L));
+		reign("b", 2, 4100, 7000, "RESIGNED");
+		assertGuarantees("G2 exclusion");
+	}
+
+	@Test
+	void secondWorkAfterAStallIsNotExcused() {
+		reign("a", 1, 1000, 2000, "LEASE_EXPIRED");
+		add("a", 2000, Kind.STALL, 0, Long.toString(4_000_000_000L));
+		reign("b", 2, 4100, 7000, "RESIGNED");
+		add("a", 6001, Kind.WORK, 1, "1");
+		add("a", 6020, Kind.WORK, 1, "2");
+		assertGuarantees("G2 work");
+	}
+
+	private void resignWithASlowListener(int end) {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
 		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
-		add("a", 2001, Kind.REVOKED, 1, "STOPPED");
-		reign("b", 2, 2100, 5000, "SESSION_LOST");
-		add("a", 2200, Kind.REVOKED_ENDED, 1, "STOPPED");
-		assertGuarantees("G4 hand-over");
+		add("a", 2001, Kind.REVOKED, 1, "RESIGNED");
+		if (end > 0) {
+			add("a", end, Kind.REVOKED_ENDED, 1, "RESIGNED");
+		}
 	}
 
 	@Test

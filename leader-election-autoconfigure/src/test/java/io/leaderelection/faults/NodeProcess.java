@@ -108,6 +108,10 @@ final class NodeProcess implements AutoCloseable {
 		}
 	}
 
+	private void addKill() {
+		add(new Entry(this.name, System.nanoTime(), Kind.KILLED, Optional.empty(), ""));
+	}
+
 	String name() {
 		return this.name;
 	}
@@ -228,6 +232,9 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	void signal(String signal) {
+		if (signal.equals("KILL")) {
+			addKill();
+		}
 		Processes.signal(pid(), signal);
 	}
 
@@ -241,6 +248,9 @@ final class NodeProcess implements AutoCloseable {
 
 	@Override
 	public void close() {
+		if (isAlive()) {
+			addKill();
+		}
 		this.process.destroyForcibly();
 		awaitEnd();
 	}

@@ -89,6 +89,7 @@ class RolePresetTests {
 		server.execute("""
 				CREATE SCHEMA hostile;
 				GRANT USAGE ON SCHEMA hostile TO %s;
+				CREATE TYPE hostile.record AS (nothing int);
 				CREATE FUNCTION hostile.pg_backend_pid() RETURNS int LANGUAGE sql AS 'SELECT 1';
 				CREATE FUNCTION hostile.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
 				CREATE FUNCTION hostile.version() RETURNS text LANGUAGE sql AS 'SELECT ''CockroachDB''';

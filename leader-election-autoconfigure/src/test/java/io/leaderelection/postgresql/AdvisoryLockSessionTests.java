@@ -131,9 +131,12 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void cancelEndsTheWaitWithoutEndingTheSession() throws Exception {
-		win(open("node-a"));
+		ElectionSession holder = open("node-a");
+		win(holder);
 		ElectionSession waiter = open("node-b");
 		for (int i = 0; i < 20; i++) {
+			// Or its lease would end
+			holder.confirm();
 			CompletableFuture<Acquisition> waiting = waitInQueue(waiter);
 			waiter.cancel();
 			assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Held.class);
@@ -231,11 +234,11 @@ class AdvisoryLockSessionTests {
 	@Test
 	void settingsOfTheSessionAreMadeBeforeItStands() throws Exception {
 		Connection connection = ((AdvisoryLockSession) open("node-a")).connection();
-		assertThat(show(connection, "idle_session_timeout")).isEqualTo("1s");
-		assertThat(show(connection, "idle_in_transaction_session_timeout")).isEqualTo("1s");
+		assertThat(show(connection, "idle_session_timeout")).isEqualTo("3s");
+		assertThat(show(connection, "idle_in_transaction_session_timeout")).isEqualTo("3s");
 		assertThat(show(connection, "synchronous_commit")).isEqualTo("local");
 		assertThat(show(connection, "default_transaction_read_only")).isEqualTo("off");
-		assertThat(show(connection, "client_connection_check_interval")).isEqualTo("200ms");
+		assertThat(show(connection, "client_connection_check_interval")).isEqualTo("600ms");
 		assertThat(show(connection, "application_name")).startsWith("leader-election electi~").endsWith(" node-a");
 	}
 
@@ -293,7 +296,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	private ElectionSettings settings(String node) {
-		return new ElectionSettings(this.election, node, Duration.ofSeconds(1), Duration.ZERO, Duration.ofSeconds(1),
+		return new ElectionSettings(this.election, node, Duration.ofSeconds(3), Duration.ZERO, Duration.ofSeconds(1),
 				true);
 	}
 
