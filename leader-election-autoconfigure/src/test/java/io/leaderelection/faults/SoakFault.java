@@ -103,11 +103,15 @@ enum SoakFault {
 		scene.proxy().delay(Duration.ZERO, Duration.ZERO);
 	}),
 
-	RESET((scene) -> scene.proxy().reset()),
+	RESET((scene) -> {
+		scene.proxy().reset();
+		scene.awaitEndOfSession();
+	}),
 
 	RESET_AND_SILENCE((scene) -> {
 		scene.proxy().acceptWithoutAnswer();
 		scene.proxy().reset();
+		scene.awaitEndOfSession();
 		scene.pause();
 		scene.proxy().heal();
 	}),
@@ -124,7 +128,10 @@ enum SoakFault {
 		scene.proxy().heal();
 	}),
 
-	TERMINATE_BACKEND((scene) -> scene.eachPid("SELECT pg_terminate_backend(%d)")),
+	TERMINATE_BACKEND((scene) -> {
+		scene.eachPid("SELECT pg_terminate_backend(%d)");
+		scene.awaitEndOfSession();
+	}),
 
 	CANCEL_BACKEND((scene) -> {
 		for (int i = scene.random().nextInt(10); i >= 0; i--) {
@@ -140,8 +147,13 @@ enum SoakFault {
 		pids.forEach((pid) -> scene.server().signalBackend(pid, "CONT"));
 	}),
 
-	CRASH_BACKEND((
-			scene) -> scene.cluster().pids(scene.target()).forEach((pid) -> scene.server().signalBackend(pid, "KILL"))),
+	CRASH_BACKEND((scene) -> {
+		List<Integer> pids = scene.cluster().pids(scene.target());
+		pids.forEach((pid) -> scene.server().signalBackend(pid, "KILL"));
+		if (!pids.isEmpty()) {
+			scene.awaitEndOfAllSessions();
+		}
+	}),
 
 	FREEZE_SERVER((scene) -> {
 		scene.cluster().withServerFaults();

@@ -20,6 +20,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 
+import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 
@@ -34,12 +36,15 @@ final class SoakScene {
 
 	private final NodeProcess leader;
 
+	private final Term term;
+
 	private final NodeProcess target;
 
 	SoakScene(Cluster cluster, SplittableRandom random) {
 		this.cluster = cluster;
 		this.random = random;
 		this.leader = cluster.awaitLeader();
+		this.term = this.leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		List<NodeProcess> nodes = cluster.nodes();
 		this.target = (random.nextInt(10) < 7) ? this.leader : nodes.get(random.nextInt(nodes.size()));
 	}
@@ -89,8 +94,24 @@ final class SoakScene {
 
 	void restart(String mode) throws InterruptedException {
 		server().stop(mode);
+		awaitEndOfAllSessions();
 		pause();
 		server().startAgain();
+	}
+
+	/**
+	 * Wait until the leader has noticed that the server has ended its session, if it was
+	 * hit: a further fault in that moment would be the one thing that is not guarded
+	 * against.
+	 */
+	void awaitEndOfSession() {
+		if (hitsLeader()) {
+			awaitEndOfAllSessions();
+		}
+	}
+
+	void awaitEndOfAllSessions() {
+		this.leader.await(Kind.TRUE_UNTIL, this.term);
 	}
 
 }
