@@ -269,7 +269,7 @@ final class ElectionDefinitions {
 						"After one lease (" + print(lease) + " in the election '" + this.election
 								+ "') no earlier leader trusts itself any more; a longer delay only leaves the "
 								+ "application without a leader.",
-						"Set at most the duration of the lease, at which the delay is exact.");
+						"Set at most twice the duration of the lease. The lease itself makes the delay exact.");
 			}
 			return delay;
 		}

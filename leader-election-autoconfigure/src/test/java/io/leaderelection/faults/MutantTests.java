@@ -159,7 +159,7 @@ class MutantTests {
 			cluster.awaitNext(term);
 			leader.await(Kind.REVOKED_ENDED, term);
 			leader.await(Kind.WORK_ENDED, term);
-		});
+		}, "G4 drain");
 	}
 
 	/**
