@@ -117,7 +117,7 @@ class ElectionDefinitionsTests {
 		refused("leader-election.takeover-delay", "11s").satisfies((ex) -> {
 			assertThat(ex.getReason()).contains("After one lease (5s in the election 'default')")
 				.contains("only leaves the application without a leader");
-			assertThat(ex.getAction()).contains("at most the duration of the lease");
+			assertThat(ex.getAction()).contains("at most twice the duration of the lease");
 		});
 		assertThat(definitions("leader-election.takeover-delay", "5s").longestTakeoverDelay()).hasSeconds(5);
 	}

@@ -88,6 +88,7 @@ class TakeoverFaultTests {
 		}, (outcome) -> {
 			outcome.nextWithin(LEASE.plus(TAKEOVER_DELAY));
 			head[0].signal("CONT");
+			head[0].await(Kind.SAMPLES, System.nanoTime());
 			assertThat(head[0].find(Kind.TRUE_FROM, outcome.at())).isEmpty();
 			outcome.replaceOld();
 		});
