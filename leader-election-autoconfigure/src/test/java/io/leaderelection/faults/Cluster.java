@@ -347,7 +347,11 @@ final class Cluster implements AutoCloseable {
 	}
 
 	Invariants check() {
-		return new Invariants(history(), this.lease, this.takeoverDelay).check();
+		return check(history());
+	}
+
+	private Invariants check(History history) {
+		return new Invariants(history, this.lease, this.takeoverDelay).check();
 	}
 
 	/**
@@ -357,7 +361,7 @@ final class Cluster implements AutoCloseable {
 		History history = history();
 		assertThat(history.reigns()).isNotEmpty();
 		assertThat(history.samples()).isNotEmpty();
-		assertThat(new Invariants(history, this.lease, this.takeoverDelay).check().violations()).isEmpty();
+		assertThat(check(history).violations()).isEmpty();
 	}
 
 	/**

@@ -123,7 +123,7 @@ final class Invariants {
 
 	private boolean isDoubleFault(Reign reign, long next) {
 		long delay = this.takeoverDelay.toNanos();
-		long stalled = stalledBetween(reign.node(), next - delay - SLACK, reign.until());
+		long stalled = this.history.stalled(reign.node(), next - delay - SLACK, reign.until());
 		long longest = this.history.longestStall(reign.node(), next - this.lease.toNanos(), reign.until());
 		return this.takeoverDelay.compareTo(this.lease) < 0 && stalled >= delay / 2 && longest < trust()
 				&& reign.until() - next <= stalled + delay;
@@ -219,7 +219,7 @@ final class Invariants {
 			.max()
 			.orElse(due);
 		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
-		long late = end - Math.max(due, busyUntil) - stalledBetween(reign.node(), due, end);
+		long late = end - Math.max(due, busyUntil) - this.history.stalled(reign.node(), due, end);
 		boolean busy = event.isEmpty() && this.history.isBusy(reign.node(), end);
 		if (late > SLACK && !busy) {
 			violated("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ") + millis(late)
@@ -371,8 +371,9 @@ final class Invariants {
 	 * session is there, or was as long ago as trust lasts.
 	 */
 	private void checkPredecessors() {
+		List<Reign> reigns = this.history.reigns();
 		for (LockSample sample : this.history.samples()) {
-			for (Reign reign : this.history.reigns()) {
+			for (Reign reign : reigns) {
 				if (reign.from() > sample.before() || reign.until() < sample.after()) {
 					continue;
 				}
@@ -418,13 +419,6 @@ final class Invariants {
 
 	private long trust() {
 		return this.lease.toNanos() / 4 * 3;
-	}
-
-	/**
-	 * Return for how long a node did not run, as it has recorded itself.
-	 */
-	private long stalledBetween(String node, long from, long to) {
-		return this.history.stalled(node, from, to);
 	}
 
 	private void violated(String guarantee, String text) {

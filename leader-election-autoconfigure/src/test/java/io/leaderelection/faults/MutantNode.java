@@ -19,8 +19,8 @@ package io.leaderelection.faults;
 import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
-import java.util.Scanner;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -73,25 +73,7 @@ public final class MutantNode {
 		Recorder.sample(elector);
 		elector.start();
 		Recorder.record(Kind.STARTED, "");
-		obey(elector);
-	}
-
-	private static void obey(DefaultLeaderElector elector) {
-		Scanner commands = new Scanner(System.in);
-		while (commands.hasNextLine()) {
-			String command = commands.nextLine();
-			Recorder.record(Kind.COMMAND, command);
-			switch (command) {
-				case "resign" -> elector.resign();
-				case "stop" -> {
-					elector.stop().join();
-					Recorder.record(Kind.STOPPED, "");
-					System.exit(0);
-				}
-				default -> throw new IllegalArgumentException(command);
-			}
-		}
-		Runtime.getRuntime().halt(1);
+		Recorder.obey(Map.of("resign", elector::resign, "stop", () -> elector.stop().join()));
 	}
 
 }

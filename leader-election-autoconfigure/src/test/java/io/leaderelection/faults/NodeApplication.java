@@ -17,10 +17,11 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
-import java.util.Scanner;
+import java.util.Map;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.faults.Entry.Kind;
 
@@ -51,28 +52,8 @@ public class NodeApplication {
 		ConfigurableApplicationContext context = application.run(args);
 		LeaderElector elector = context.getBean(LeaderElector.class);
 		Recorder.record(Kind.STARTED, "");
-		obey(context, elector);
-	}
-
-	private static void obey(ConfigurableApplicationContext context, LeaderElector elector) {
-		Scanner commands = new Scanner(System.in);
-		while (commands.hasNextLine()) {
-			String command = commands.nextLine();
-			Recorder.record(Kind.COMMAND, command);
-			switch (command) {
-				case "resign" -> elector.resign();
-				case "pause" -> context.stop();
-				case "continue" -> context.start();
-				case "stop" -> {
-					context.close();
-					Recorder.record(Kind.STOPPED, "");
-					System.exit(0);
-				}
-				default -> throw new IllegalArgumentException(command);
-			}
-		}
-		// The test that started this node is gone
-		Runtime.getRuntime().halt(1);
+		Recorder.obey(Map.of("resign", elector::resign, "pause", context::stop, "continue", context::start, "stop",
+				context::close));
 	}
 
 	@Bean
@@ -134,7 +115,7 @@ public class NodeApplication {
 
 		@EventListener
 		void listen(LeadershipEvent event) {
-			boolean granted = event instanceof io.leaderelection.LeadershipGrantedEvent;
+			boolean granted = event instanceof LeadershipGrantedEvent;
 			Recorder.listen(event, () -> handle(granted ? this.grantedListener : this.revokedListener));
 		}
 

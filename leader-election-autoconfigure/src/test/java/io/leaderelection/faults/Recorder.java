@@ -16,6 +16,8 @@
 
 package io.leaderelection.faults;
 
+import java.util.Map;
+import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
@@ -88,6 +90,28 @@ final class Recorder {
 			last = now;
 			LockSupport.parkNanos(SAMPLE_INTERVAL);
 		}
+	}
+
+	/**
+	 * Obey commands on the standard input, until that or the process ends.
+	 * @param commands what to do on each; after {@code stop} the process ends
+	 */
+	static void obey(Map<String, Runnable> commands) {
+		Scanner input = new Scanner(System.in);
+		while (input.hasNextLine()) {
+			String command = input.nextLine();
+			record(Kind.COMMAND, command);
+			if (!commands.containsKey(command)) {
+				throw new IllegalArgumentException(command);
+			}
+			commands.get(command).run();
+			if (command.equals("stop")) {
+				record(Kind.STOPPED, "");
+				System.exit(0);
+			}
+		}
+		// The test that started this node is gone
+		Runtime.getRuntime().halt(1);
 	}
 
 	static void record(Kind kind, String details) {
