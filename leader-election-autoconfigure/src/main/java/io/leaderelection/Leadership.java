@@ -16,6 +16,8 @@
 
 package io.leaderelection;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Instant;
 
 /**
@@ -59,5 +61,26 @@ public interface Leadership {
 	 * @return whether this term is trusted
 	 */
 	boolean isCurrent();
+
+	/**
+	 * Fence the transaction of a connection: it commits before any later term is granted,
+	 * or not at all. To be called last before the commit, since a roll-back to an earlier
+	 * savepoint would undo it. Transactions that Spring manages in leader work need no
+	 * call, see "Fenced transactions" in the README.
+	 * <p>
+	 * Takes one round trip and never waits for a lock. Until the transaction has ended it
+	 * holds up the grant of a later term; so that a client that stops there does not do
+	 * so for longer than the lease, the transaction may not be idle for longer from here
+	 * on ({@code idle_in_transaction_session_timeout}, PostgreSQL manual, section "Client
+	 * Connection Defaults"). Does nothing in an election without a database.
+	 * @param connection a connection to the database of the election, with a transaction
+	 * (not in auto-commit mode); used on the calling thread
+	 * @throws LeadershipLostException if the term is over; the transaction must be rolled
+	 * back
+	 * @throws IllegalStateException if the connection is in auto-commit mode or leads to
+	 * another database
+	 * @throws SQLException if the database fails; the transaction must be rolled back
+	 */
+	void fence(Connection connection) throws SQLException;
 
 }

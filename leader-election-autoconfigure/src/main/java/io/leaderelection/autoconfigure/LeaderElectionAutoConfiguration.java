@@ -22,6 +22,7 @@ import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -31,11 +32,13 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
@@ -106,13 +109,38 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		ElectionStore electionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-				ObjectProvider<JdbcConnectionDetails> connectionDetails, Environment environment) {
+				ObjectProvider<JdbcConnectionDetails> connectionDetails, TransactionFencing fencing,
+				Environment environment) {
 			if (properties.mode() != Mode.POSTGRESQL) {
 				return new LocalElectionStore(properties.mode());
 			}
 			return new PostgreSqlElectionStore(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
-					environment.getProperty("spring.application.name"));
+					environment.getProperty("spring.application.name"), fencing::join);
+		}
+
+		@Bean
+		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+		static TransactionFencing transactionFencing(Environment environment,
+				ObjectProvider<DefaultLeaderElectors> electors) {
+			// Created before properties can be bound to beans
+			Binder binder = Binder.get(environment);
+			TransactionFencing.Mode fencing = binder.bind("leader-election.fencing", TransactionFencing.Mode.class)
+				.orElse(TransactionFencing.Mode.AUTO);
+			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
+			return new TransactionFencing((mode == Mode.POSTGRESQL) ? fencing : TransactionFencing.Mode.OFF,
+					electors::getObject);
+		}
+
+		/**
+		 * Depends on the elections, so that it is started after them.
+		 */
+		@Bean
+		@DependsOn("leaderElectionLifecycle")
+		TransactionFencingLifecycle transactionFencingLifecycle(TransactionFencing fencing,
+				LeaderElectionProperties properties) {
+			return new TransactionFencingLifecycle(fencing,
+					properties.mode() == Mode.POSTGRESQL && properties.fencing() == TransactionFencing.Mode.REQUIRED);
 		}
 
 	}

@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.time.Duration;
 import java.util.Map;
 
+import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -49,6 +50,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * reach, rather than starting as a follower.
  * @param allowSessionPooler Whether a connection pooler in session mode may be between
  * this application and the database.
+ * @param fencing Which transactions of leader work commit only while its term is not
+ * over.
  * @param health Health of the elections.
  * @param datasource Connection for elections.
  * @param elections Further elections by name. Each has lock-id, lease-duration,
@@ -61,8 +64,9 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
 		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
 		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
-		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue Health health,
-		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") TransactionFencing.Mode fencing,
+		@DefaultValue Health health, @DefaultValue Datasource datasource,
+		@DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Where elections are held.

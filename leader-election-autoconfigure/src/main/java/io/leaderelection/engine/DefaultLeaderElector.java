@@ -112,6 +112,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Return what fences the transactions of this election.
+	 * @return the checks
+	 */
+	public FenceChecks fenceChecks() {
+		return this.election.fenceChecks();
+	}
+
+	/**
 	 * Return what this node can tell of the election.
 	 * @return the status
 	 */

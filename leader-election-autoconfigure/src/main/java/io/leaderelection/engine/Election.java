@@ -115,6 +115,8 @@ public class Election {
 
 	private final SessionCalls calls;
 
+	private final FenceChecks fenceChecks;
+
 	private final WorkGate gate;
 
 	private final EventRelay relay;
@@ -140,7 +142,8 @@ public class Election {
 		this.time = time;
 		this.calls = new SessionCalls(time, watchdog);
 		this.elector = elector;
-		this.gate = new WorkGate(this);
+		this.fenceChecks = new FenceChecks(sessions.fence());
+		this.gate = new WorkGate(this, sessions.fence());
 		this.relay = new EventRelay(publisher, relayExecutor, this::wakeUp);
 		this.state = ElectionState.stopped(time.nanoTime());
 	}
@@ -153,6 +156,10 @@ public class Election {
 
 	WorkGate gate() {
 		return this.gate;
+	}
+
+	FenceChecks fenceChecks() {
+		return this.fenceChecks;
 	}
 
 	EventRelay relay() {

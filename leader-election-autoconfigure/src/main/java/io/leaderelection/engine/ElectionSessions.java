@@ -17,7 +17,7 @@
 package io.leaderelection.engine;
 
 /**
- * Opens the sessions of one election.
+ * The store of one election: opens its sessions.
  */
 @FunctionalInterface
 public interface ElectionSessions {
@@ -35,6 +35,14 @@ public interface ElectionSessions {
 	 * End an {@link #open()} in progress by any means. Any thread; never blocks.
 	 */
 	default void abandon() {
+	}
+
+	/**
+	 * Return what fences transactions of this election.
+	 * @return the fence, by default one that is open
+	 */
+	default TransactionFence fence() {
+		return TransactionFence.OPEN;
 	}
 
 }

@@ -16,6 +16,8 @@
 
 package io.leaderelection.engine;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Instant;
 
 import io.leaderelection.Leadership;
@@ -61,6 +63,11 @@ final class TermLeadership implements Leadership {
 	@Override
 	public boolean isCurrent() {
 		return this.election.isTrusted(this);
+	}
+
+	@Override
+	public void fence(Connection connection) throws SQLException {
+		this.election.fenceChecks().check(this, connection);
 	}
 
 	@Override

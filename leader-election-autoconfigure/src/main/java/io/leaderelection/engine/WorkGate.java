@@ -36,14 +36,17 @@ public final class WorkGate {
 
 	private final Election election;
 
+	private final TransactionFence fence;
+
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
 	private final ThreadLocal<@Nullable Work> current = new ThreadLocal<>();
 
 	private volatile @Nullable TermLeadership cancelled;
 
-	WorkGate(Election election) {
+	WorkGate(Election election, TransactionFence fence) {
 		this.election = election;
+		this.fence = fence;
 	}
 
 	/**
@@ -70,7 +73,18 @@ public final class WorkGate {
 			return null;
 		}
 		this.current.set(work);
+		join(work);
 		return work;
+	}
+
+	private void join(Work work) {
+		try {
+			this.fence.join(work.leadership());
+		}
+		catch (Throwable ex) {
+			work.close();
+			throw ex;
+		}
 	}
 
 	/**

@@ -22,6 +22,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Supplier;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -43,7 +44,8 @@ import org.springframework.boot.health.contributor.Status;
  * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for a while
  * <li>{@link Status#UP} otherwise
  * </ul>
- * The details have one entry per election below {@code elections}.
+ * The details have one entry per election below {@code elections}, and one per
+ * transaction manager below {@code fencing}.
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
@@ -51,13 +53,18 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
 	private final Duration unreachableAfter;
 
+	private final Supplier<Map<String, String>> fencing;
+
 	/**
 	 * Create a new {@code LeadershipHealthIndicator} instance.
 	 * @param electors the elections
 	 * @param unreachableAfter how long the database may be silent
+	 * @param fencing tells which transactions are fenced, by transaction manager
 	 */
-	public LeadershipHealthIndicator(DefaultLeaderElectors electors, Duration unreachableAfter) {
+	public LeadershipHealthIndicator(DefaultLeaderElectors electors, Duration unreachableAfter,
+			Supplier<Map<String, String>> fencing) {
 		super("Leadership health check failed");
+		this.fencing = fencing;
 		this.electors = electors;
 		this.unreachableAfter = unreachableAfter;
 	}
@@ -82,6 +89,10 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 			}
 		}
 		builder.withDetail("elections", elections);
+		Map<String, String> coverage = this.fencing.get();
+		if (!coverage.isEmpty()) {
+			builder.withDetail("fencing", coverage);
+		}
 	}
 
 	private boolean isSilent(ElectionStatus status) {

@@ -25,6 +25,8 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.FenceChecks;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -45,6 +47,8 @@ public class LeadershipMetrics implements MeterBinder {
 
 	private static final String CONFIRMATION_AGE = "leader.election.confirmation.age";
 
+	private static final String FENCE = "leader.election.fence";
+
 	private static final String SECONDS = "seconds";
 
 	private final DefaultLeaderElectors electors;
@@ -60,6 +64,8 @@ public class LeadershipMetrics implements MeterBinder {
 	@Override
 	public void bindTo(MeterRegistry registry) {
 		for (DefaultLeaderElector elector : this.electors.all()) {
+			count(registry, elector, "passed", FenceChecks::passed);
+			count(registry, elector, "refused", FenceChecks::refused);
 			bind(registry, elector, LEADER, null, "Whether this node leads: 1 or 0",
 					(current) -> current.isLeader() ? 1 : 0);
 			bind(registry, elector, TERM, null,
@@ -81,6 +87,15 @@ public class LeadershipMetrics implements MeterBinder {
 			.tag("election", elector.getElection())
 			.baseUnit(baseUnit)
 			.description(description)
+			.register(registry);
+	}
+
+	private static void count(MeterRegistry registry, DefaultLeaderElector elector, String result,
+			ToDoubleFunction<FenceChecks> count) {
+		FunctionCounter.builder(FENCE, elector.fenceChecks(), count)
+			.tag("election", elector.getElection())
+			.tag("result", result)
+			.description("Transactions of leader work that passed the fence or were refused")
 			.register(registry);
 	}
 

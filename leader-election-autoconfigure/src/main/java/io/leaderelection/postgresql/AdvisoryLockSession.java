@@ -67,7 +67,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final String guard;
 
-	private long transactionId;
+	private @Nullable Term term;
 
 	private boolean marked;
 
@@ -106,9 +106,9 @@ final class AdvisoryLockSession implements ElectionSession {
 			return new Acquisition.Held(leader(outcome.holder()));
 		}
 		String[] parts = outcome.text().split(":");
-		this.transactionId = Long.parseLong(parts[1]);
-		return new Acquisition.Won(new Term(this.termEpoch, Long.parseLong(parts[0]), this.transactionId),
-				Boolean.parseBoolean(parts[2]));
+		Term won = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		this.term = won;
+		return new Acquisition.Won(won, Boolean.parseBoolean(parts[2]));
 	}
 
 	@Override
@@ -149,8 +149,8 @@ final class AdvisoryLockSession implements ElectionSession {
 		}
 	}
 
-	private Confirmation confirmOnce() throws SQLException {
-		return query(this.connection, this.sql.confirm(this.transactionId), (row) -> {
+	private Confirmation confirmOnce() throws SQLException, SessionException {
+		return query(this.connection, this.sql.confirm(wonTerm()), (row) -> {
 			this.identity.check(row);
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
@@ -158,6 +158,14 @@ final class AdvisoryLockSession implements ElectionSession {
 			int predecessor = row.getInt("predecessor");
 			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null);
 		});
+	}
+
+	private Term wonTerm() throws SessionException {
+		Term won = this.term;
+		if (won == null) {
+			throw new SessionException("The session has not won the lock", null);
+		}
+		return won;
 	}
 
 	@Override
@@ -187,7 +195,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		this.marked = query(this.sql.release(this.transactionId, clean, idle), (row) -> row.getBoolean("marked"));
+		this.marked = query(this.sql.release(wonTerm(), clean, idle), (row) -> row.getBoolean("marked"));
 	}
 
 	@Override

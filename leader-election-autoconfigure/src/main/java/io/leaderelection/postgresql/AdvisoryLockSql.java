@@ -19,6 +19,8 @@ package io.leaderelection.postgresql;
 import java.util.Map;
 import java.util.stream.Collectors;
 
+import io.leaderelection.Term;
+
 /**
  * The text of the statements of one session. Numbers are written into the text, since a
  * {@code DO} block takes no parameters.
@@ -51,6 +53,37 @@ class AdvisoryLockSql {
 			    WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout') AS deadlock_timeout,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
 			    WHERE name OPERATOR(pg_catalog.=) 'log_min_duration_statement') AS log_min_duration
+			""";
+
+	/**
+	 * Which database this is, in a session of the application: as above, nothing is taken
+	 * from its search path.
+	 */
+	static final String DATABASE = """
+			SELECT oid::pg_catalog.int8 AS database,
+			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS may_ask_for_cluster
+			FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+			""";
+
+	static final String CLUSTER = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
+
+	/**
+	 * Take a share of the fence key for the transaction, and only then look whether the
+	 * key of its term is held: {@code CASE} keeps that order. Neither waits. A newer
+	 * leader that waits for the fence key refuses the share too. From here on the
+	 * transaction may not be idle for longer than the lease, unless it has a shorter
+	 * limit already: its client might stop before it commits, and would hold up every
+	 * later grant.
+	 */
+	static final String FENCE = """
+			SELECT CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)
+			  THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held,
+			  pg_catalog.set_config('idle_in_transaction_session_timeout',
+			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
+			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
+			      THEN present.idle ELSE longest.idle END, true)
+			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present,
+			  (SELECT ?::pg_catalog.text AS idle) AS longest
 			""";
 
 	private static final String OUTCOME = "leader_election.outcome";
@@ -158,21 +191,22 @@ class AdvisoryLockSql {
 				  clean := EXISTS (SELECT FROM %4$s AND objsubid = 2 AND classid = %5$d AND objid = %6$d
 				    AND mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid());
 				  term := pg_catalog.pg_current_xact_id()::text::bigint;
-				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, (term & 2147483647)::int) THEN
-				    RAISE EXCEPTION 'the key of term %% is in use', term;
-				  END IF;
-				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 				  BEGIN
 				    timeline := ('x' || pg_catalog.substr(
 				      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
 				  EXCEPTION WHEN feature_not_supported THEN
 				    NULL;
 				  END;
+				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, ((term + (timeline - 1) * %9$d) & 2147483647)::int) THEN
+				    RAISE EXCEPTION 'the key of term %% is in use', term;
+				  END IF;
+				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
 				END $acquire$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome, (%8$s) AS holder
 				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks,
-				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder());
+				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder(),
+				ElectionKeys.TIMELINE_DISTANCE);
 	}
 
 	/**
@@ -192,7 +226,7 @@ class AdvisoryLockSql {
 	 * silent; and who else holds a key of a term or a marker. A share of such a key is a
 	 * fence that was refused, and nobody's term.
 	 */
-	String confirm(long transactionId) {
+	String confirm(Term term) {
 		return """
 				SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  pg_catalog.current_setting('%s', true) AS token,
@@ -201,8 +235,8 @@ class AdvisoryLockSql {
 				  count(*) FILTER (WHERE pid = pg_catalog.pg_backend_pid() AND (%s OR %s)) AS held,
 				  min(pid) FILTER (WHERE pid <> pg_catalog.pg_backend_pid() AND %s) AS predecessor
 				FROM %s AND mode = 'ExclusiveLock'
-				""".formatted(TOKEN, bigint(this.keys.main()),
-				pair(this.keys.termClass(), ElectionKeys.termObject(transactionId)), anyTerm(), this.advisoryLocks);
+				""".formatted(TOKEN, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)), anyTerm(),
+				this.advisoryLocks);
 	}
 
 	/**
@@ -229,7 +263,7 @@ class AdvisoryLockSql {
 	 * The session has little left to do: should this node fall silent now, the marker
 	 * must not hold the successor up for a lease.
 	 */
-	String release(long transactionId, boolean clean, long idleMillis) {
+	String release(Term term, boolean clean, long idleMillis) {
 		return """
 				DO $release$
 				BEGIN
@@ -240,8 +274,8 @@ class AdvisoryLockSql {
 				  PERFORM pg_catalog.pg_advisory_unlock(%6$d);
 				END $release$;
 				SELECT pg_catalog.current_setting('%7$s')::boolean AS marked
-				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN,
-				ElectionKeys.termObject(transactionId), this.keys.main(), OUTCOME);
+				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term),
+				this.keys.main(), OUTCOME);
 	}
 
 	/**
@@ -261,6 +295,10 @@ class AdvisoryLockSql {
 
 	private String anyTerm() {
 		return "objsubid = 2 AND classid = " + unsigned(this.keys.termClass());
+	}
+
+	private static int termObject(Term term) {
+		return ElectionKeys.termObject(term.timeline(), term.transactionId());
 	}
 
 	private static String pair(int first, int second) {

@@ -41,6 +41,9 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate)
 	 */
 	static final int CLEAN = -1;
 
+	/** 2^31 divided by the golden ratio, so that few timelines come close to another. */
+	static final long TIMELINE_DISTANCE = 1_327_217_885;
+
 	/**
 	 * Return the keys of an election by its name.
 	 * @param group the application, or whatever shares the election
@@ -62,10 +65,17 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate)
 	}
 
 	/**
-	 * Return the second half of the key of a term.
+	 * Return the second half of the key of a term. Terms of one timeline have the same
+	 * one only if their transactions are 2^31 apart, and so cannot meet; on the first
+	 * timeline it is the transaction id itself. Those of two timelines may have the same
+	 * transaction id, so these are set far apart: otherwise a transaction of a leader on
+	 * the former primary could pass for one of the leader on the promoted one.
+	 * @param timeline the timeline of the term
+	 * @param transactionId the transaction id of the term
+	 * @return the key, not negative
 	 */
-	static int termObject(long transactionId) {
-		return (int) (transactionId & Integer.MAX_VALUE);
+	public static int termObject(long timeline, long transactionId) {
+		return (int) ((transactionId + (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);
 	}
 
 	private static ByteBuffer sha256(String text) {

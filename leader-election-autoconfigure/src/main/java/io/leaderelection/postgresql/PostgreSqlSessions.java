@@ -23,11 +23,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.function.Consumer;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -58,6 +61,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private final ApplicationName applicationName;
 
+	private final AdvisoryLockFence fence;
+
 	private volatile @Nullable Connection opening;
 
 	/**
@@ -67,14 +72,16 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param termEpoch the epoch of its terms
 	 * @param allowSessionPooler whether a pooler in session mode is known to be between
 	 * @param source opens the connections
+	 * @param joiner binds the transaction that is under way on the current thread, if
+	 * there is one, to a leadership
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new);
+			ConnectionSource source, Consumer<Leadership> joiner) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, joiner, AdvisoryLockSql::new);
 	}
 
 	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, Statements statements) {
+			ConnectionSource source, Consumer<Leadership> joiner, Statements statements) {
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
@@ -82,6 +89,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.source = source;
 		this.statements = statements;
 		this.applicationName = new ApplicationName(settings.election(), settings.nodeId());
+		this.fence = new AdvisoryLockFence(keys, settings.lease(), statements.fence(), joiner);
 	}
 
 	@Override
@@ -108,6 +116,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	@Override
 	public void abandon() {
 		abandon(this.opening);
+	}
+
+	@Override
+	public TransactionFence fence() {
+		return this.fence;
 	}
 
 	private static void abandon(@Nullable Connection connection) {
@@ -150,6 +163,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
 					null);
 		}
+		this.fence.heldOn(DatabaseIdentity.of(connection));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, endpoint.database()), this.applicationName, this.termEpoch, wait, lease,
 				pgConnection.getBackendPID() != endpoint.pid());
@@ -237,6 +251,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	interface Statements {
 
 		AdvisoryLockSql of(ElectionKeys keys, long database);
+
+		default String fence() {
+			return AdvisoryLockSql.FENCE;
+		}
 
 	}
 

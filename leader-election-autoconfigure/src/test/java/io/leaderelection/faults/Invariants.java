@@ -32,6 +32,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.faults.LockSample.Session;
+import io.leaderelection.postgresql.ElectionKeys;
 
 /**
  * The guarantees as code: looks at what several nodes and the server have recorded and
@@ -377,7 +378,7 @@ final class Invariants {
 				if (reign.from() > sample.before() || reign.until() < sample.after()) {
 					continue;
 				}
-				long own = reign.term().transactionId() & Integer.MAX_VALUE;
+				long own = ElectionKeys.termObject(reign.term().timeline(), reign.term().transactionId());
 				for (Lock lock : sample.terms()) {
 					if (lock.object() < own) {
 						violated("G1 predecessors", reign + " leads beside " + lock);

@@ -137,7 +137,7 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	private Health health(Duration unreachableAfter) {
-		return new LeadershipHealthIndicator(this.electors, unreachableAfter).health();
+		return new LeadershipHealthIndicator(this.electors, unreachableAfter, Map::of).health();
 	}
 
 	@SuppressWarnings("unchecked")

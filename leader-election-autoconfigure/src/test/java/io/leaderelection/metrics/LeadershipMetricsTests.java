@@ -16,6 +16,7 @@
 
 package io.leaderelection.metrics;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeadershipMetrics}.
@@ -91,10 +93,26 @@ class LeadershipMetricsTests {
 	}
 
 	@Test
+	void transactionsOfTheFenceAreCounted() throws Exception {
+		this.electors.getDefault().start();
+		await().until(this.electors.getDefault()::isLeader);
+		this.electors.getDefault().getLeadership().fence(mock(Connection.class));
+		assertThat(fenced("passed")).isOne();
+		assertThat(fenced("refused")).isZero();
+	}
+
+	private double fenced(String result) {
+		return this.registry.get("leader.election.fence")
+			.tags("election", "default", "result", result)
+			.functionCounter()
+			.count();
+	}
+
+	@Test
 	void timesAreInSecondsAndEverythingIsDescribed() {
 		assertThat(gauge("leader.election.lease.remaining", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(gauge("leader.election.confirmation.age", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(this.registry.getMeters()).hasSize(8)
+		assertThat(this.registry.getMeters()).hasSize(12)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 

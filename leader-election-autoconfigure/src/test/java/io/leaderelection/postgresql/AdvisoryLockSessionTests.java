@@ -29,6 +29,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Acquisition.Held;
@@ -91,11 +92,12 @@ class AdvisoryLockSessionTests {
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (leadership) -> {
+				}, (keys, database) -> new AdvisoryLockSql(keys, database) {
 
 					@Override
-					String confirm(long transactionId) {
-						return cancelled.hasNext() ? cancelled.next() : super.confirm(transactionId);
+					String confirm(Term term) {
+						return cancelled.hasNext() ? cancelled.next() : super.confirm(term);
 					}
 
 				});
@@ -248,7 +250,8 @@ class AdvisoryLockSessionTests {
 			Won before = win(sessions(own, "node-a").open());
 			for (int i = 0; i < 5; i++) {
 				before = win(new PostgreSqlSessions(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
-						false, source(own))
+						false, source(own), (leadership) -> {
+						})
 					.open());
 			}
 			own.stop("immediate");
@@ -292,7 +295,8 @@ class AdvisoryLockSessionTests {
 	}
 
 	private PostgreSqlSessions sessions(PostgreSqlServer on, String node) {
-		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on));
+		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on), (leadership) -> {
+		});
 	}
 
 	private ElectionSettings settings(String node) {

@@ -46,9 +46,25 @@ class ElectionKeysTests {
 	}
 
 	@Test
+	void termsOfTheFirstTimelineAreTransactionIds() {
+		assertThat(ElectionKeys.termObject(1, 775)).isEqualTo(775);
+	}
+
+	@Test
+	void termsOfDifferentTimelinesAreFarApart() {
+		for (long timeline = 2; timeline < 100; timeline++) {
+			for (long earlier = 1; earlier < timeline; earlier++) {
+				long distance = Math
+					.abs((long) ElectionKeys.termObject(timeline, 775) - ElectionKeys.termObject(earlier, 775));
+				assertThat(Math.min(distance, (1L << 31) - distance)).isGreaterThan(1 << 23);
+			}
+		}
+	}
+
+	@Test
 	void termIsNeverTheMarkerOfACleanEnd() {
-		assertThat(ElectionKeys.termObject(-1L)).isNotNegative();
-		assertThat(ElectionKeys.termObject(1L << 31)).isZero();
+		assertThat(ElectionKeys.termObject(1, -1L)).isNotNegative();
+		assertThat(ElectionKeys.termObject(1, 1L << 31)).isZero();
 		assertThat(ElectionKeys.CLEAN).isNegative();
 	}
 

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.testsupport.Mutant;
@@ -30,8 +31,8 @@ public final class SessionMutants {
 
 	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new PostgreSqlSessions(settings, keys, 0, false, source,
-				(sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
+		return new PostgreSqlSessions(settings, keys, 0, false, source, (leadership) -> {
+		}, (sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
 	}
 
 	/**
@@ -65,8 +66,8 @@ public final class SessionMutants {
 		}
 
 		@Override
-		String confirm(long transactionId) {
-			String sql = super.confirm(transactionId);
+		String confirm(Term term) {
+			String sql = super.confirm(term);
 			return (this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS)
 					? replace(sql, "pid <> pg_catalog.pg_backend_pid()", "false") : sql;
 		}

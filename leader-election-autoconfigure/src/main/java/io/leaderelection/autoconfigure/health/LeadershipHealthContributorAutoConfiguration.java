@@ -16,11 +16,15 @@
 
 package io.leaderelection.autoconfigure.health;
 
+import java.util.Map;
+
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.transaction.TransactionFencing;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -43,8 +47,10 @@ public final class LeadershipHealthContributorAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(name = { "leadershipHealthIndicator", "leadershipHealthContributor" })
 	LeadershipHealthIndicator leadershipHealthIndicator(DefaultLeaderElectors electors,
-			LeaderElectionProperties properties) {
-		return new LeadershipHealthIndicator(electors, properties.health().unreachableAfter());
+			ObjectProvider<TransactionFencing> fencing, LeaderElectionProperties properties) {
+		TransactionFencing transactions = fencing.getIfAvailable();
+		return new LeadershipHealthIndicator(electors, properties.health().unreachableAfter(),
+				(transactions != null) ? transactions::describe : Map::of);
 	}
 
 }

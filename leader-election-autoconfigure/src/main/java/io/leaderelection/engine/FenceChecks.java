@@ -1,0 +1,96 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipLostException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets the transactions of one election pass its fence, or not, and counts them.
+ */
+public final class FenceChecks {
+
+	private static final Log logger = LogFactory.getLog(FenceChecks.class);
+
+	private final TransactionFence fence;
+
+	private final LongAdder passed = new LongAdder();
+
+	private final LongAdder refused = new LongAdder();
+
+	private final AtomicReference<@Nullable Leadership> lastRefused = new AtomicReference<>();
+
+	FenceChecks(TransactionFence fence) {
+		this.fence = fence;
+	}
+
+	/**
+	 * Return how many transactions have passed.
+	 * @return the number since the start of the application
+	 */
+	public long passed() {
+		return this.passed.sum();
+	}
+
+	/**
+	 * Return how many transactions were refused since their term was over.
+	 * @return the number since the start of the application
+	 */
+	public long refused() {
+		return this.refused.sum();
+	}
+
+	/**
+	 * Return whether a connection leads to the store of the election.
+	 * @param connection the connection
+	 * @return {@code null} while the store has not been reached, or if there is none
+	 * @throws SQLException if that cannot be told
+	 */
+	public @Nullable Boolean covers(Connection connection) throws SQLException {
+		return this.fence.covers(connection);
+	}
+
+	void check(TermLeadership leadership, Connection connection) throws SQLException {
+		if (connection.getAutoCommit()) {
+			throw new IllegalStateException("The connection is in auto-commit mode, so that the fence would end with "
+					+ "its own statement. Call setAutoCommit(false) before the transaction");
+		}
+		if (this.fence.pass(connection, leadership.getTerm())) {
+			this.passed.increment();
+			return;
+		}
+		if (Boolean.FALSE.equals(this.fence.covers(connection))) {
+			throw new IllegalStateException("The connection leads to another database than the one on which election '"
+					+ leadership.getElection() + "' is held: its transactions cannot be fenced. Store the term beside "
+					+ "the data instead");
+		}
+		this.refused.increment();
+		if (this.lastRefused.getAndSet(leadership) != leadership) {
+			logger.warn("Refused to commit a transaction of the " + leadership + ", which is over");
+		}
+		throw new LeadershipLostException(leadership);
+	}
+
+}

@@ -1,0 +1,79 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps transactions of a term from committing after a later term was granted, where the
+ * store of an election is also that of the transactions.
+ */
+public interface TransactionFence {
+
+	/**
+	 * The fence of an election that has no store: there is no later term of another node.
+	 */
+	TransactionFence OPEN = new TransactionFence() {
+
+		@Override
+		public boolean pass(Connection connection, Term term) {
+			return true;
+		}
+
+		@Override
+		public @Nullable Boolean covers(Connection connection) {
+			return null;
+		}
+
+		@Override
+		public void join(Leadership leadership) {
+		}
+
+	};
+
+	/**
+	 * Look whether a term is not over, and if so hold every later grant up until the
+	 * transaction of the connection has ended. Takes one round trip and never waits for a
+	 * lock.
+	 * @param connection a connection with a transaction, of the current thread
+	 * @param term the term
+	 * @return whether the transaction may commit
+	 * @throws SQLException if that cannot be told; the transaction must not commit
+	 */
+	boolean pass(Connection connection, Term term) throws SQLException;
+
+	/**
+	 * Return whether a connection leads to the store of the election.
+	 * @param connection the connection
+	 * @return {@code null} while the store has not been reached, or if there is none
+	 * @throws SQLException if that cannot be told
+	 */
+	@Nullable Boolean covers(Connection connection) throws SQLException;
+
+	/**
+	 * Bind the transaction that is under way on the current thread, if there is one, to a
+	 * term, since work of that term begins. Costs no I/O.
+	 * @param leadership the leadership of the work
+	 */
+	void join(Leadership leadership);
+
+}
