@@ -49,6 +49,9 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final int MOST_TRIES = 5;
 
+	/** No term has this transaction id. */
+	private static final Term NONE = new Term(0, 0, 0);
+
 	private final Connection connection;
 
 	private final PGConnection pgConnection;
@@ -67,7 +70,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final String guard;
 
-	private @Nullable Term term;
+	private Term term = NONE;
 
 	private boolean marked;
 
@@ -106,9 +109,8 @@ final class AdvisoryLockSession implements ElectionSession {
 			return new Acquisition.Held(leader(outcome.holder()));
 		}
 		String[] parts = outcome.text().split(":");
-		Term won = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
-		this.term = won;
-		return new Acquisition.Won(won, Boolean.parseBoolean(parts[2]));
+		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]));
 	}
 
 	@Override
@@ -149,8 +151,8 @@ final class AdvisoryLockSession implements ElectionSession {
 		}
 	}
 
-	private Confirmation confirmOnce() throws SQLException, SessionException {
-		return query(this.connection, this.sql.confirm(wonTerm()), (row) -> {
+	private Confirmation confirmOnce() throws SQLException {
+		return query(this.connection, this.sql.confirm(this.term), (row) -> {
 			this.identity.check(row);
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
@@ -158,14 +160,6 @@ final class AdvisoryLockSession implements ElectionSession {
 			int predecessor = row.getInt("predecessor");
 			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null);
 		});
-	}
-
-	private Term wonTerm() throws SessionException {
-		Term won = this.term;
-		if (won == null) {
-			throw new SessionException("The session has not won the lock", null);
-		}
-		return won;
 	}
 
 	@Override
@@ -195,7 +189,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		this.marked = query(this.sql.release(wonTerm(), clean, idle), (row) -> row.getBoolean("marked"));
+		this.marked = query(this.sql.release(this.term, clean, idle), (row) -> row.getBoolean("marked"));
 	}
 
 	@Override

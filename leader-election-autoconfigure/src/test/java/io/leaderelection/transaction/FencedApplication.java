@@ -1,0 +1,103 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.transaction;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PostgreSqlServer;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * An application that writes in transactions, alone in its election.
+ */
+final class FencedApplication {
+
+	static final Duration LEASE = Duration.ofSeconds(3);
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private FencedApplication() {
+	}
+
+	static ConfigurableApplicationContext start(PostgreSqlServer server, Class<?> configuration, String... properties) {
+		List<String> arguments = new ArrayList<>(List.of("spring.application.name=fenced-" + UUID.randomUUID(),
+				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
+				"spring.datasource.url=" + server.jdbcUrl(), "spring.datasource.username=" + server.username(),
+				"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
+				"spring.main.banner-mode=off", "spring.main.log-startup-info=false"));
+		arguments.addAll(List.of(properties));
+		return new SpringApplicationBuilder(Application.class, configuration).web(WebApplicationType.NONE)
+			.registerShutdownHook(false)
+			.run(arguments.stream().map((argument) -> "--" + argument).toArray(String[]::new));
+	}
+
+	/**
+	 * Let the server end the session of the leader, and wait until this node knows and
+	 * the key of its term is free. The interrupt for work on this thread is taken.
+	 */
+	static void loseTerm(ConfigurableApplicationContext context, PostgreSqlServer server) {
+		LeaderElector elector = context.getBean(LeaderElector.class);
+		boolean working = elector.getWorkLeadership() != null;
+		Leadership leadership = working ? elector.getWorkLeadership() : elector.getLeadership();
+		String group = context.getEnvironment().getRequiredProperty("spring.application.name");
+		ElectionKeys keys = ElectionKeys.derive(group, "default");
+		String held = """
+				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND mode = 'ExclusiveLock'
+				  AND classid = %d AND objid = %d""".formatted(keys.termClass() & 0xFFFFFFFFL,
+				ElectionKeys.termObject(leadership.getTerm().timeline(), leadership.getTerm().transactionId()));
+		server.query("SELECT pg_terminate_backend(pid) FROM (" + held + ") AS holder");
+		await(() -> server.query(held).isEmpty() && !leadership.isCurrent());
+		if (working) {
+			await(Thread::interrupted);
+		}
+	}
+
+	// Awaitility would answer the interrupt
+	private static void await(BooleanSupplier condition) {
+		long deadline = System.nanoTime() + LIMIT.toNanos();
+		while (!condition.getAsBoolean()) {
+			if (System.nanoTime() - deadline > 0) {
+				throw new AssertionError("Not within " + LIMIT);
+			}
+			LockSupport.parkNanos(Duration.ofMillis(1).toNanos());
+		}
+	}
+
+	/**
+	 * Nothing but the starter.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+	}
+
+}

@@ -1,0 +1,409 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.transaction;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipLostException;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.annotation.Isolation;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Transactions of leader work with {@code JdbcTransactionManager}, in every form that
+ * Spring knows: those that are under way when the term ends must not commit.
+ */
+class FencedTransactionTests {
+
+	private static final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private static final AfterFence afterFence = new AfterFence();
+
+	private static ConfigurableApplicationContext context;
+
+	private final LeaderElector elector = context.getBean(LeaderElector.class);
+
+	private final Work work = context.getBean(Work.class);
+
+	private final JdbcClient jdbc = context.getBean(JdbcClient.class);
+
+	private final TransactionTemplate transaction = new TransactionTemplate(
+			context.getBean(PlatformTransactionManager.class));
+
+	@BeforeAll
+	static void start() throws Exception {
+		server.execute("DROP TABLE IF EXISTS fenced; CREATE TABLE fenced (id text)");
+		context = FencedApplication.start(server, WorkConfiguration.class);
+		context.getBean(ConfigurableTransactionManager.class).addListener(afterFence);
+	}
+
+	@AfterAll
+	static void stop() {
+		SpringApplication.exit(context);
+	}
+
+	@BeforeEach
+	void lead() throws Exception {
+		this.jdbc.sql("TRUNCATE fenced").update();
+		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+	}
+
+	@Test
+	void commitsWhileTheTermLasts() {
+		assertThat(this.work.insert("a", () -> {
+		})).isEqualTo(1);
+		assertThat(rows()).isOne();
+	}
+
+	@Test
+	void doesNotCommitAfterTheTerm() {
+		long before = refused();
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.work.insert("a", this::loseTerm))
+			.satisfies((ex) -> assertThat(ex.getTerm()).isNotNull());
+		assertThat(rows()).isZero();
+		assertThat(refused()).isEqualTo(before + 1);
+		assertThat(this.transaction
+			.<Integer>execute((status) -> this.jdbc.sql("INSERT INTO fenced VALUES ('b')").update()))
+			.as("the connection is as good as new")
+			.isOne();
+		assertThat(rows()).isOne();
+	}
+
+	@Test
+	void isBoundToTheTermInWhichTheWorkBegan() throws Exception {
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.elector.runIfLeader(() -> {
+			loseTerm();
+			Awaitility.await().atMost(Duration.ofSeconds(30)).until(this.elector::isLeader);
+			Thread.interrupted();
+			insertInTransaction("a");
+		}));
+		assertThat(rows()).isZero();
+	}
+
+	@ParameterizedTest
+	@EnumSource(Isolation.class)
+	void everyIsolationLevel(Isolation isolation) {
+		this.transaction.setIsolationLevel(isolation.value());
+		this.elector.runIfLeader(() -> insertInTransaction("a"));
+		assertThat(rows()).isOne();
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> lateInsertInTransaction("b"));
+		assertThat(rows()).isOne();
+	}
+
+	@Test
+	void newTransactionInsideAnotherHasAFenceOfItsOwn() {
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				insert("outer");
+				requiringNew().executeWithoutResult((inner) -> insert("inner"));
+				loseTerm();
+			})));
+		assertThat(ids()).containsExactly("inner");
+	}
+
+	@Test
+	void outerTransactionIsRefusedAfterItsInnerOne() {
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				insert("outer");
+				requiringNew().executeWithoutResult((inner) -> {
+					insert("inner");
+					loseTerm();
+				});
+			})));
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void savepointsDoNotLoseTheFence() {
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				insert("outer");
+				nested().executeWithoutResult((inner) -> insert("kept"));
+				loseTerm();
+				nested().executeWithoutResult((inner) -> {
+					insert("undone");
+					inner.setRollbackOnly();
+				});
+			})));
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void savepointsCommitWhileTheTermLasts() {
+		long before = passed();
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			insert("outer");
+			nested().executeWithoutResult((inner) -> insert("kept"));
+			nested().executeWithoutResult((inner) -> {
+				insert("undone");
+				inner.setRollbackOnly();
+			});
+		}));
+		assertThat(ids()).containsExactly("kept", "outer");
+		assertThat(passed()).isEqualTo(before + 1);
+	}
+
+	@Test
+	void workThatJoinsATransactionBindsIt() {
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.transaction.executeWithoutResult((status) -> {
+				this.elector.runIfLeader(() -> insert("a"));
+				loseTerm();
+			}));
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void workThatWasSkippedDoesNotBindATransaction() {
+		loseTerm();
+		this.transaction.executeWithoutResult((status) -> {
+			this.elector.resign();
+			this.elector.runIfLeader(() -> {
+			});
+			insert("a");
+		});
+		assertThat(rows()).isOne();
+	}
+
+	@Test
+	void transactionThatOutlivesItsWorkStaysBound() {
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> {
+			PlatformTransactionManager manager = context.getBean(PlatformTransactionManager.class);
+			var begun = this.elector.callIfLeader(() -> {
+				var status = manager.getTransaction(this.transaction);
+				insert("a");
+				return status;
+			}).orElseThrow();
+			loseTerm();
+			manager.commit(begun);
+		});
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void transactionsOutsideOfLeaderWorkAreLeftAlone() {
+		long before = passed() + refused();
+		this.transaction.executeWithoutResult((status) -> {
+			insert("a");
+			loseTerm();
+		});
+		assertThat(rows()).isOne();
+		assertThat(passed() + refused()).isEqualTo(before);
+	}
+
+	@Test
+	void readOnlyTransactionsAreLeftAlone() {
+		long before = passed() + refused();
+		this.transaction.setReadOnly(true);
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			rows();
+			loseTerm();
+		}));
+		assertThat(passed() + refused()).isEqualTo(before);
+	}
+
+	@Test
+	void transactionThatIsRolledBackIsNotAsked() {
+		long before = passed() + refused();
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			insert("a");
+			status.setRollbackOnly();
+		}));
+		assertThat(passed() + refused()).isEqualTo(before);
+	}
+
+	@Test
+	void whatSynchronizationsWriteIsFencedToo() {
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.elector
+			.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> TransactionSynchronizationManager
+				.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void beforeCommit(boolean readOnly) {
+						insert("a");
+						loseTerm();
+					}
+
+				}))));
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void failedStatementThatWasSwallowedDoesNotCommit() {
+		assertThatExceptionOfType(RuntimeException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				insert("a");
+				try {
+					this.jdbc.sql("SELECT 1 / 0").query(Integer.class).single();
+				}
+				catch (RuntimeException ex) {
+					assertThat(ex).isNotNull();
+				}
+			})));
+		assertThat(rows()).isZero();
+		this.elector.runIfLeader(() -> insertInTransaction("b"));
+		assertThat(ids()).containsExactly("b");
+	}
+
+	@Test
+	void fenceLimitsHowLongATransactionMayBeIdle() {
+		assertThat(idleLimitAtCommit("0")).isEqualTo("3s");
+		assertThat(idleLimitAtCommit("1min")).isEqualTo("3s");
+		assertThat(idleLimitAtCommit("1500ms")).isEqualTo("1500ms");
+		assertThat(this.jdbc.sql("SHOW idle_in_transaction_session_timeout").query(String.class).single())
+			.isEqualTo("0");
+	}
+
+	private String idleLimitAtCommit(String before) {
+		StringBuilder seen = new StringBuilder();
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			this.jdbc.sql("SELECT set_config('idle_in_transaction_session_timeout', ?, true)")
+				.param(before)
+				.query(String.class)
+				.single();
+			afterFence.action = () -> seen
+				.append(this.jdbc.sql("SHOW idle_in_transaction_session_timeout").query(String.class).single());
+		}));
+		return seen.toString();
+	}
+
+	private void insertInTransaction(String id) {
+		this.transaction.executeWithoutResult((status) -> insert(id));
+	}
+
+	private void lateInsertInTransaction(String id) {
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			insert(id);
+			loseTerm();
+		}));
+	}
+
+	private TransactionTemplate requiringNew() {
+		TransactionTemplate template = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+		template.setPropagationBehavior(Propagation.REQUIRES_NEW.value());
+		return template;
+	}
+
+	private TransactionTemplate nested() {
+		TransactionTemplate template = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+		template.setPropagationBehavior(Propagation.NESTED.value());
+		return template;
+	}
+
+	private void insert(String id) {
+		this.jdbc.sql("INSERT INTO fenced VALUES (?)").param(id).update();
+	}
+
+	private void loseTerm() {
+		FencedApplication.loseTerm(context, server);
+	}
+
+	private long rows() {
+		return this.jdbc.sql("SELECT count(*) FROM fenced").query(Long.class).single();
+	}
+
+	private List<String> ids() {
+		return this.jdbc.sql("SELECT id FROM fenced ORDER BY id").query(String.class).list();
+	}
+
+	private static long passed() {
+		return context.getBean(DefaultLeaderElectors.class).getDefault().fenceChecks().passed();
+	}
+
+	private static long refused() {
+		return context.getBean(DefaultLeaderElectors.class).getDefault().fenceChecks().refused();
+	}
+
+	/**
+	 * Runs between the fence and the commit.
+	 */
+	private static final class AfterFence implements TransactionExecutionListener {
+
+		private Runnable action = () -> {
+		};
+
+		@Override
+		public void beforeCommit(TransactionExecution transaction) {
+			Runnable once = this.action;
+			this.action = () -> {
+			};
+			once.run();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class WorkConfiguration {
+
+		@Bean
+		Work work(JdbcClient jdbc) {
+			return new Work(jdbc);
+		}
+
+	}
+
+	/**
+	 * Work as applications write it.
+	 */
+	static class Work {
+
+		private final JdbcClient jdbc;
+
+		Work(JdbcClient jdbc) {
+			this.jdbc = jdbc;
+		}
+
+		@LeaderOnly
+		@Transactional
+		public Integer insert(String id, Runnable beforeReturn) {
+			int rows = this.jdbc.sql("INSERT INTO fenced VALUES (?)").param(id).update();
+			beforeReturn.run();
+			return rows;
+		}
+
+	}
+
+}
