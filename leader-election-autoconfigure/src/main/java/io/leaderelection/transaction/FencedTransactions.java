@@ -51,6 +51,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
+	private static final String FAILED_TRANSACTION = "25P02";
+
 	private final String name;
 
 	private final TransactionFencing fencing;
@@ -158,7 +160,11 @@ final class FencedTransactions implements TransactionExecutionListener {
 			}
 		}
 		catch (SQLException ex) {
-			throw translate(ex);
+			if (!FAILED_TRANSACTION.equals(ex.getSQLState())) {
+				throw translate(ex);
+			}
+			// The server makes a roll-back of this commit, as it would without a fence
+			logger.debug("Transaction of '" + this.name + "' has failed before its fence", ex);
 		}
 		finally {
 			DataSourceUtils.releaseConnection(connection, source);
@@ -188,7 +194,16 @@ final class FencedTransactions implements TransactionExecutionListener {
 	private void found(Coverage found) {
 		if (found != this.coverage && this.coverage != Coverage.ROUTED) {
 			this.coverage = found;
-			logger.info("Transactions of '" + this.name + "' in leader work are " + found);
+			report();
+		}
+	}
+
+	/**
+	 * Say what is known of these transactions.
+	 */
+	void report() {
+		if (this.coverage != Coverage.UNKNOWN) {
+			logger.info("Transactions of '" + this.name + "' in leader work are " + this.coverage);
 		}
 	}
 

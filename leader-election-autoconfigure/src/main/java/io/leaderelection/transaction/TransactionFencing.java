@@ -76,7 +76,9 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		if (this.mode != Mode.OFF && bean instanceof TransactionManager manager) {
-			this.managers.add(listen(manager, beanName));
+			FencedTransactions transactions = listen(manager, beanName);
+			transactions.report();
+			this.managers.add(transactions);
 		}
 		return bean;
 	}

@@ -26,6 +26,8 @@ import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
@@ -50,9 +52,10 @@ final class FencedApplication {
 	static ConfigurableApplicationContext start(PostgreSqlServer server, Class<?> configuration, String... properties) {
 		List<String> arguments = new ArrayList<>(List.of("spring.application.name=fenced-" + UUID.randomUUID(),
 				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
-				"spring.datasource.url=" + server.jdbcUrl(), "spring.datasource.username=" + server.username(),
-				"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
-				"spring.main.banner-mode=off", "spring.main.log-startup-info=false"));
+				"leader-election.drain-timeout=1s", "spring.datasource.url=" + server.jdbcUrl(),
+				"spring.datasource.username=" + server.username(), "spring.datasource.password=" + server.password(),
+				"spring.datasource.hikari.minimum-idle=0", "spring.main.banner-mode=off",
+				"spring.main.log-startup-info=false"));
 		arguments.addAll(List.of(properties));
 		return new SpringApplicationBuilder(Application.class, configuration).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
@@ -78,6 +81,10 @@ final class FencedApplication {
 		if (working) {
 			await(Thread::interrupted);
 		}
+	}
+
+	static ElectionStatus status(ConfigurableApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault().status();
 	}
 
 	// Awaitility would answer the interrupt

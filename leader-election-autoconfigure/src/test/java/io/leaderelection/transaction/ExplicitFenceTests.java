@@ -1,0 +1,199 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.transaction;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.time.Duration;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipLostException;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * {@link Leadership#fence(Connection)} for transactions that Spring does not manage.
+ */
+class ExplicitFenceTests {
+
+	private static final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private static ConfigurableApplicationContext context;
+
+	private final LeaderElector elector = context.getBean(LeaderElector.class);
+
+	private Connection connection;
+
+	@BeforeAll
+	static void start() {
+		context = FencedApplication.start(server, FencedApplication.Application.class);
+	}
+
+	@AfterAll
+	static void stop() {
+		SpringApplication.exit(context);
+	}
+
+	@BeforeEach
+	void begin() throws Exception {
+		server.execute("DROP TABLE IF EXISTS fenced_by_hand; CREATE TABLE fenced_by_hand (id int)");
+		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		this.connection = server.connect();
+		this.connection.setAutoCommit(false);
+		insert();
+	}
+
+	@AfterEach
+	void end() throws SQLException {
+		this.connection.close();
+	}
+
+	@Test
+	void commitsWhileTheTermLasts() throws SQLException {
+		leadership().fence(this.connection);
+		this.connection.commit();
+		assertThat(rows()).isEqualTo("1");
+	}
+
+	@Test
+	void isRefusedAfterTheTerm() throws SQLException {
+		Leadership leadership = leadership();
+		FencedApplication.loseTerm(context, server);
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> leadership.fence(this.connection))
+			.withMessageContaining(leadership.getTerm().toString())
+			.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
+		this.connection.rollback();
+		assertThat(rows()).isEqualTo("0");
+	}
+
+	@Test
+	void isRefusedForTheTermThatCameBefore() throws Exception {
+		Leadership leadership = leadership();
+		FencedApplication.loseTerm(context, server);
+		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> leadership.fence(this.connection));
+		this.connection.rollback();
+		leadership().fence(this.connection);
+	}
+
+	@Test
+	void holdsUpTheNextTermUntilTheTransactionHasEnded() throws Exception {
+		Leadership before = leadership();
+		before.fence(this.connection);
+		FencedApplication.loseTerm(context, server);
+		Awaitility.await().until(() -> blockedBy() != null && blockedBy().contains(pid(this.connection)));
+		assertThat(this.elector.isLeader()).isFalse();
+		this.connection.commit();
+		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		assertThat(leadership().getTerm()).isGreaterThan(before.getTerm());
+		assertThat(rows()).isEqualTo("1");
+	}
+
+	@Test
+	void clientThatStopsDoesNotHoldUpTheNextTermForLongerThanTheLease() throws Exception {
+		leadership().fence(this.connection);
+		FencedApplication.loseTerm(context, server);
+		assertThat(this.elector.awaitLeadership(FencedApplication.LEASE.plusSeconds(10))).isTrue();
+		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> this.connection.commit());
+		assertThat(rows()).isEqualTo("0");
+	}
+
+	@Test
+	void isUndoneByTheRollBackToAnEarlierSavepoint() throws Exception {
+		Savepoint savepoint = this.connection.setSavepoint();
+		leadership().fence(this.connection);
+		this.connection.rollback(savepoint);
+		FencedApplication.loseTerm(context, server);
+		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30)))
+			.as("the documented limit: nothing holds the next term up any more")
+			.isTrue();
+	}
+
+	@Test
+	void needsATransaction() throws SQLException {
+		this.connection.rollback();
+		this.connection.setAutoCommit(true);
+		assertThatIllegalStateException().isThrownBy(() -> leadership().fence(this.connection))
+			.withMessageContaining("auto-commit")
+			.withMessageContaining("setAutoCommit(false)");
+	}
+
+	@Test
+	void anotherDatabaseIsAnError() throws SQLException {
+		server.execute("DROP DATABASE IF EXISTS elsewhere");
+		server.execute("CREATE DATABASE elsewhere");
+		String url = server.jdbcUrl().replaceFirst("/" + server.database() + "$", "/elsewhere");
+		try (Connection elsewhere = DriverManager.getConnection(url, server.username(), server.password())) {
+			elsewhere.setAutoCommit(false);
+			assertThatIllegalStateException().isThrownBy(() -> leadership().fence(elsewhere))
+				.withMessageContaining("another database")
+				.withMessageContaining("'default'");
+		}
+	}
+
+	@Test
+	void doesNothingWithoutADatabase() throws SQLException {
+		try (ConfigurableApplicationContext local = FencedApplication.start(server, FencedApplication.Application.class,
+				"leader-election.mode=always")) {
+			local.getBean(LeaderElector.class).getLeadership().fence(this.connection);
+			this.connection.commit();
+		}
+		assertThat(rows()).isEqualTo("1");
+	}
+
+	private Leadership leadership() {
+		Leadership leadership = this.elector.getLeadership();
+		assertThat(leadership).isNotNull();
+		return leadership;
+	}
+
+	private String blockedBy() {
+		return FencedApplication.status(context).blockedBy();
+	}
+
+	private static String pid(Connection connection) throws SQLException {
+		return String.valueOf(connection.unwrap(PGConnection.class).getBackendPID());
+	}
+
+	private void insert() throws SQLException {
+		try (Statement statement = this.connection.createStatement()) {
+			statement.execute("INSERT INTO fenced_by_hand VALUES (1)");
+		}
+	}
+
+	private static String rows() {
+		return server.query("SELECT count(*) FROM fenced_by_hand").get(0);
+	}
+
+}

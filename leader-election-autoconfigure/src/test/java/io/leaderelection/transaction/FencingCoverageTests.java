@@ -1,0 +1,309 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.transaction;
+
+import java.util.Map;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipLostException;
+import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Mono;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.ReactiveTransaction;
+import org.springframework.transaction.ReactiveTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * What is fenced with several transaction managers, and how an application learns of it.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FencingCoverageTests {
+
+	private static final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@BeforeAll
+	static void createDatabases() {
+		server.execute("DROP TABLE IF EXISTS covered; CREATE TABLE covered (id int)");
+		server.execute("DROP DATABASE IF EXISTS other_database");
+		server.execute("CREATE DATABASE other_database");
+		new JdbcTemplate(dataSource("other_database")).execute("CREATE TABLE covered (id int)");
+	}
+
+	@Test
+	void everyTransactionManagerOnTheSameDatabaseIsFenced() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
+			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "second", Coverage.FENCED));
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
+			awaitLeader(context);
+			assertThatExceptionOfType(LeadershipLostException.class)
+				.isThrownBy(() -> insertLate(context, "transactionManager"));
+		}
+		assertThat(rows(server.database())).isZero();
+	}
+
+	@Test
+	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
+			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
+			assertThat(output).contains("Transactions of 'other' in leader work are not fenced: on another database");
+			assertThat(health(context)).containsEntry("fencing", Map.of("transactionManager", "fenced", "other",
+					"not fenced: on another database than the elections"));
+			int before = rows("other_database");
+			insertLate(context, "other");
+			assertThat(rows("other_database")).isEqualTo(before + 1);
+		}
+	}
+
+	@Test
+	void anotherDatabaseIsAnErrorWhereFencingIsRequired(CapturedOutput output) {
+		assertThatExceptionOfType(Exception.class)
+			.isThrownBy(() -> start(OtherDatabase.class, "leader-election.fencing=required").close());
+		assertThat(output).contains("leader-election.fencing")
+			.contains("'other' are not fenced: on another database than the elections")
+			.contains("set leader-election.fencing=auto");
+	}
+
+	@Test
+	void sameDatabaseIsEnoughWhereFencingIsRequired() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=required")) {
+			assertThat(context.getBean(TransactionFencing.class).coverage())
+				.containsOnly(Map.entry("transactionManager", Coverage.FENCED), Map.entry("second", Coverage.FENCED));
+		}
+	}
+
+	@Test
+	void routedTransactionsAreLookedAtOneByOne() {
+		try (ConfigurableApplicationContext context = start(Routed.class)) {
+			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("routed", Coverage.ROUTED);
+			int before = rows("other_database");
+			Routed.database = "other_database";
+			insertLate(context, "routed");
+			assertThat(rows("other_database")).isEqualTo(before + 1);
+			awaitLeader(context);
+			Routed.database = "own";
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "routed"));
+		}
+	}
+
+	@Test
+	void routedTransactionElsewhereIsRefusedWhereFencingIsRequired() {
+		try (ConfigurableApplicationContext context = start(Routed.class, "leader-election.fencing=required")) {
+			awaitLeader(context);
+			int before = rows("other_database");
+			Routed.database = "other_database";
+			assertThatIllegalStateException().isThrownBy(() -> insert(context, "routed"))
+				.withMessageContaining("leader-election.fencing=required")
+				.withMessageContaining("'routed'");
+			assertThat(rows("other_database")).isEqualTo(before);
+		}
+	}
+
+	@Test
+	void reactiveTransactionsAreNotFencedAndSaidSo(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start(Reactive.class)) {
+			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("reactive",
+					Coverage.REACTIVE);
+			assertThat(output).contains("Transactions of 'reactive' in leader work are not fenced: reactive");
+		}
+	}
+
+	@Test
+	void reactiveTransactionsAreAnErrorWhereFencingIsRequired(CapturedOutput output) {
+		assertThatExceptionOfType(Exception.class)
+			.isThrownBy(() -> start(Reactive.class, "leader-election.fencing=required").close());
+		assertThat(output).contains("'reactive' are not fenced: reactive");
+	}
+
+	@Test
+	void transactionsOfAManagerWithoutSynchronizationsAreFenced() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
+			context.getBean("second", DataSourceTransactionManager.class)
+				.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+			int before = rows(server.database());
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
+			assertThat(rows(server.database())).isEqualTo(before);
+		}
+	}
+
+	@Test
+	void nothingIsFencedWhereFencingIsOff() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=off")) {
+			assertThat(context.getBean(TransactionFencing.class).coverage()).isEmpty();
+			assertThat(health(context)).doesNotContainKey("fencing");
+			int before = rows(server.database());
+			insertLate(context, "second");
+			assertThat(rows(server.database())).isEqualTo(before + 1);
+			server.execute("TRUNCATE covered");
+		}
+	}
+
+	private static ConfigurableApplicationContext start(Class<?> configuration, String... properties) {
+		ConfigurableApplicationContext context = FencedApplication.start(server, configuration, properties);
+		awaitLeader(context);
+		return context;
+	}
+
+	private static void awaitLeader(ConfigurableApplicationContext context) {
+		Awaitility.await().until(context.getBean(LeaderElector.class)::isLeader);
+	}
+
+	private static void awaitCoverage(ConfigurableApplicationContext context, Map<String, Coverage> expected) {
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage()).isEqualTo(expected));
+	}
+
+	private static Map<String, Object> health(ConfigurableApplicationContext context) {
+		return context.getBean(LeadershipHealthIndicator.class).health(true).getDetails();
+	}
+
+	private static void insert(ConfigurableApplicationContext context, String manager) {
+		insert(context, manager, () -> {
+		});
+	}
+
+	private static void insertLate(ConfigurableApplicationContext context, String manager) {
+		insert(context, manager, () -> FencedApplication.loseTerm(context, server));
+	}
+
+	private static void insert(ConfigurableApplicationContext context, String name, Runnable last) {
+		PlatformTransactionManager manager = context.getBean(name, PlatformTransactionManager.class);
+		DataSource dataSource = ((DataSourceTransactionManager) manager).getDataSource();
+		context.getBean(LeaderElector.class)
+			.runIfLeader(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
+				new JdbcTemplate(dataSource).update("INSERT INTO covered VALUES (1)");
+				last.run();
+			}));
+	}
+
+	private static int rows(String database) {
+		return new JdbcTemplate(dataSource(database)).queryForObject("SELECT count(*) FROM covered", Integer.class);
+	}
+
+	private static DataSource dataSource(String database) {
+		return new DriverManagerDataSource(server.jdbcUrl().replaceFirst("/" + server.database() + "$", "/" + database),
+				server.username(), server.password());
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondManager {
+
+		@Bean
+		@Primary
+		JdbcTransactionManager transactionManager(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		DataSourceTransactionManager second() {
+			return new DataSourceTransactionManager(new LazyConnectionDataSourceProxy(dataSource(server.database())));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherDatabase {
+
+		@Bean
+		@Primary
+		JdbcTransactionManager transactionManager(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		DataSourceTransactionManager other() {
+			return new DataSourceTransactionManager(dataSource("other_database"));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Routed {
+
+		private static volatile String database = "own";
+
+		@Bean
+		DataSourceTransactionManager routed() {
+			AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
+
+				@Override
+				protected Object determineCurrentLookupKey() {
+					return database;
+				}
+
+			};
+			routing.setTargetDataSources(
+					Map.of("own", dataSource(server.database()), "other_database", dataSource("other_database")));
+			routing.afterPropertiesSet();
+			return new DataSourceTransactionManager(routing);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Reactive {
+
+		@Bean
+		ReactiveTransactionManager reactive() {
+			return new ReactiveTransactionManager() {
+
+				@Override
+				public Mono<ReactiveTransaction> getReactiveTransaction(TransactionDefinition definition) {
+					return Mono.empty();
+				}
+
+				@Override
+				public Mono<Void> commit(ReactiveTransaction transaction) {
+					return Mono.empty();
+				}
+
+				@Override
+				public Mono<Void> rollback(ReactiveTransaction transaction) {
+					return Mono.empty();
+				}
+
+			};
+		}
+
+	}
+
+}
