@@ -394,7 +394,7 @@ class FencedTransactionTests {
 
 		@LeaderOnly
 		@Transactional
-		public Integer insert(String id, Runnable beforeReturn) {
+		Integer insert(String id, Runnable beforeReturn) {
 			int rows = this.jdbc.sql("INSERT INTO fenced VALUES (?)").param(id).update();
 			beforeReturn.run();
 			return rows;
