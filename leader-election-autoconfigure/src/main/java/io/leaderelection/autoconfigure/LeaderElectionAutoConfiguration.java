@@ -25,6 +25,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -122,14 +123,14 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 		static TransactionFencing transactionFencing(Environment environment,
-				ObjectProvider<DefaultLeaderElectors> electors) {
+				ObjectProvider<DefaultLeaderElectors> electors, ListableBeanFactory beanFactory) {
 			// Created before properties can be bound to beans
 			Binder binder = Binder.get(environment);
 			TransactionFencing.Mode fencing = binder.bind("leader-election.fencing", TransactionFencing.Mode.class)
 				.orElse(TransactionFencing.Mode.AUTO);
 			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
 			return new TransactionFencing((mode == Mode.POSTGRESQL) ? fencing : TransactionFencing.Mode.OFF,
-					electors::getObject);
+					electors::getObject, beanFactory);
 		}
 
 		/**

@@ -82,6 +82,12 @@ import org.jspecify.annotations.Nullable;
  * session that the store ended leaves a leader behind who may need a moment to notice.
  * Only then comes the confirmation whose start anchors the trust of the grant.
  *
+ * The fence. Trust cannot stop a process that is paused between its decision and its
+ * commit. So a transaction of leader work takes, last before its commit, a share of a lock
+ * that the winner of every later term must have to itself once, and then looks whether its
+ * own term still holds its lock. In the order above, either the winner waits for the end
+ * of the transaction, or the transaction finds its term over and is rolled back.
+ *
  * Leaving. The gate counts first and checks second, this class changes the state first
  * and looks for work second; so a drain never misses a job. Confirmations go on while
  * work drains: it still runs under a trusted lease. The lock is freed last. If the lease

@@ -55,7 +55,13 @@ public enum Coverage {
 	/**
 	 * The transaction manager tells nobody when a transaction begins.
 	 */
-	NO_CALLBACKS("not fenced: without callbacks");
+	NO_CALLBACKS("not fenced: without callbacks"),
+
+	/**
+	 * The transaction manager belongs to a parent context, or was created before the
+	 * fence.
+	 */
+	OUT_OF_SIGHT("not fenced: created in a parent context, or too early");
 
 	private final String description;
 

@@ -34,6 +34,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.core.PriorityOrdered;
@@ -54,6 +56,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	private final Supplier<DefaultLeaderElectors> supplier;
 
+	private final ListableBeanFactory beanFactory;
+
 	private final List<FencedTransactions> managers = new CopyOnWriteArrayList<>();
 
 	private volatile @Nullable DefaultLeaderElectors electors;
@@ -62,10 +66,12 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * Create a new {@code TransactionFencing} instance.
 	 * @param mode what is fenced
 	 * @param electors gives the elections; not asked before all singletons are created
+	 * @param beanFactory has the transaction managers
 	 */
-	public TransactionFencing(Mode mode, Supplier<DefaultLeaderElectors> electors) {
+	public TransactionFencing(Mode mode, Supplier<DefaultLeaderElectors> electors, ListableBeanFactory beanFactory) {
 		this.mode = mode;
 		this.supplier = electors;
+		this.beanFactory = beanFactory;
 	}
 
 	@Override
@@ -76,11 +82,14 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		if (this.mode != Mode.OFF && bean instanceof TransactionManager manager) {
-			FencedTransactions transactions = listen(manager, beanName);
-			transactions.report();
-			this.managers.add(transactions);
+			add(listen(manager, beanName));
 		}
 		return bean;
+	}
+
+	private void add(FencedTransactions transactions) {
+		transactions.report();
+		this.managers.add(transactions);
 	}
 
 	private FencedTransactions listen(TransactionManager manager, String name) {
@@ -101,6 +110,11 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	public void afterSingletonsInstantiated() {
 		if (this.mode != Mode.OFF) {
 			this.electors = this.supplier.get();
+			BeanFactoryUtils.beansOfTypeIncludingAncestors(this.beanFactory, TransactionManager.class, false, false)
+				.keySet()
+				.stream()
+				.filter((name) -> this.managers.stream().noneMatch((known) -> known.name().equals(name)))
+				.forEach((name) -> add(new FencedTransactions(name, this, Coverage.OUT_OF_SIGHT)));
 		}
 	}
 

@@ -29,6 +29,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -49,6 +50,15 @@ final class FencedApplication {
 	}
 
 	static ConfigurableApplicationContext start(PostgreSqlServer server, Class<?> configuration, String... properties) {
+		return start(server, null, configuration, properties);
+	}
+
+	static ConfigurableApplicationContext start(PostgreSqlServer server, ConfigurableApplicationContext parent) {
+		return start(server, parent, Application.class);
+	}
+
+	private static ConfigurableApplicationContext start(PostgreSqlServer server,
+			@Nullable ConfigurableApplicationContext parent, Class<?> configuration, String... properties) {
 		List<String> arguments = new ArrayList<>(List.of("spring.application.name=fenced-" + UUID.randomUUID(),
 				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
 				"leader-election.drain-timeout=1s", "spring.datasource.url=" + server.jdbcUrl(),
@@ -56,9 +66,13 @@ final class FencedApplication {
 				"spring.datasource.hikari.minimum-idle=0", "spring.main.banner-mode=off",
 				"spring.main.log-startup-info=false"));
 		arguments.addAll(List.of(properties));
-		return new SpringApplicationBuilder(Application.class, configuration).web(WebApplicationType.NONE)
-			.registerShutdownHook(false)
-			.run(arguments.stream().map((argument) -> "--" + argument).toArray(String[]::new));
+		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class, configuration)
+			.web(WebApplicationType.NONE)
+			.registerShutdownHook(false);
+		if (parent != null) {
+			application.parent(parent);
+		}
+		return application.run(arguments.stream().map((argument) -> "--" + argument).toArray(String[]::new));
 	}
 
 	/**

@@ -306,6 +306,34 @@ class FencedTransactionTests {
 		return seen.toString();
 	}
 
+	@Test
+	void nothingIsTakenFromTheSearchPath() {
+		server.execute(
+				"""
+						DROP SCHEMA IF EXISTS hostile CASCADE;
+						CREATE SCHEMA hostile;
+						CREATE DOMAIN hostile.text AS pg_catalog.int4;
+						CREATE DOMAIN hostile.interval AS pg_catalog.int4;
+						CREATE FUNCTION hostile.equals(pg_catalog.text, pg_catalog.text) RETURNS boolean
+						  LANGUAGE sql AS 'SELECT pg_catalog.int4div(1, 0) IS NULL';
+						CREATE OPERATOR hostile.= (LEFTARG = pg_catalog.text, RIGHTARG = pg_catalog.text, FUNCTION = hostile.equals);
+						CREATE FUNCTION hostile.pg_try_advisory_xact_lock_shared(pg_catalog.int8) RETURNS boolean
+						  LANGUAGE sql AS 'SELECT true';
+						""");
+		String hostile = "SET LOCAL search_path = hostile, pg_catalog, public";
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			insert("a");
+			this.jdbc.sql(hostile).update();
+		}));
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				insert("b");
+				loseTerm();
+				this.jdbc.sql(hostile).update();
+			})));
+		assertThat(ids()).containsExactly("a");
+	}
+
 	private void insertInTransaction(String id) {
 		this.transaction.executeWithoutResult((status) -> insert(id));
 	}

@@ -33,6 +33,7 @@ import reactor.core.publisher.Mono;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
@@ -155,6 +156,15 @@ class FencingCoverageTests {
 	}
 
 	@Test
+	void transactionManagerOfAParentContextIsNotFencedAndSaidSo() {
+		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(ParentContext.class);
+				ConfigurableApplicationContext context = FencedApplication.start(server, parent)) {
+			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("ofParent",
+					Coverage.OUT_OF_SIGHT);
+		}
+	}
+
+	@Test
 	void transactionsOfAManagerWithoutSynchronizationsAreFenced() {
 		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
 			context.getBean("second", DataSourceTransactionManager.class)
@@ -236,6 +246,16 @@ class FencingCoverageTests {
 		@Bean
 		DataSourceTransactionManager second() {
 			return new DataSourceTransactionManager(new LazyConnectionDataSourceProxy(dataSource(server.database())));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ParentContext {
+
+		@Bean
+		DataSourceTransactionManager ofParent() {
+			return new DataSourceTransactionManager(dataSource(server.database()));
 		}
 
 	}
