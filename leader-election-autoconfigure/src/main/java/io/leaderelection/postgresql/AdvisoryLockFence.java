@@ -39,13 +39,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class AdvisoryLockFence implements TransactionFence {
 
+	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
+
 	private final ElectionKeys keys;
 
 	private final String statement;
 
 	private final String longestIdle;
 
-	private final int timeoutSeconds;
+	private final int timeoutMillis;
 
 	private final Consumer<Leadership> joiner;
 
@@ -55,7 +57,7 @@ final class AdvisoryLockFence implements TransactionFence {
 		this.keys = keys;
 		this.statement = statement;
 		this.longestIdle = lease.toMillis() + "ms";
-		this.timeoutSeconds = (int) lease.plusMillis(999).toSeconds();
+		this.timeoutMillis = (int) lease.plus(READ_MARGIN).toMillis();
 		this.joiner = joiner;
 	}
 
@@ -66,10 +68,31 @@ final class AdvisoryLockFence implements TransactionFence {
 		this.home = identity;
 	}
 
+	/**
+	 * No answer can be of use once the lease is over. The bound is the socket's: the
+	 * statement waits for nothing that could be cancelled, and a timer for each would cost
+	 * as much as the statement.
+	 */
 	@Override
 	public boolean pass(Connection connection, Term term) throws SQLException {
+		int networkTimeout = connection.getNetworkTimeout();
+		boolean bounded = networkTimeout != 0 && networkTimeout <= this.timeoutMillis;
+		if (bounded) {
+			return holds(connection, term);
+		}
+		connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
+		try {
+			return holds(connection, term);
+		}
+		finally {
+			if (!connection.isClosed()) {
+				connection.setNetworkTimeout(Runnable::run, networkTimeout);
+			}
+		}
+	}
+
+	private boolean holds(Connection connection, Term term) throws SQLException {
 		try (PreparedStatement fence = connection.prepareStatement(this.statement)) {
-			fence.setQueryTimeout(this.timeoutSeconds);
 			fence.setLong(1, this.keys.fence());
 			fence.setInt(2, this.keys.termClass());
 			fence.setInt(3, ElectionKeys.termObject(term.timeline(), term.transactionId()));
