@@ -16,8 +16,11 @@
 
 package io.leaderelection.benchmarks;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
@@ -45,19 +48,38 @@ public final class Benchmarks {
 		options.parent(commandLine).addProfiler(GCProfiler.class).shouldFailOnError(true);
 		if (!commandLine.verbosity().hasValue()) {
 			options.verbosity(VerboseMode.SILENT);
-			System.out.println("Measuring, which takes one to two minutes ...");
+			System.out.println("Measuring, which takes a few minutes ...");
 		}
 		print(new Runner(options.build()).run());
 	}
 
 	private static void print(Collection<RunResult> results) {
-		int width = results.stream().mapToInt((result) -> name(result).length()).max().orElse(0);
 		System.out.println();
 		for (RunResult result : results) {
-			Result<?> time = result.getPrimaryResult();
-			System.out.printf(Locale.ROOT, "%-" + width + "s  %8.1f +/- %-6.1f %s  %6.0f B/op%n", name(result),
-					time.getScore(), time.getScoreError(), time.getScoreUnit(), bytes(result));
+			List<Result<?>> counters = counters(result);
+			if (counters.isEmpty()) {
+				print(name(result), result.getPrimaryResult(), "  %6.0f B/op".formatted(bytes(result)));
+			}
+			counters.forEach((counter) -> print(name(result) + " " + counter.getLabel(), counter, ""));
 		}
+	}
+
+	private static void print(String name, Result<?> score, String bytes) {
+		System.out.printf(Locale.ROOT, "%-60s  %8.1f +/- %-6.1f %s%s%n", name, score.getScore(), score.getScoreError(),
+				score.getScoreUnit(), bytes);
+	}
+
+	/**
+	 * Return what the benchmark itself has counted, if anything.
+	 */
+	private static List<Result<?>> counters(RunResult result) {
+		List<Result<?>> counters = new ArrayList<>();
+		result.getSecondaryResults().forEach((label, counter) -> {
+			if (!label.startsWith("gc.")) {
+				counters.add(counter);
+			}
+		});
+		return counters;
 	}
 
 	private static double bytes(RunResult result) {
@@ -67,7 +89,12 @@ public final class Benchmarks {
 
 	private static String name(RunResult result) {
 		String name = result.getParams().getBenchmark();
-		return name.substring(name.lastIndexOf('.') + 1);
+		String parameters = result.getParams()
+			.getParamsKeys()
+			.stream()
+			.map((key) -> " " + key + "=" + result.getParams().getParam(key))
+			.collect(Collectors.joining());
+		return name.substring(name.lastIndexOf('.') + 1) + parameters;
 	}
 
 }
