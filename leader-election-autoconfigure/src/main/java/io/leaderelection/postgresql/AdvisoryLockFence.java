@@ -70,8 +70,8 @@ final class AdvisoryLockFence implements TransactionFence {
 
 	/**
 	 * No answer can be of use once the lease is over. The bound is the socket's: the
-	 * statement waits for nothing that could be cancelled, and a timer for each would cost
-	 * as much as the statement.
+	 * statement waits for nothing that could be cancelled, and a timer for each would
+	 * cost as much as the statement.
 	 */
 	@Override
 	public boolean pass(Connection connection, Term term) throws SQLException {

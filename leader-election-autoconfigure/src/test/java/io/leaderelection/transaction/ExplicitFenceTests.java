@@ -27,6 +27,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -41,6 +42,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 /**
  * {@link Leadership#fence(Connection)} for transactions that Spring does not manage.
@@ -147,6 +149,28 @@ class ExplicitFenceTests {
 		assertThatIllegalStateException().isThrownBy(() -> leadership().fence(this.connection))
 			.withMessageContaining("auto-commit")
 			.withMessageContaining("setAutoCommit(false)");
+	}
+
+	@Test
+	void answerThatDoesNotComeIsNotAwaitedForLong() throws SQLException {
+		try (TcpProxy proxy = new TcpProxy(server);
+				Connection cut = DriverManager.getConnection(server.jdbcUrl(proxy.port()), server.username(),
+						server.password())) {
+			cut.setAutoCommit(false);
+			leadership().fence(cut);
+			proxy.blackHole();
+			assertTimeoutPreemptively(FencedApplication.LEASE.plusSeconds(20),
+					() -> assertThatExceptionOfType(SQLException.class).isThrownBy(() -> leadership().fence(cut)));
+		}
+	}
+
+	@Test
+	void networkTimeoutOfTheConnectionIsItsOwn() throws SQLException {
+		for (int timeout : new int[] { 0, 1000, 3_600_000 }) {
+			this.connection.setNetworkTimeout(Runnable::run, timeout);
+			leadership().fence(this.connection);
+			assertThat(this.connection.getNetworkTimeout()).isEqualTo(timeout);
+		}
 	}
 
 	@Test
