@@ -20,14 +20,15 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -110,27 +111,25 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		ElectionStore electionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-				ObjectProvider<JdbcConnectionDetails> connectionDetails, TransactionFencing fencing,
-				Environment environment) {
+				ObjectProvider<JdbcConnectionDetails> connectionDetails, Environment environment) {
 			if (properties.mode() != Mode.POSTGRESQL) {
 				return new LocalElectionStore(properties.mode());
 			}
 			return new PostgreSqlElectionStore(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
-					environment.getProperty("spring.application.name"), fencing::join);
+					environment.getProperty("spring.application.name"));
 		}
 
 		@Bean
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 		static TransactionFencing transactionFencing(Environment environment,
-				ObjectProvider<DefaultLeaderElectors> electors, ListableBeanFactory beanFactory) {
+				ObjectProvider<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
 			// Created before properties can be bound to beans
 			Binder binder = Binder.get(environment);
-			TransactionFencing.Mode fencing = binder.bind("leader-election.fencing", TransactionFencing.Mode.class)
-				.orElse(TransactionFencing.Mode.AUTO);
+			Fencing fencing = binder.bind("leader-election.fencing", Fencing.class).orElse(Fencing.AUTO);
 			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
-			return new TransactionFencing((mode == Mode.POSTGRESQL) ? fencing : TransactionFencing.Mode.OFF,
-					electors::getObject, beanFactory);
+			return new TransactionFencing(mode == Mode.POSTGRESQL && fencing != Fencing.OFF,
+					fencing == Fencing.REQUIRED, electors::getObject, beanFactory);
 		}
 
 		/**
@@ -138,10 +137,8 @@ public final class LeaderElectionAutoConfiguration {
 		 */
 		@Bean
 		@DependsOn("leaderElectionLifecycle")
-		TransactionFencingLifecycle transactionFencingLifecycle(TransactionFencing fencing,
-				LeaderElectionProperties properties) {
-			return new TransactionFencingLifecycle(fencing,
-					properties.mode() == Mode.POSTGRESQL && properties.fencing() == TransactionFencing.Mode.REQUIRED);
+		TransactionFencingLifecycle transactionFencingLifecycle(TransactionFencing fencing) {
+			return new TransactionFencingLifecycle(fencing);
 		}
 
 	}

@@ -19,7 +19,6 @@ package io.leaderelection.autoconfigure;
 import java.time.Duration;
 import java.util.Map;
 
-import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -64,7 +63,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
 		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
 		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
-		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") TransactionFencing.Mode fencing,
+		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
 		@DefaultValue Health health, @DefaultValue Datasource datasource,
 		@DefaultValue Map<String, Election> elections) {
 
@@ -87,6 +86,28 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		 * Nowhere: this node never leads.
 		 */
 		NEVER
+
+	}
+
+	/**
+	 * Which transactions of leader work are fenced.
+	 */
+	public enum Fencing {
+
+		/**
+		 * Those on the database of the elections.
+		 */
+		AUTO,
+
+		/**
+		 * All: one that cannot be fenced is an error.
+		 */
+		REQUIRED,
+
+		/**
+		 * None.
+		 */
+		OFF
 
 	}
 

@@ -18,9 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Consumer;
 
-import io.leaderelection.Leadership;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.PostgreSqlSessions;
@@ -50,23 +48,18 @@ final class PostgreSqlElectionStore implements ElectionStore {
 
 	private final String group;
 
-	private final Consumer<Leadership> joiner;
-
 	/**
 	 * Create a new {@code PostgreSqlElectionStore} instance.
 	 * @param properties the properties
 	 * @param definitions the elections
 	 * @param source opens the connections
 	 * @param applicationName the name of the application, if it has one
-	 * @param joiner binds the transaction that is under way on the current thread, if
-	 * there is one, to a leadership
 	 */
 	PostgreSqlElectionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
-			ElectionConnectionSource source, @Nullable String applicationName, Consumer<Leadership> joiner) {
+			ElectionConnectionSource source, @Nullable String applicationName) {
 		this.properties = properties;
 		this.definitions = definitions;
 		this.source = source;
-		this.joiner = joiner;
 		this.group = group(applicationName);
 		checkKeys();
 	}
@@ -119,7 +112,7 @@ final class PostgreSqlElectionStore implements ElectionStore {
 	@Override
 	public ElectionSessions sessions(ElectionDefinition definition) {
 		return new PostgreSqlSessions(definition.settings(), keys(definition), definition.termEpoch(),
-				this.properties.allowSessionPooler(), this.source, this.joiner);
+				this.properties.allowSessionPooler(), this.source);
 	}
 
 	private ElectionKeys keys(ElectionDefinition definition) {

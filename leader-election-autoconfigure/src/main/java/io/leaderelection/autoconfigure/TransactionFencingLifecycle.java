@@ -17,15 +17,14 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.SmartLifecycle;
 
@@ -38,22 +37,22 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(TransactionFencingLifecycle.class);
 
-	private static final Duration LONGEST_INSPECTION = Duration.ofSeconds(10);
+	private static final Duration LONGEST_START = Duration.ofSeconds(10);
+
+	private static final Duration RETRY = Duration.ofSeconds(5);
 
 	private final TransactionFencing fencing;
 
-	private final boolean required;
-
 	private volatile boolean running;
+
+	private volatile @Nullable Thread inspector;
 
 	/**
 	 * Create a new {@code TransactionFencingLifecycle} instance.
 	 * @param fencing what is fenced
-	 * @param required whether all transactions must be
 	 */
-	TransactionFencingLifecycle(TransactionFencing fencing, boolean required) {
+	TransactionFencingLifecycle(TransactionFencing fencing) {
 		this.fencing = fencing;
-		this.required = required;
 	}
 
 	@Override
@@ -68,47 +67,59 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	@Override
 	public void start() {
-		checkCoverage();
-		CompletableFuture<Void> inspection = new CompletableFuture<>();
-		Thread thread = new Thread(() -> inspect(inspection), "leader-election-fencing");
-		thread.setDaemon(true);
-		thread.start();
-		if (this.required) {
-			await(inspection);
+		if (this.fencing.isEnabled()) {
 			checkCoverage();
+			CountDownLatch inspected = new CountDownLatch(1);
+			Thread thread = new Thread(() -> inspect(inspected), "leader-election-fencing");
+			thread.setDaemon(true);
+			this.inspector = thread;
+			thread.start();
+			if (this.fencing.isRequired()) {
+				await(inspected);
+				checkCoverage();
+			}
 		}
 		this.running = true;
 	}
 
-	private void inspect(CompletableFuture<Void> inspection) {
+	/**
+	 * Look once, and again as long as something is not known: the database may be out of
+	 * reach at first.
+	 */
+	private void inspect(CountDownLatch inspected) {
 		try {
-			this.fencing.inspect();
-			inspection.complete(null);
-		}
-		catch (Throwable ex) {
-			logger.warn("Could not find out which transactions are fenced, trying again with the first of them", ex);
-			inspection.completeExceptionally(ex);
-		}
-	}
-
-	private static void await(CompletableFuture<Void> inspection) {
-		try {
-			inspection.get(LONGEST_INSPECTION.toMillis(), TimeUnit.MILLISECONDS);
+			boolean known = this.fencing.inspect();
+			inspected.countDown();
+			while (!known) {
+				Thread.sleep(RETRY.toMillis());
+				known = this.fencing.inspect();
+			}
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
-		catch (ExecutionException ex) {
-			logger.debug("The inspection has failed and has said so", ex);
+		catch (Throwable ex) {
+			logger.warn("Could not find out which transactions are fenced, looking again at each of them", ex);
 		}
-		catch (TimeoutException ex) {
-			logger.warn("Could not find out within " + ElectionDefinitions.print(LONGEST_INSPECTION)
-					+ " which transactions are fenced, trying again with the first of them");
+		finally {
+			inspected.countDown();
+		}
+	}
+
+	private static void await(CountDownLatch inspected) {
+		try {
+			if (!inspected.await(LONGEST_START.toMillis(), TimeUnit.MILLISECONDS)) {
+				logger.warn("Could not find out within " + ElectionDefinitions.print(LONGEST_START)
+						+ " which transactions are fenced, looking again at each of them");
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
 		}
 	}
 
 	private void checkCoverage() {
-		if (!this.required) {
+		if (!this.fencing.isRequired()) {
 			return;
 		}
 		this.fencing.coverage().forEach((name, coverage) -> {
@@ -130,6 +141,11 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	@Override
 	public void stop() {
 		this.running = false;
+		Thread thread = this.inspector;
+		this.inspector = null;
+		if (thread != null) {
+			thread.interrupt();
+		}
 	}
 
 }

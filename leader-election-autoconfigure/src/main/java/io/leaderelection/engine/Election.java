@@ -149,7 +149,7 @@ public class Election {
 		this.calls = new SessionCalls(time, watchdog);
 		this.elector = elector;
 		this.fenceChecks = new FenceChecks(sessions.fence());
-		this.gate = new WorkGate(this, sessions.fence());
+		this.gate = new WorkGate(this);
 		this.relay = new EventRelay(publisher, relayExecutor, this::wakeUp);
 		this.state = ElectionState.stopped(time.nanoTime());
 	}

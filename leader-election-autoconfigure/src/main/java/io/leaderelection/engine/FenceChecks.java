@@ -72,25 +72,37 @@ public final class FenceChecks {
 		return this.fence.covers(connection);
 	}
 
-	void check(TermLeadership leadership, Connection connection) throws SQLException {
+	/**
+	 * Fence the transaction of a connection.
+	 * @param leadership the leadership of the work that the transaction is part of
+	 * @param connection the connection
+	 * @return whether the transaction is on the store of the election, and so is fenced
+	 * now
+	 * @throws LeadershipLostException if the term is over
+	 * @throws IllegalStateException if the connection is in auto-commit mode
+	 * @throws SQLException if that cannot be told
+	 */
+	public boolean check(Leadership leadership, Connection connection) throws SQLException {
 		if (connection.getAutoCommit()) {
 			throw new IllegalStateException("The connection is in auto-commit mode, so that the fence would end with "
 					+ "its own statement. Call setAutoCommit(false) before the transaction");
 		}
-		if (this.fence.pass(connection, leadership.getTerm())) {
-			this.passed.increment();
-			return;
+		switch (this.fence.pass(connection, leadership.getTerm())) {
+			case PASSED -> this.passed.increment();
+			case REFUSED -> throw refused(leadership);
+			case ELSEWHERE -> {
+				return false;
+			}
 		}
-		if (Boolean.FALSE.equals(this.fence.covers(connection))) {
-			throw new IllegalStateException("The connection leads to another database than the one on which election '"
-					+ leadership.getElection() + "' is held: its transactions cannot be fenced. Store the term beside "
-					+ "the data instead");
-		}
+		return true;
+	}
+
+	private LeadershipLostException refused(Leadership leadership) {
 		this.refused.increment();
 		if (this.lastRefused.getAndSet(leadership) != leadership) {
 			logger.warn("Refused to commit a transaction of the " + leadership + ", which is over");
 		}
-		throw new LeadershipLostException(leadership);
+		return new LeadershipLostException(leadership);
 	}
 
 }

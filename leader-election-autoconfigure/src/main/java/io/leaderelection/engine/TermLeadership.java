@@ -67,7 +67,11 @@ final class TermLeadership implements Leadership {
 
 	@Override
 	public void fence(Connection connection) throws SQLException {
-		this.election.fenceChecks().check(this, connection);
+		if (!this.election.fenceChecks().check(this, connection)) {
+			throw new IllegalStateException("The connection leads to another database than the one on which election '"
+					+ getElection() + "' is held: its transactions cannot be fenced. Store the term beside the data "
+					+ "instead");
+		}
 	}
 
 	@Override

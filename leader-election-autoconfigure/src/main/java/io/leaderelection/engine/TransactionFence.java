@@ -19,7 +19,6 @@ package io.leaderelection.engine;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-import io.leaderelection.Leadership;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
@@ -35,17 +34,13 @@ public interface TransactionFence {
 	TransactionFence OPEN = new TransactionFence() {
 
 		@Override
-		public boolean pass(Connection connection, Term term) {
-			return true;
+		public Outcome pass(Connection connection, Term term) {
+			return Outcome.PASSED;
 		}
 
 		@Override
 		public @Nullable Boolean covers(Connection connection) {
 			return null;
-		}
-
-		@Override
-		public void join(Leadership leadership) {
 		}
 
 	};
@@ -56,10 +51,10 @@ public interface TransactionFence {
 	 * lock.
 	 * @param connection a connection with a transaction, of the current thread
 	 * @param term the term
-	 * @return whether the transaction may commit
+	 * @return what it has come to
 	 * @throws SQLException if that cannot be told; the transaction must not commit
 	 */
-	boolean pass(Connection connection, Term term) throws SQLException;
+	Outcome pass(Connection connection, Term term) throws SQLException;
 
 	/**
 	 * Return whether a connection leads to the store of the election.
@@ -70,10 +65,25 @@ public interface TransactionFence {
 	@Nullable Boolean covers(Connection connection) throws SQLException;
 
 	/**
-	 * Bind the transaction that is under way on the current thread, if there is one, to a
-	 * term, since work of that term begins. Costs no I/O.
-	 * @param leadership the leadership of the work
+	 * What became of a transaction at the fence.
 	 */
-	void join(Leadership leadership);
+	enum Outcome {
+
+		/**
+		 * It may commit: no later term is granted before it has ended.
+		 */
+		PASSED,
+
+		/**
+		 * Its term is over.
+		 */
+		REFUSED,
+
+		/**
+		 * It is not on the store of the election, so there is no telling.
+		 */
+		ELSEWHERE
+
+	}
 
 }

@@ -19,8 +19,10 @@ package io.leaderelection.engine;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
+import io.leaderelection.Leadership;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -36,17 +38,17 @@ public final class WorkGate {
 
 	private final Election election;
 
-	private final TransactionFence fence;
-
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
 	private final ThreadLocal<@Nullable Work> current = new ThreadLocal<>();
 
 	private volatile @Nullable TermLeadership cancelled;
 
-	WorkGate(Election election, TransactionFence fence) {
+	private volatile Consumer<Leadership> entryListener = (leadership) -> {
+	};
+
+	WorkGate(Election election) {
 		this.election = election;
-		this.fence = fence;
 	}
 
 	/**
@@ -73,13 +75,22 @@ public final class WorkGate {
 			return null;
 		}
 		this.current.set(work);
-		join(work);
+		tellListener(work);
 		return work;
 	}
 
-	private void join(Work work) {
+	/**
+	 * Have somebody told, on its thread, when work begins that is not inside of other
+	 * work.
+	 * @param listener takes the leadership of the work; must not block
+	 */
+	public void onEntry(Consumer<Leadership> listener) {
+		this.entryListener = listener;
+	}
+
+	private void tellListener(Work work) {
 		try {
-			this.fence.join(work.leadership());
+			this.entryListener.accept(work.leadership());
 		}
 		catch (Throwable ex) {
 			work.close();

@@ -95,7 +95,7 @@ public class LeadershipMetrics implements MeterBinder {
 		FunctionCounter.builder(FENCE, elector.fenceChecks(), count)
 			.tag("election", elector.getElection())
 			.tag("result", result)
-			.description("Transactions of leader work that passed the fence or were refused")
+			.description("Checks of transactions of leader work at the fence")
 			.register(registry);
 	}
 

@@ -21,12 +21,11 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.function.Consumer;
 
-import io.leaderelection.Leadership;
 import io.leaderelection.Term;
 import io.leaderelection.engine.TransactionFence;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 
 /**
  * The fence of an election: a transaction takes a share of the fence key, which it keeps
@@ -49,16 +48,13 @@ final class AdvisoryLockFence implements TransactionFence {
 
 	private final int timeoutMillis;
 
-	private final Consumer<Leadership> joiner;
-
 	private volatile @Nullable DatabaseIdentity home;
 
-	AdvisoryLockFence(ElectionKeys keys, Duration lease, String statement, Consumer<Leadership> joiner) {
+	AdvisoryLockFence(ElectionKeys keys, Duration lease, String statement) {
 		this.keys = keys;
 		this.statement = statement;
 		this.longestIdle = lease.toMillis() + "ms";
 		this.timeoutMillis = (int) lease.plus(READ_MARGIN).toMillis();
-		this.joiner = joiner;
 	}
 
 	/**
@@ -74,15 +70,17 @@ final class AdvisoryLockFence implements TransactionFence {
 	 * cost as much as the statement.
 	 */
 	@Override
-	public boolean pass(Connection connection, Term term) throws SQLException {
+	public Outcome pass(Connection connection, Term term) throws SQLException {
+		if (!isPostgreSql(connection)) {
+			return Outcome.ELSEWHERE;
+		}
 		int networkTimeout = connection.getNetworkTimeout();
-		boolean bounded = networkTimeout != 0 && networkTimeout <= this.timeoutMillis;
-		if (bounded) {
-			return holds(connection, term);
+		if (networkTimeout != 0 && networkTimeout <= this.timeoutMillis) {
+			return look(connection, term);
 		}
 		connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
 		try {
-			return holds(connection, term);
+			return look(connection, term);
 		}
 		finally {
 			if (!connection.isClosed()) {
@@ -91,27 +89,37 @@ final class AdvisoryLockFence implements TransactionFence {
 		}
 	}
 
-	private boolean holds(Connection connection, Term term) throws SQLException {
+	private Outcome look(Connection connection, Term term) throws SQLException {
 		try (PreparedStatement fence = connection.prepareStatement(this.statement)) {
 			fence.setLong(1, this.keys.fence());
 			fence.setInt(2, this.keys.termClass());
 			fence.setInt(3, ElectionKeys.termObject(term.timeline(), term.transactionId()));
 			fence.setString(4, this.longestIdle);
 			try (ResultSet row = fence.executeQuery()) {
-				return row.next() && row.getBoolean("held");
+				row.next();
+				if (row.getBoolean("held")) {
+					return Outcome.PASSED;
+				}
+				DatabaseIdentity known = this.home;
+				if (known != null && known.database() != row.getLong("database")) {
+					return Outcome.ELSEWHERE;
+				}
 			}
 		}
+		return Boolean.FALSE.equals(covers(connection)) ? Outcome.ELSEWHERE : Outcome.REFUSED;
 	}
 
 	@Override
 	public @Nullable Boolean covers(Connection connection) throws SQLException {
 		DatabaseIdentity known = this.home;
-		return (known != null) ? known.matches(DatabaseIdentity.of(connection)) : null;
+		if (known == null) {
+			return null;
+		}
+		return isPostgreSql(connection) && known.matches(DatabaseIdentity.of(connection));
 	}
 
-	@Override
-	public void join(Leadership leadership) {
-		this.joiner.accept(leadership);
+	private static boolean isPostgreSql(Connection connection) throws SQLException {
+		return connection.isWrapperFor(PGConnection.class);
 	}
 
 }

@@ -49,6 +49,7 @@ class AdvisoryLockSql {
 			    WHERE lanname OPERATOR(pg_catalog.=) 'plpgsql') AS plpgsql,
 			  pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')
 			    AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE') AS wal_file_name,
+			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
 			    WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout') AS deadlock_timeout,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
@@ -56,12 +57,12 @@ class AdvisoryLockSql {
 			""";
 
 	/**
-	 * Which database this is, in a session of the application: as above, nothing is taken
-	 * from its search path.
+	 * Which database this is. In a session of the application, so that nothing is taken
+	 * from the search path here either.
 	 */
 	static final String DATABASE = """
 			SELECT oid::pg_catalog.int8 AS database,
-			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS may_ask_for_cluster
+			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system
 			FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
 			""";
 
@@ -73,16 +74,19 @@ class AdvisoryLockSql {
 	 * leader that waits for the fence key refuses the share too. From here on the
 	 * transaction may not be idle for longer than the lease, unless it has a shorter
 	 * limit already: its client might stop before it commits, and would hold up every
-	 * later grant.
+	 * later grant. Where the key is not held, which database it is decides what that
+	 * means.
 	 */
 	static final String FENCE = """
-			SELECT CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)
-			  THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held,
+			SELECT held, CASE WHEN held THEN NULL ELSE (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
+			    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END AS database,
 			  pg_catalog.set_config('idle_in_transaction_session_timeout',
 			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
 			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
 			      THEN present.idle ELSE longest.idle END, true)
-			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present,
+			FROM (SELECT CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)
+			    THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held OFFSET 0) AS fence,
+			  (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present,
 			  (SELECT ?::pg_catalog.text AS idle) AS longest
 			""";
 

@@ -21,6 +21,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
+import io.leaderelection.postgresql.AdvisoryLockSession.RowMapper;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,26 +36,49 @@ import org.jspecify.annotations.Nullable;
  */
 record DatabaseIdentity(long database, @Nullable Long cluster) {
 
+	private static final Log logger = LogFactory.getLog(DatabaseIdentity.class);
+
 	private static final int TIMEOUT_SECONDS = 10;
 
+	/**
+	 * Return the database of a connection of the application.
+	 */
 	static DatabaseIdentity of(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			statement.setQueryTimeout(TIMEOUT_SECONDS);
-			long database;
-			boolean mayAskForCluster;
-			try (ResultSet row = statement.executeQuery(AdvisoryLockSql.DATABASE)) {
-				row.next();
-				database = row.getLong("database");
-				mayAskForCluster = row.getBoolean("may_ask_for_cluster");
+		record Answer(long database, boolean controlSystem) {
+		}
+		Answer answer = query(connection, AdvisoryLockSql.DATABASE,
+				(row) -> new Answer(row.getLong("database"), row.getBoolean("control_system")));
+		return new DatabaseIdentity(answer.database(), answer.controlSystem() ? cluster(connection) : null);
+	}
+
+	/**
+	 * Return the database of a session that elections are held in. Without the cluster if
+	 * it cannot be told for whatever reason: nobody must not lead because of that.
+	 */
+	static DatabaseIdentity of(Connection connection, Endpoint endpoint) throws SQLException {
+		try {
+			return new DatabaseIdentity(endpoint.database(), endpoint.controlSystem() ? cluster(connection) : null);
+		}
+		catch (SQLException ex) {
+			if (!connection.isValid(TIMEOUT_SECONDS)) {
+				throw ex;
 			}
-			return new DatabaseIdentity(database, mayAskForCluster ? cluster(statement) : null);
+			logger.debug("The cluster does not tell its identifier", ex);
+			return new DatabaseIdentity(endpoint.database(), null);
 		}
 	}
 
-	private static Long cluster(Statement statement) throws SQLException {
-		try (ResultSet row = statement.executeQuery(AdvisoryLockSql.CLUSTER)) {
-			row.next();
-			return row.getLong("system_identifier");
+	private static long cluster(Connection connection) throws SQLException {
+		return query(connection, AdvisoryLockSql.CLUSTER, (row) -> row.getLong("system_identifier"));
+	}
+
+	private static <T> T query(Connection connection, String sql, RowMapper<T> mapper) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			statement.setQueryTimeout(TIMEOUT_SECONDS);
+			try (ResultSet row = statement.executeQuery(sql)) {
+				row.next();
+				return mapper.map(row);
+			}
 		}
 	}
 

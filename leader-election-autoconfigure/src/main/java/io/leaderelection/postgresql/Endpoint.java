@@ -34,11 +34,12 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
  * @param walFileName whether the role may ask for the name of a WAL file
+ * @param controlSystem whether the role may ask for the identifier of the cluster
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
 record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
-		boolean plpgsql, boolean walFileName, long deadlockTimeout, long logMinDuration) {
+		boolean plpgsql, boolean walFileName, boolean controlSystem, long deadlockTimeout, long logMinDuration) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -50,7 +51,7 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 		String version = AdvisoryLockSession.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack what is asked for next
-			return new Endpoint(version, 0, 0, false, "", 0, false, false, 0, 0);
+			return new Endpoint(version, 0, 0, false, "", 0, false, false, false, 0, 0);
 		}
 		return AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
 	}
@@ -62,8 +63,8 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 	private static Endpoint of(ResultSet row) throws SQLException {
 		return new Endpoint(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
-				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getLong("deadlock_timeout"),
-				row.getLong("log_min_duration"));
+				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"),
+				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
 	}
 
 	/**

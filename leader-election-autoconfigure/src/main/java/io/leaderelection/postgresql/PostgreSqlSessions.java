@@ -23,9 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
-import java.util.function.Consumer;
 
-import io.leaderelection.Leadership;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
@@ -72,16 +70,14 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param termEpoch the epoch of its terms
 	 * @param allowSessionPooler whether a pooler in session mode is known to be between
 	 * @param source opens the connections
-	 * @param joiner binds the transaction that is under way on the current thread, if
-	 * there is one, to a leadership
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, Consumer<Leadership> joiner) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, joiner, AdvisoryLockSql::new);
+			ConnectionSource source) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new);
 	}
 
 	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, Consumer<Leadership> joiner, Statements statements) {
+			ConnectionSource source, Statements statements) {
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
@@ -89,7 +85,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.source = source;
 		this.statements = statements;
 		this.applicationName = new ApplicationName(settings.election(), settings.nodeId());
-		this.fence = new AdvisoryLockFence(keys, settings.lease(), statements.fence(), joiner);
+		this.fence = new AdvisoryLockFence(keys, settings.lease(), statements.fence());
 	}
 
 	@Override
@@ -163,7 +159,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
 					null);
 		}
-		this.fence.heldOn(DatabaseIdentity.of(connection));
+		this.fence.heldOn(DatabaseIdentity.of(connection, endpoint));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, endpoint.database()), this.applicationName, this.termEpoch, wait, lease,
 				pgConnection.getBackendPID() != endpoint.pid());

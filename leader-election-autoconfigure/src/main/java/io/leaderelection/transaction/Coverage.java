@@ -27,10 +27,9 @@ public enum Coverage {
 	FENCED("fenced"),
 
 	/**
-	 * Those are that are on the database of the elections; each is looked at, since its
-	 * DataSource routes them to several.
+	 * Those are that are on the database of the elections; some are, others were not.
 	 */
-	ROUTED("fenced where on the database of the elections"),
+	PARTLY("fenced where on the database of the elections"),
 
 	/**
 	 * It is not known yet which database they are on.
@@ -74,7 +73,7 @@ public enum Coverage {
 	 * @return whether none is
 	 */
 	public boolean isImpossible() {
-		return this != FENCED && this != ROUTED && this != UNKNOWN;
+		return this != FENCED && this != PARTLY && this != UNKNOWN;
 	}
 
 	/**

@@ -18,7 +18,10 @@ package io.leaderelection.transaction;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
 
 import javax.sql.DataSource;
 
@@ -27,12 +30,11 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.NamedThreadLocal;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
-import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -41,6 +43,10 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 /**
  * The transactions of one transaction manager. Each that began in leader work, or that
  * such work joined, passes the fence as the last thing before its commit.
+ * <p>
+ * Terms are bound to the {@link ConnectionHolder} of a transaction: it is suspended and
+ * resumed with the transaction, whereas the synchronizations of a transaction may be
+ * suspended by another transaction manager, or missing.
  * <p>
  * What is thrown on the way must not be a
  * {@link org.springframework.transaction.TransactionException}: transaction managers do
@@ -59,40 +65,22 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private final @Nullable DataSource dataSource;
 
+	private final ThreadLocal<@Nullable Map<ConnectionHolder, List<Leadership>>> bound = new NamedThreadLocal<>(
+			"Terms of transactions");
+
 	private volatile Coverage coverage;
 
 	/**
 	 * Create a new {@code FencedTransactions} instance.
 	 * @param name the name of the transaction manager
 	 * @param fencing knows what work is under way
-	 * @param dataSource where the transactions are
+	 * @param dataSource where the transactions are, if they can be fenced
+	 * @param coverage what is known of them
 	 */
-	FencedTransactions(String name, TransactionFencing fencing, DataSource dataSource) {
+	FencedTransactions(String name, TransactionFencing fencing, @Nullable DataSource dataSource, Coverage coverage) {
 		this.name = name;
 		this.fencing = fencing;
 		this.dataSource = dataSource;
-		this.coverage = (target(dataSource) instanceof AbstractRoutingDataSource) ? Coverage.ROUTED : Coverage.UNKNOWN;
-	}
-
-	private static DataSource target(DataSource dataSource) {
-		DataSource target = dataSource;
-		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
-			target = delegating.getTargetDataSource();
-		}
-		return target;
-	}
-
-	/**
-	 * Create a new {@code FencedTransactions} instance for transactions that cannot be
-	 * fenced.
-	 * @param name the name of the transaction manager
-	 * @param fencing knows what work is under way
-	 * @param coverage why not
-	 */
-	FencedTransactions(String name, TransactionFencing fencing, Coverage coverage) {
-		this.name = name;
-		this.fencing = fencing;
-		this.dataSource = null;
 		this.coverage = coverage;
 	}
 
@@ -110,52 +98,100 @@ final class FencedTransactions implements TransactionExecutionListener {
 	void inspect() throws SQLException {
 		if (this.dataSource != null && this.coverage == Coverage.UNKNOWN) {
 			try (Connection connection = this.dataSource.getConnection()) {
-				found(coverage(connection));
+				Boolean covered = this.fencing.covers(connection);
+				if (!connection.getAutoCommit()) {
+					connection.rollback();
+				}
+				if (covered != null) {
+					seen(covered);
+				}
 			}
 		}
 	}
 
+	/**
+	 * Bind the transaction that is under way on the current thread, if there is one, to a
+	 * term.
+	 */
+	void bind(Leadership leadership) {
+		ConnectionHolder holder = holder();
+		if (holder != null) {
+			Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
+			if (transactions == null) {
+				// Weak, since not every end of a transaction is told
+				transactions = new WeakHashMap<>();
+				this.bound.set(transactions);
+			}
+			List<Leadership> terms = transactions.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
+			if (!terms.contains(leadership)) {
+				terms.add(leadership);
+			}
+		}
+	}
+
+	private @Nullable ConnectionHolder holder() {
+		return (this.dataSource != null
+				&& TransactionSynchronizationManager.getResource(this.dataSource) instanceof ConnectionHolder holder)
+						? holder : null;
+	}
+
 	@Override
 	public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
-		if (beginFailure == null && isFenced(transaction)) {
-			this.fencing.currentWork().forEach(BoundTerms::bind);
+		if (beginFailure == null && transaction.isNewTransaction()) {
+			this.fencing.currentWork().forEach(this::bind);
 		}
 	}
 
 	@Override
 	public void beforeCommit(TransactionExecution transaction) {
-		if (isFenced(transaction)) {
-			// A transaction manager without synchronizations leaves nothing to bind to
-			List<Leadership> terms = TransactionSynchronizationManager.isSynchronizationActive()
-					? BoundTerms.ofCurrentTransaction() : this.fencing.currentWork();
-			if (!terms.isEmpty()) {
-				fence(terms);
+		if (!transaction.isNewTransaction()) {
+			// The savepoint of a nested one: what it keeps commits with the outer one
+			return;
+		}
+		ConnectionHolder holder = holder();
+		if (this.dataSource != null && holder != null) {
+			Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
+			List<Leadership> terms = (transactions != null) ? transactions.get(holder) : null;
+			if (terms != null) {
+				fence(this.dataSource, terms, transaction.isReadOnly());
+			}
+		}
+		else if (!this.fencing.currentWork().isEmpty()) {
+			checkNotRequired(Coverage.NO_DATA_SOURCE);
+		}
+	}
+
+	@Override
+	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
+		forget(transaction);
+	}
+
+	@Override
+	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
+		forget(transaction);
+	}
+
+	private void forget(TransactionExecution transaction) {
+		Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
+		if (transactions != null && transaction.isNewTransaction()) {
+			transactions.remove(holder());
+			if (transactions.isEmpty()) {
+				this.bound.remove();
 			}
 		}
 	}
 
-	// A savepoint is not new, and what is read only leaves nothing behind
-	private static boolean isFenced(TransactionExecution transaction) {
-		return transaction.isNewTransaction() && !transaction.isReadOnly();
-	}
-
-	private void fence(List<Leadership> terms) {
-		DataSource source = this.dataSource;
-		if (source == null) {
-			letPass(this.coverage);
-			return;
-		}
-		if (!(TransactionSynchronizationManager.getResource(source) instanceof ConnectionHolder)) {
-			// A JPA dialect that does not show its connection
-			found(Coverage.NO_DATA_SOURCE);
-			letPass(Coverage.NO_DATA_SOURCE);
-			return;
-		}
+	private void fence(DataSource source, List<Leadership> terms, boolean readOnly) {
 		Connection connection = DataSourceUtils.getConnection(source);
 		try {
-			if (isCovered(connection)) {
-				for (Leadership term : terms) {
-					term.fence(connection);
+			if (readOnly && connection.isReadOnly()) {
+				return;
+			}
+			for (Leadership term : terms) {
+				boolean covered = this.fencing.fence(term, connection);
+				seen(covered);
+				if (!covered) {
+					checkNotRequired(Coverage.OTHER_DATABASE);
 				}
 			}
 		}
@@ -171,29 +207,18 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 	}
 
-	private boolean isCovered(Connection connection) throws SQLException {
-		Coverage current = this.coverage;
-		if (current == Coverage.UNKNOWN || current == Coverage.ROUTED) {
-			current = coverage(connection);
-			found(current);
-		}
-		if (current.isImpossible()) {
-			letPass(current);
-			return false;
-		}
-		return true;
-	}
-
-	private void letPass(Coverage reason) {
+	private void checkNotRequired(Coverage reason) {
 		if (this.fencing.isRequired()) {
 			throw new IllegalStateException("Transactions of '" + this.name + "' in leader work must be fenced "
 					+ "(leader-election.fencing=required), but this one is " + reason);
 		}
 	}
 
-	private void found(Coverage found) {
-		if (found != this.coverage && this.coverage != Coverage.ROUTED) {
-			this.coverage = found;
+	private void seen(boolean covered) {
+		Coverage seen = covered ? Coverage.FENCED : Coverage.OTHER_DATABASE;
+		Coverage known = this.coverage;
+		if (known != seen && known != Coverage.PARTLY) {
+			this.coverage = (known == Coverage.UNKNOWN) ? seen : Coverage.PARTLY;
 			report();
 		}
 	}
@@ -205,14 +230,6 @@ final class FencedTransactions implements TransactionExecutionListener {
 		if (this.coverage != Coverage.UNKNOWN) {
 			logger.info("Transactions of '" + this.name + "' in leader work are " + this.coverage);
 		}
-	}
-
-	private Coverage coverage(Connection connection) throws SQLException {
-		Boolean covered = this.fencing.covers(connection);
-		if (covered == null) {
-			return Coverage.UNKNOWN;
-		}
-		return covered ? Coverage.FENCED : Coverage.OTHER_DATABASE;
 	}
 
 	private static DataAccessException translate(SQLException ex) {

@@ -21,6 +21,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.util.ClassUtils;
@@ -51,6 +52,9 @@ final class TransactionDataSource {
 	private static final class Jpa {
 
 		static @Nullable DataSource dataSourceOf(TransactionManager manager) {
+			if (manager instanceof HibernateTransactionManager hibernate) {
+				return hibernate.getDataSource();
+			}
 			return (manager instanceof JpaTransactionManager jpa) ? jpa.getDataSource() : null;
 		}
 

@@ -19,10 +19,10 @@ package io.leaderelection.transaction;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
 import javax.sql.DataSource;
@@ -35,41 +35,48 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 
 /**
  * Fences the transactions of leader work in all transaction managers of an application.
  * Looks at each as soon as it has been created: its list of listeners is not made to be
- * changed while there are transactions.
+ * changed while there are transactions. Ordered among the first, so that few are created
+ * before, but behind all that say that they must be.
  */
 public final class TransactionFencing implements BeanPostProcessor, SmartInitializingSingleton, PriorityOrdered {
 
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
-	private final Mode mode;
+	private final boolean enabled;
+
+	private final boolean required;
 
 	private final Supplier<DefaultLeaderElectors> supplier;
 
-	private final ListableBeanFactory beanFactory;
+	private final ConfigurableListableBeanFactory beanFactory;
 
-	private final List<FencedTransactions> managers = new CopyOnWriteArrayList<>();
+	private volatile Map<String, FencedTransactions> managers = Map.of();
 
 	private volatile @Nullable DefaultLeaderElectors electors;
 
 	/**
 	 * Create a new {@code TransactionFencing} instance.
-	 * @param mode what is fenced
+	 * @param enabled whether anything is fenced
+	 * @param required whether a transaction that cannot be fenced is an error
 	 * @param electors gives the elections; not asked before all singletons are created
 	 * @param beanFactory has the transaction managers
 	 */
-	public TransactionFencing(Mode mode, Supplier<DefaultLeaderElectors> electors, ListableBeanFactory beanFactory) {
-		this.mode = mode;
+	public TransactionFencing(boolean enabled, boolean required, Supplier<DefaultLeaderElectors> electors,
+			ConfigurableListableBeanFactory beanFactory) {
+		this.enabled = enabled;
+		this.required = required;
 		this.supplier = electors;
 		this.beanFactory = beanFactory;
 	}
@@ -81,71 +88,86 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (this.mode != Mode.OFF && bean instanceof TransactionManager manager) {
-			add(listen(manager, beanName));
+		if (this.enabled && bean instanceof TransactionManager manager) {
+			listen(manager, beanName);
 		}
 		return bean;
 	}
 
-	private void add(FencedTransactions transactions) {
-		transactions.report();
-		this.managers.add(transactions);
+	private void listen(TransactionManager manager, String name) {
+		if (manager instanceof ReactiveTransactionManager) {
+			add(new FencedTransactions(name, this, null, Coverage.REACTIVE));
+		}
+		else if (manager instanceof ConfigurableTransactionManager configurable) {
+			DataSource dataSource = TransactionDataSource.of(manager);
+			FencedTransactions transactions = new FencedTransactions(name, this, dataSource,
+					(dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
+			// The list that is there may be one that cannot be added to
+			List<TransactionExecutionListener> listeners = new ArrayList<>(
+					configurable.getTransactionExecutionListeners());
+			listeners.add(transactions);
+			configurable.setTransactionExecutionListeners(listeners);
+			add(transactions);
+		}
+		else {
+			add(new FencedTransactions(name, this, null, Coverage.NO_CALLBACKS));
+		}
 	}
 
-	private FencedTransactions listen(TransactionManager manager, String name) {
-		if (manager instanceof ReactiveTransactionManager) {
-			return new FencedTransactions(name, this, Coverage.REACTIVE);
-		}
-		if (!(manager instanceof ConfigurableTransactionManager configurable)) {
-			return new FencedTransactions(name, this, Coverage.NO_CALLBACKS);
-		}
-		DataSource dataSource = TransactionDataSource.of(manager);
-		FencedTransactions transactions = (dataSource != null) ? new FencedTransactions(name, this, dataSource)
-				: new FencedTransactions(name, this, Coverage.NO_DATA_SOURCE);
-		configurable.addListener(transactions);
-		return transactions;
+	private synchronized void add(FencedTransactions transactions) {
+		transactions.report();
+		Map<String, FencedTransactions> extended = new LinkedHashMap<>(this.managers);
+		extended.put(transactions.name(), transactions);
+		this.managers = Collections.unmodifiableMap(extended);
 	}
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		if (this.mode != Mode.OFF) {
-			this.electors = this.supplier.get();
-			BeanFactoryUtils.beansOfTypeIncludingAncestors(this.beanFactory, TransactionManager.class, false, false)
-				.keySet()
-				.stream()
-				.filter((name) -> this.managers.stream().noneMatch((known) -> known.name().equals(name)))
-				.forEach((name) -> add(new FencedTransactions(name, this, Coverage.OUT_OF_SIGHT)));
+		if (!this.enabled) {
+			return;
 		}
+		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory,
+				TransactionManager.class, true, false)) {
+			boolean own = this.beanFactory.containsLocalBean(name);
+			if (own && !this.managers.containsKey(name)
+					&& this.beanFactory.getSingleton(name) instanceof TransactionManager manager) {
+				listen(manager, name);
+			}
+			else if (!own) {
+				add(new FencedTransactions(name, this, null, Coverage.OUT_OF_SIGHT));
+			}
+		}
+		DefaultLeaderElectors known = this.supplier.get();
+		known.all().forEach((elector) -> elector.gate().onEntry(this::join));
+		this.electors = known;
 	}
 
-	/**
-	 * Bind the transaction that is under way on the current thread, if there is one, to a
-	 * term.
-	 * @param leadership the leadership of the work that begins
-	 */
-	public void join(Leadership leadership) {
-		if (this.mode != Mode.OFF) {
-			BoundTerms.bind(leadership);
+	private void join(Leadership leadership) {
+		for (FencedTransactions transactions : this.managers.values()) {
+			transactions.bind(leadership);
 		}
 	}
 
 	/**
 	 * Find out which transactions are fenced, and say so. Takes a connection of each
 	 * pool, but not while the database of the elections is out of reach.
+	 * @return whether it is known of all
 	 */
-	public void inspect() {
+	public boolean inspect() {
 		DefaultLeaderElectors known = this.electors;
-		if (known == null || known.all().stream().allMatch((elector) -> elector.status().lastConfirmation() == null)) {
-			return;
+		if (known != null && known.all().stream().anyMatch((elector) -> elector.status().lastConfirmation() != null)) {
+			this.managers.values().forEach(TransactionFencing::inspect);
 		}
-		for (FencedTransactions transactions : this.managers) {
-			try {
-				transactions.inspect();
-			}
-			catch (SQLException ex) {
-				logger.debug("Could not find out on which database the transactions of '" + transactions.name()
-						+ "' are, trying again with the first of them", ex);
-			}
+		return !coverage().containsValue(Coverage.UNKNOWN);
+	}
+
+	private static void inspect(FencedTransactions transactions) {
+		try {
+			transactions.inspect();
+		}
+		catch (SQLException ex) {
+			logger.debug("Could not find out on which database the transactions of '" + transactions.name() + "' are",
+					ex);
 		}
 	}
 
@@ -155,7 +177,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	public Map<String, Coverage> coverage() {
 		Map<String, Coverage> result = new LinkedHashMap<>();
-		this.managers.forEach((transactions) -> result.put(transactions.name(), transactions.coverage()));
+		this.managers.forEach((name, transactions) -> result.put(name, transactions.coverage()));
 		return result;
 	}
 
@@ -169,8 +191,20 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		return result;
 	}
 
-	boolean isRequired() {
-		return this.mode == Mode.REQUIRED;
+	/**
+	 * Return whether anything is fenced.
+	 * @return whether anything is
+	 */
+	public boolean isEnabled() {
+		return this.enabled;
+	}
+
+	/**
+	 * Return whether a transaction that cannot be fenced is an error.
+	 * @return whether it is
+	 */
+	public boolean isRequired() {
+		return this.required;
 	}
 
 	/**
@@ -193,6 +227,15 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
+	 * Fence a transaction.
+	 * @return whether it is on the database of the elections, and so is fenced now
+	 */
+	boolean fence(Leadership leadership, Connection connection) throws SQLException {
+		DefaultLeaderElectors known = this.electors;
+		return known != null && known.get(leadership.getElection()).fenceChecks().check(leadership, connection);
+	}
+
+	/**
 	 * Return whether a connection leads to where the elections are held.
 	 */
 	@Nullable Boolean covers(Connection connection) throws SQLException {
@@ -206,28 +249,6 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			}
 		}
 		return null;
-	}
-
-	/**
-	 * What is fenced.
-	 */
-	public enum Mode {
-
-		/**
-		 * Transactions on the database of the elections.
-		 */
-		AUTO,
-
-		/**
-		 * All transactions: one that cannot be fenced is an error.
-		 */
-		REQUIRED,
-
-		/**
-		 * Nothing.
-		 */
-		OFF
-
 	}
 
 }

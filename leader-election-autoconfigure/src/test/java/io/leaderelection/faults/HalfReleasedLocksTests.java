@@ -183,7 +183,7 @@ class HalfReleasedLocksTests {
 		 */
 		boolean fence(Connection connection) throws SQLException {
 			connection.setAutoCommit(false);
-			return this.fence.pass(connection, this.term);
+			return this.fence.pass(connection, this.term) == TransactionFence.Outcome.PASSED;
 		}
 
 		void awaitSuccessor(Predicate<ElectionStatus> condition) {

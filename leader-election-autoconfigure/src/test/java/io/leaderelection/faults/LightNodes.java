@@ -105,7 +105,6 @@ final class LightNodes implements AutoCloseable {
 					properties.setProperty("user", this.server.username());
 					properties.setProperty("password", this.server.password());
 					return counted(DriverManager.getConnection(this.server.jdbcUrl(), properties));
-				}, (leadership) -> {
 				});
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}

@@ -92,8 +92,7 @@ class AdvisoryLockSessionTests {
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (leadership) -> {
-				}, (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
 
 					@Override
 					String confirm(Term term) {
@@ -250,8 +249,7 @@ class AdvisoryLockSessionTests {
 			Won before = win(sessions(own, "node-a").open());
 			for (int i = 0; i < 5; i++) {
 				before = win(new PostgreSqlSessions(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
-						false, source(own), (leadership) -> {
-						})
+						false, source(own))
 					.open());
 			}
 			own.stop("immediate");
@@ -295,8 +293,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	private PostgreSqlSessions sessions(PostgreSqlServer on, String node) {
-		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on), (leadership) -> {
-		});
+		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on));
 	}
 
 	private ElectionSettings settings(String node) {

@@ -84,11 +84,12 @@ class EndpointTests {
 	}
 
 	private static Endpoint endpoint(long deadlockTimeout, long logMinDuration) {
-		return new Endpoint("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, deadlockTimeout, logMinDuration);
+		return new Endpoint("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, deadlockTimeout,
+				logMinDuration);
 	}
 
 	private static Endpoint endpoint(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new Endpoint(version, number, 1, inRecovery, "app", 5, plpgsql, true, 1000, -1);
+		return new Endpoint(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, 1000, -1);
 	}
 
 }

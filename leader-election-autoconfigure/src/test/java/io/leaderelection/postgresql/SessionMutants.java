@@ -31,8 +31,8 @@ public final class SessionMutants {
 
 	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new PostgreSqlSessions(settings, keys, 0, false, source, (leadership) -> {
-		}, (sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
+		return new PostgreSqlSessions(settings, keys, 0, false, source,
+				(sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
 	}
 
 	/**

@@ -17,11 +17,12 @@
 package io.leaderelection.transaction;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -59,20 +60,26 @@ final class FencedApplication {
 
 	private static ConfigurableApplicationContext start(PostgreSqlServer server,
 			@Nullable ConfigurableApplicationContext parent, Class<?> configuration, String... properties) {
-		List<String> arguments = new ArrayList<>(List.of("spring.application.name=fenced-" + UUID.randomUUID(),
-				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
-				"leader-election.drain-timeout=1s", "spring.datasource.url=" + server.jdbcUrl(),
-				"spring.datasource.username=" + server.username(), "spring.datasource.password=" + server.password(),
-				"spring.datasource.hikari.minimum-idle=0", "spring.main.banner-mode=off",
-				"spring.main.log-startup-info=false"));
-		arguments.addAll(List.of(properties));
+		Map<String, String> arguments = new LinkedHashMap<>();
+		Stream
+			.concat(Stream.of("spring.application.name=fenced-" + UUID.randomUUID(),
+					"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
+					"leader-election.drain-timeout=1s", "spring.datasource.url=" + server.jdbcUrl(),
+					"spring.datasource.username=" + server.username(),
+					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
+					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
+			.map((property) -> property.split("=", 2))
+			.forEach((property) -> arguments.put(property[0], property[1]));
 		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class, configuration)
 			.web(WebApplicationType.NONE)
 			.registerShutdownHook(false);
 		if (parent != null) {
 			application.parent(parent);
 		}
-		return application.run(arguments.stream().map((argument) -> "--" + argument).toArray(String[]::new));
+		return application.run(arguments.entrySet()
+			.stream()
+			.map((argument) -> "--" + argument.getKey() + "=" + argument.getValue())
+			.toArray(String[]::new));
 	}
 
 	/**

@@ -16,6 +16,10 @@
 
 package io.leaderelection.transaction;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 import javax.sql.DataSource;
@@ -24,6 +28,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -36,6 +41,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -47,12 +53,18 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.ReactiveTransaction;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.mockito.ArgumentMatchers.anyString;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.then;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
 
 /**
  * What is fenced with several transaction managers, and how an application learns of it.
@@ -114,20 +126,25 @@ class FencingCoverageTests {
 
 	@Test
 	void routedTransactionsAreLookedAtOneByOne() {
+		Routed.database = "other_database";
 		try (ConfigurableApplicationContext context = start(Routed.class)) {
-			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("routed", Coverage.ROUTED);
+			awaitCoverage(context, "routed", Coverage.OTHER_DATABASE);
 			int before = rows("other_database");
-			Routed.database = "other_database";
 			insertLate(context, "routed");
 			assertThat(rows("other_database")).isEqualTo(before + 1);
 			awaitLeader(context);
 			Routed.database = "own";
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "routed"));
+			awaitLeader(context);
+			insert(context, "routed");
+			awaitCoverage(context, "routed", Coverage.PARTLY);
+			server.execute("TRUNCATE covered");
 		}
 	}
 
 	@Test
 	void routedTransactionElsewhereIsRefusedWhereFencingIsRequired() {
+		Routed.database = "own";
 		try (ConfigurableApplicationContext context = start(Routed.class, "leader-election.fencing=required")) {
 			awaitLeader(context);
 			int before = rows("other_database");
@@ -176,6 +193,106 @@ class FencingCoverageTests {
 	}
 
 	@Test
+	void workThatJoinsATransactionWithoutSynchronizationsBindsIt() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
+			DataSourceTransactionManager manager = context.getBean("second", DataSourceTransactionManager.class);
+			manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+			int before = rows(server.database());
+			assertThatExceptionOfType(LeadershipLostException.class)
+				.isThrownBy(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
+					context.getBean(LeaderElector.class)
+						.runIfLeader(() -> new JdbcTemplate(manager.getDataSource())
+							.update("INSERT INTO covered VALUES (1)"));
+					FencedApplication.loseTerm(context, server);
+				}));
+			assertThat(rows(server.database())).isEqualTo(before);
+		}
+	}
+
+	@Test
+	void workThatJoinsTransactionsOfTwoManagersBindsBoth() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
+			PlatformTransactionManager first = context.getBean("transactionManager", PlatformTransactionManager.class);
+			PlatformTransactionManager second = context.getBean("second", PlatformTransactionManager.class);
+			int before = rows(server.database());
+			assertThatExceptionOfType(LeadershipLostException.class)
+				.isThrownBy(() -> new TransactionTemplate(first).executeWithoutResult((outer) -> {
+					new TransactionTemplate(second).executeWithoutResult((inner) -> context.getBean(LeaderElector.class)
+						.runIfLeader(() -> new JdbcTemplate(context.getBean(DataSource.class))
+							.update("INSERT INTO covered VALUES (1)")));
+					FencedApplication.loseTerm(context, server);
+				}));
+			assertThat(rows(server.database())).isEqualTo(before);
+		}
+	}
+
+	@Test
+	void anotherKindOfDatabaseIsLeftAlone() throws SQLException {
+		try (ConfigurableApplicationContext context = start(OtherKind.class)) {
+			awaitCoverage(context, "otherKind", Coverage.OTHER_DATABASE);
+			DataSourceTransactionManager manager = context.getBean("otherKind", DataSourceTransactionManager.class);
+			context.getBean(LeaderElector.class)
+				.runIfLeader(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
+				}));
+			then(OtherKind.connection).should().commit();
+			then(OtherKind.connection).should(never()).prepareStatement(anyString());
+		}
+	}
+
+	@Test
+	void lazyTransactionManagersStayLazy() {
+		try (ConfigurableApplicationContext context = start(LazyManager.class)) {
+			assertThat(context.getBeanFactory().containsSingleton("lazy")).isFalse();
+			int before = rows(server.database());
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "lazy"));
+			assertThat(rows(server.database())).isEqualTo(before);
+		}
+	}
+
+	@Test
+	void listenersThatCannotBeAddedToAreKept() {
+		try (ConfigurableApplicationContext context = start(FixedListeners.class)) {
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "fixed"));
+			assertThat(context.getBean("fixed", DataSourceTransactionManager.class).getTransactionExecutionListeners())
+				.contains(FixedListeners.listener);
+		}
+	}
+
+	@Test
+	void unknownValueIsAnErrorThatNamesTheProperty(CapturedOutput output) {
+		assertThatExceptionOfType(Exception.class)
+			.isThrownBy(() -> start(SecondManager.class, "leader-election.fencing=maybe").close());
+		assertThat(output).contains("leader-election.fencing").contains("maybe");
+	}
+
+	@Test
+	void contextThatIsStoppedAndStartedStillFences() {
+		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
+			context.stop();
+			context.start();
+			awaitLeader(context);
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
+		}
+	}
+
+	@Test
+	void databaseThatComesLaterIsLookedAtLater() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(server)) {
+			proxy.refuse();
+			try (ConfigurableApplicationContext context = FencedApplication.start(server, SecondManager.class,
+					"spring.datasource.url=" + server.jdbcUrl(proxy.port()))) {
+				assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("transactionManager",
+						Coverage.UNKNOWN);
+				proxy.heal();
+				Awaitility.await()
+					.atMost(Duration.ofSeconds(30))
+					.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage())
+						.containsEntry("transactionManager", Coverage.FENCED));
+			}
+		}
+	}
+
+	@Test
 	void nothingIsFencedWhereFencingIsOff() {
 		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=off")) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).isEmpty();
@@ -195,6 +312,12 @@ class FencingCoverageTests {
 
 	private static void awaitLeader(ConfigurableApplicationContext context) {
 		Awaitility.await().until(context.getBean(LeaderElector.class)::isLeader);
+	}
+
+	private static void awaitCoverage(ConfigurableApplicationContext context, String manager, Coverage expected) {
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry(manager,
+					expected));
 	}
 
 	private static void awaitCoverage(ConfigurableApplicationContext context, Map<String, Coverage> expected) {
@@ -246,6 +369,53 @@ class FencingCoverageTests {
 		@Bean
 		DataSourceTransactionManager second() {
 			return new DataSourceTransactionManager(new LazyConnectionDataSourceProxy(dataSource(server.database())));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherKind {
+
+		private static final Connection connection = mock(Connection.class);
+
+		@Bean
+		DataSourceTransactionManager otherKind() throws SQLException {
+			given(connection.getAutoCommit()).willReturn(true, false);
+			DataSource dataSource = mock(DataSource.class);
+			given(dataSource.getConnection()).willReturn(connection);
+			return new DataSourceTransactionManager(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class LazyManager {
+
+		@Bean
+		@Primary
+		JdbcTransactionManager transactionManager(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		@Lazy
+		DataSourceTransactionManager lazy() {
+			return new DataSourceTransactionManager(dataSource(server.database()));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class FixedListeners {
+
+		private static final TransactionExecutionListener listener = new TransactionExecutionListener() {
+		};
+
+		@Bean
+		DataSourceTransactionManager fixed() {
+			DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource(server.database()));
+			manager.setTransactionExecutionListeners(List.of(listener));
+			return manager;
 		}
 
 	}
