@@ -110,7 +110,16 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		WORK_ENDED,
 
 		/** A job that is not leader work has taken the only thread of the scheduler. */
-		BLOCKED
+		BLOCKED,
+
+		/** A transaction was refused; the details give the id of its row. */
+		REFUSED,
+
+		/** How transactions have ended so far; the details count them. */
+		COUNTS,
+
+		/** A thread that was to go on has ended; the details say why. */
+		DIED
 
 	}
 

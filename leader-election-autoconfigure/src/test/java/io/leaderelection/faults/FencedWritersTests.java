@@ -1,0 +1,74 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A fenced transaction of one term never commits after a later term was granted, whatever
+ * happens to its process. Several nodes write on several threads, pause at the worst
+ * places and lose leadership all the time; the order of what they have committed is that
+ * of the server. The same without fences must go wrong, or this would prove nothing.
+ * {@code -Dleader-election.test.fenced-commits=50000} and
+ * {@code -Dleader-election.test.hand-overs=300} make the fenced run longer.
+ */
+class FencedWritersTests {
+
+	private static final int COMMITS = 2000;
+
+	private static final int HAND_OVERS = 20;
+
+	private static final Duration LIMIT = Duration.ofMinutes(30);
+
+	@Test
+	void commitsComeLateWithoutFences() throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("off")) {
+			writers.run(COMMITS, HAND_OVERS, LIMIT);
+			System.out.println(writers);
+			assertThat(writers.order().violations()).isNotEmpty();
+			assertThat(writers.refused()).isEmpty();
+			verify(writers);
+		}
+	}
+
+	@Test
+	void noCommitComesLateWithFences() throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("auto")) {
+			writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
+					Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
+			System.out.println(writers);
+			assertThat(writers.order().violations()).isEmpty();
+			// So fences have made the difference, and not luck
+			assertThat(writers.refused()).isNotEmpty();
+			assertThat(writers.visible()).doesNotContainAnyElementsOf(writers.refused());
+			verify(writers);
+		}
+	}
+
+	private static void verify(FencedWriters writers) {
+		// All that is there was seen in its order
+		assertThat(writers.visible()).hasSize((int) writers.order().written());
+		assertThat(writers.order().written()).isGreaterThanOrEqualTo(writers.outcomes().get("committed"));
+		assertThat(writers.deaths()).isEmpty();
+		assertThat(writers.unfinished()).isEmpty();
+	}
+
+}
