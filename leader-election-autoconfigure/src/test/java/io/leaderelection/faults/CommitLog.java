@@ -92,9 +92,11 @@ final class CommitLog implements AutoCloseable {
 			statement.execute("SET TimeZone = 'UTC'; SET synchronous_commit = 'local'");
 			String mark = UUID.randomUUID().toString();
 			statement.execute("SELECT pg_logical_emit_message(true, '" + MARK + "', '" + mark + "')");
-			while (!drainPiece(connection, mark, commits)) {
-				Thread.onSpinWait();
+			boolean complete;
+			do {
+				complete = drainPiece(connection, mark, commits);
 			}
+			while (!complete);
 			return commits;
 		}
 		catch (SQLException ex) {

@@ -72,7 +72,9 @@ final class FencedWriters implements AutoCloseable {
 
 	private final Map<Blow, Integer> blows = new EnumMap<>(Blow.class);
 
-	private long drained = System.nanoTime();
+	private final long started = System.nanoTime();
+
+	private long drained = this.started;
 
 	FencedWriters(String fencing) {
 		this.fencing = fencing;
@@ -268,9 +270,16 @@ final class FencedWriters implements AutoCloseable {
 			.max(Comparator.naturalOrder())
 			.orElse(Duration.ZERO);
 		return """
-				writers with leader-election.fencing=%s, seed %d: %d commits in %d terms, blows %s, outcomes %s, \
-				%d late commits, the worst by %d ms""".formatted(this.fencing, this.seed, this.order.written(),
-				this.order.terms(), this.blows, outcomes(), violations.size(), worst.toMillis());
+				Writers with leader-election.fencing=%s on PostgreSQL %s, seed %d, %d s:
+				%d commits in %d terms, %d of them late, the worst by %d ms
+				blows %s, outcomes %s, idle transactions that the server has ended: %d
+				""".formatted(this.fencing, this.server.query("SHOW server_version").get(0), this.seed,
+				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.order.written(),
+				this.order.terms(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
+	}
+
+	private long ended() {
+		return this.server.log().lines().filter((line) -> line.contains("due to idle-in-transaction timeout")).count();
 	}
 
 	@Override

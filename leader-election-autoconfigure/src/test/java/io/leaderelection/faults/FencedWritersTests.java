@@ -34,7 +34,7 @@ class FencedWritersTests {
 
 	private static final int COMMITS = 2000;
 
-	private static final int HAND_OVERS = 20;
+	private static final int HAND_OVERS = 15;
 
 	private static final Duration LIMIT = Duration.ofMinutes(30);
 
