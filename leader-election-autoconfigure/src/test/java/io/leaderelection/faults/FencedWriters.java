@@ -48,7 +48,7 @@ final class FencedWriters implements AutoCloseable {
 
 	private static final int NODES = 3;
 
-	private static final int WRITERS_PER_NODE = 4;
+	private static final int WRITERS_PER_NODE = 8;
 
 	private static final long DRAIN_INTERVAL = Duration.ofSeconds(1).toNanos();
 

@@ -188,7 +188,7 @@ public class WriterApplication {
 
 		private void write(String id) {
 			Term term = this.elector.getWorkLeadership().getTerm();
-			this.pauses.pause(Pauses.BEFORE_TRANSACTION);
+			this.pauses.beforeTransaction();
 			this.template.executeWithoutResult((status) -> {
 				TransactionSynchronizationManager.registerSynchronization(this.pauses);
 				this.jdbc.update("INSERT INTO writes VALUES (?, ?, ?, ?)", id, term.epoch(), term.timeline(),
@@ -233,19 +233,16 @@ public class WriterApplication {
 	}
 
 	/**
-	 * Pauses that hear no interrupt, as those of a process that is frozen: mostly short,
-	 * sometimes longer than the lease.
+	 * Pauses that hear no interrupt, as those of a process that is frozen. Most are
+	 * short. Some last as long as a hand-over, so that it often meets a transaction
+	 * between fence and commit; few last longer than the lease, where the server ends
+	 * such a transaction.
 	 */
 	static class Pauses implements TransactionSynchronization, TransactionExecutionListener {
 
-		static final double BEFORE_TRANSACTION = 0.003;
+		private static final double SHORT = 1e6;
 
-		static final double BEFORE_FENCE = 0.003;
-
-		/** Rarer, since nobody else is granted meanwhile. */
-		static final double BEFORE_COMMIT = 0.0015;
-
-		private static final Duration SHORT = Duration.ofMillis(1);
+		private static final double MEDIUM = 100e6;
 
 		private final ThreadLocal<SplittableRandom> random = ThreadLocal.withInitial(SplittableRandom::new);
 
@@ -255,11 +252,35 @@ public class WriterApplication {
 			this.lease = lease;
 		}
 
-		void pause(double longOnes) {
+		void beforeTransaction() {
+			pause(0.02, 0.003);
+		}
+
+		@Override
+		public void beforeCommit(boolean readOnly) {
+			// Of a synchronization: before the fence
+			pause(0.02, 0.003);
+		}
+
+		@Override
+		public void beforeCommit(TransactionExecution transaction) {
+			// Of a listener: after the fence. Long ones are rarer, as they hold up grants
+			pause(0.2, 0.0015);
+		}
+
+		private void pause(double mediumOnes, double longOnes) {
 			SplittableRandom own = this.random.get();
-			double leases = 0.5 + 2 * own.nextDouble();
-			long nanos = (own.nextDouble() < longOnes) ? (long) (leases * this.lease.toNanos())
-					: own.nextLong(SHORT.toNanos());
+			double draw = own.nextDouble();
+			double part = own.nextDouble();
+			if (draw < longOnes) {
+				pauseFor((long) ((0.5 + 2 * part) * this.lease.toNanos()));
+			}
+			else {
+				pauseFor((long) (part * ((draw < longOnes + mediumOnes) ? MEDIUM : SHORT)));
+			}
+		}
+
+		private static void pauseFor(long nanos) {
 			long start = System.nanoTime();
 			boolean interrupted = false;
 			while (System.nanoTime() - start < nanos) {
@@ -270,16 +291,6 @@ public class WriterApplication {
 			if (interrupted) {
 				Thread.currentThread().interrupt();
 			}
-		}
-
-		@Override
-		public void beforeCommit(boolean readOnly) {
-			pause(BEFORE_FENCE);
-		}
-
-		@Override
-		public void beforeCommit(TransactionExecution transaction) {
-			pause(BEFORE_COMMIT);
 		}
 
 	}
