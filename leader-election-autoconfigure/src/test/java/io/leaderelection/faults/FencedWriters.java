@@ -27,6 +27,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
@@ -105,12 +106,12 @@ final class FencedWriters implements AutoCloseable {
 	 * Take leadership from one node after the other until enough was committed in enough
 	 * terms, let what has survived go on undisturbed for a moment, and stop it.
 	 * @param commits how many transactions are enough
-	 * @param handOvers how many times another term is to follow
+	 * @param handOvers how many times a term of another node is to follow
 	 * @param limit how long that may take at most
 	 */
 	void run(int commits, int handOvers, Duration limit) throws InterruptedException {
 		long end = System.nanoTime() + limit.toNanos();
-		for (int i = 0; this.order.written() < commits || this.order.terms() <= handOvers; i++) {
+		for (int i = 0; this.order.written() < commits || handOvers() < handOvers; i++) {
 			if (System.nanoTime() - end > 0) {
 				throw new AssertionError("Not enough within " + limit + ": " + this);
 			}
@@ -173,6 +174,18 @@ final class FencedWriters implements AutoCloseable {
 			.map(Entry::requiredTerm)
 			.max(Comparator.naturalOrder())
 			.orElse(new Term(0, 0, 0));
+	}
+
+	/**
+	 * Return how many terms were granted to another node than the term before.
+	 */
+	private int handOvers() {
+		List<String> leaders = entries(Kind.GRANTED).sorted(Comparator.comparing(Entry::requiredTerm))
+			.map(Entry::node)
+			.toList();
+		return (int) IntStream.range(1, leaders.size())
+			.filter((i) -> !leaders.get(i).equals(leaders.get(i - 1)))
+			.count();
 	}
 
 	private void awaitTermAfter(Term before) {
@@ -271,11 +284,11 @@ final class FencedWriters implements AutoCloseable {
 			.orElse(Duration.ZERO);
 		return """
 				Writers with leader-election.fencing=%s on PostgreSQL %s, seed %d, %d s:
-				%d commits in %d terms, %d of them late, the worst by %d ms
+				%d commits in %d terms with %d hand-overs to another node; late: %d, the worst by %d ms
 				blows %s, outcomes %s, idle transactions that the server has ended: %d
 				""".formatted(this.fencing, this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.order.written(),
-				this.order.terms(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
+				this.order.terms(), handOvers(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
 	}
 
 	private long ended() {
