@@ -30,6 +30,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.faults.Invariants.Reign;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.testsupport.Mutant;
@@ -67,6 +68,13 @@ final class Cluster implements AutoCloseable {
 
 	private final LockObserver observer;
 
+	/** What its nodes have written in the database. */
+	private PostgreSqlServer rows;
+
+	private String writes;
+
+	private boolean writesThroughProxies;
+
 	private final Map<NodeProcess, TcpProxy> nodes = new LinkedHashMap<>();
 
 	private final Map<String, List<Entry>> ended = new LinkedHashMap<>();
@@ -81,6 +89,8 @@ final class Cluster implements AutoCloseable {
 		this.takeoverDelay = takeoverDelay;
 		this.properties = List.of(properties);
 		this.observer = new LockObserver(server, this.group);
+		this.rows = server;
+		TermRows.create(server);
 	}
 
 	PostgreSqlServer server() {
@@ -104,6 +114,26 @@ final class Cluster implements AutoCloseable {
 	 */
 	Cluster withServerFaults() {
 		this.serverFaults = true;
+		return this;
+	}
+
+	/**
+	 * Let the network faults of a node hit what it writes, too, instead of its sessions
+	 * for the election only.
+	 */
+	Cluster withWritesThroughProxies() {
+		this.writesThroughProxies = true;
+		return this;
+	}
+
+	/**
+	 * Let the nodes write to whichever of several servers is there.
+	 * @param url where they write
+	 * @param last where all that is to be found in the end
+	 */
+	Cluster withWritesTo(String url, PostgreSqlServer last) {
+		this.writes = url;
+		this.rows = last;
 		return this;
 	}
 
@@ -160,9 +190,18 @@ final class Cluster implements AutoCloseable {
 				"--leader-election.takeover-delay=" + this.takeoverDelay.toMillis() + "ms",
 				"--spring.datasource.url=" + url, "--spring.datasource.username=" + this.server.username(),
 				"--spring.datasource.password=" + this.server.password(), "--spring.datasource.hikari.minimum-idle=0",
-				"--spring.main.banner-mode=off", "--spring.main.lazy-initialization=true"));
+				"--spring.main.banner-mode=off", "--spring.main.lazy-initialization=true",
+				"--faults.writes.url=" + writesUrl(url), "--faults.writes.username=" + this.server.username(),
+				"--faults.writes.password=" + this.server.password()));
 		Stream.concat(this.properties.stream(), Stream.of(more)).forEach((property) -> arguments.add("--" + property));
 		return arguments;
+	}
+
+	private String writesUrl(String proxyUrl) {
+		if (this.writes != null) {
+			return this.writes;
+		}
+		return this.writesThroughProxies ? proxyUrl : this.server.jdbcUrl();
 	}
 
 	/**
@@ -270,6 +309,28 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Wait until the next fenced transaction of a node is held, and return its entry.
+	 */
+	Entry hold(NodeProcess node, Place place) {
+		long from = System.nanoTime();
+		node.command("hold " + place);
+		return node.await(Kind.HELD, from);
+	}
+
+	/**
+	 * Return whether what a held transaction wrote can be seen.
+	 */
+	boolean isCommitted(Entry held) {
+		return TermRows.read(this.rows, this.group)
+			.stream()
+			.anyMatch((row) -> row.node().equals(held.node()) && row.number() == numberOf(held));
+	}
+
+	private static long numberOf(Entry held) {
+		return Long.parseLong(held.details().split(" ")[0]);
+	}
+
+	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
@@ -338,7 +399,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Return everything recorded so far.
+	 * Return everything recorded so far by nodes and observer, from memory.
 	 */
 	History history() {
 		Map<String, List<Entry>> entries = new LinkedHashMap<>(this.ended);
@@ -346,8 +407,16 @@ final class Cluster implements AutoCloseable {
 		return new History(entries, this.observer.samples(), this.serverFaults);
 	}
 
+	/**
+	 * Return everything recorded so far, also in the database.
+	 */
+	History historyWithRows() {
+		History history = history();
+		return history.with(TermRows.read(this.rows, this.group));
+	}
+
 	Invariants check() {
-		return check(history());
+		return check(historyWithRows());
 	}
 
 	private Invariants check(History history) {
@@ -358,7 +427,7 @@ final class Cluster implements AutoCloseable {
 	 * Fail if anything recorded so far violates a guarantee.
 	 */
 	void verify() {
-		History history = history();
+		History history = historyWithRows();
 		assertThat(history.reigns()).isNotEmpty();
 		assertThat(history.samples()).isNotEmpty();
 		assertThat(check(history).violations()).isEmpty();

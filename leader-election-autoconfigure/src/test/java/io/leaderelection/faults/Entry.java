@@ -47,7 +47,7 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		return new Entry(node, Long.parseLong(parts[1]), Kind.valueOf(parts[2]), term(parts[3]), parts[4]);
 	}
 
-	private static Optional<Term> term(String text) {
+	static Optional<Term> term(String text) {
 		if (text.equals("-")) {
 			return Optional.empty();
 		}
@@ -108,6 +108,24 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 
 		/** That work has ended. */
 		WORK_ENDED,
+
+		/** Leader work that writes in a transaction has begun; the details number it. */
+		WRITE,
+
+		/** That work has ended. */
+		WRITE_ENDED,
+
+		/**
+		 * A fenced transaction is held; the details give its number and the process id of
+		 * its session.
+		 */
+		HELD,
+
+		/** That transaction has ended; the details give its number and how. */
+		HELD_ENDED,
+
+		/** What the node waits for before its grant, if it does; the details say it. */
+		BLOCKED_BY,
 
 		/** A job that is not leader work has taken the only thread of the scheduler. */
 		BLOCKED,

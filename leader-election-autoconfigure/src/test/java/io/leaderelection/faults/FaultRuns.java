@@ -149,6 +149,8 @@ final class FaultRuns implements AutoCloseable {
 	public void close() {
 		try {
 			this.cluster.stopAndVerify();
+			assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
+				.anyMatch((row) -> !row.fenced());
 			this.figures.write();
 		}
 		finally {

@@ -40,6 +40,8 @@ final class History {
 
 	private final boolean serverFaults;
 
+	private final List<TermRow> rows;
+
 	/**
 	 * Create a new {@code History} instance.
 	 * @param entries the entries of each node in the order in which it wrote them
@@ -48,7 +50,13 @@ final class History {
 	 * sessions tells nothing
 	 */
 	History(Map<String, List<Entry>> entries, List<LockSample> samples, boolean serverFaults) {
+		this(entries, samples, serverFaults, List.of());
+	}
+
+	private History(Map<String, List<Entry>> entries, List<LockSample> samples, boolean serverFaults,
+			List<TermRow> rows) {
 		this.entries.putAll(entries);
+		this.rows = rows;
 		this.samples = samples;
 		this.serverFaults = serverFaults;
 		entries.forEach((node, all) -> this.reigns.put(node, reigns(node, all)));
@@ -85,6 +93,17 @@ final class History {
 		return reigns;
 	}
 
+	/**
+	 * Add what the nodes have written to the database.
+	 */
+	History with(List<TermRow> written) {
+		return new History(this.entries, this.samples, this.serverFaults, written);
+	}
+
+	List<TermRow> rows() {
+		return this.rows;
+	}
+
 	Set<String> nodes() {
 		return this.entries.keySet();
 	}
@@ -105,11 +124,12 @@ final class History {
 		return this.reigns.get(node);
 	}
 
-	List<Entry> of(Kind kind) {
+	List<Entry> of(Kind... kinds) {
+		List<Kind> wanted = List.of(kinds);
 		return this.entries.values()
 			.stream()
 			.flatMap(Collection::stream)
-			.filter((entry) -> entry.kind() == kind)
+			.filter((entry) -> wanted.contains(entry.kind()))
 			.toList();
 	}
 
@@ -164,12 +184,12 @@ final class History {
 	 */
 	boolean isBusy(String node, long time) {
 		List<Entry> all = of(node).stream().filter((entry) -> entry.time() <= time).toList();
-		return count(all, Kind.GRANTED) + count(all, Kind.REVOKED) + count(all, Kind.WORK) > count(all,
-				Kind.GRANTED_ENDED) + count(all, Kind.REVOKED_ENDED) + count(all, Kind.WORK_ENDED);
+		return count(all, Kind.GRANTED, Kind.REVOKED, Kind.WORK, Kind.WRITE) > count(all, Kind.GRANTED_ENDED,
+				Kind.REVOKED_ENDED, Kind.WORK_ENDED, Kind.WRITE_ENDED);
 	}
 
-	private static long count(List<Entry> entries, Kind kind) {
-		return entries.stream().filter((entry) -> entry.kind() == kind).count();
+	private static long count(List<Entry> entries, Kind... kinds) {
+		return entries.stream().filter((entry) -> List.of(kinds).contains(entry.kind())).count();
 	}
 
 }

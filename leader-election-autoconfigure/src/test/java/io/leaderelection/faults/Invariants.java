@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -80,6 +81,8 @@ final class Invariants {
 		this.history.nodes().forEach(this::checkEvents);
 		checkWork();
 		checkHandOvers();
+		checkCommits();
+		checkFence();
 		checkLeaks();
 		checkLoneMain();
 		checkPredecessors();
@@ -195,7 +198,7 @@ final class Invariants {
 		if (!isOrderly(revoked)) {
 			return;
 		}
-		this.history.of(revoked.node(), Kind.WORK, Kind.WORK_ENDED)
+		this.history.of(revoked.node(), Kind.WORK, Kind.WORK_ENDED, Kind.WRITE, Kind.WRITE_ENDED)
 			.stream()
 			.filter((work) -> work.term().equals(revoked.term()) && work.time() > revoked.time())
 			.findFirst()
@@ -214,7 +217,7 @@ final class Invariants {
 		// Listeners run one at a time and work is drained first: both may delay it
 		long busyUntil = entries.stream()
 			.filter((entry) -> entry.kind() == Kind.GRANTED_ENDED || entry.kind() == Kind.REVOKED_ENDED
-					|| (entry.kind() == Kind.WORK_ENDED && kind == Kind.REVOKED))
+					|| ((entry.kind() == Kind.WORK_ENDED || entry.kind() == Kind.WRITE_ENDED) && kind == Kind.REVOKED))
 			.filter((entry) -> event.isEmpty() || entry.time() < event.get().time())
 			.mapToLong(Entry::time)
 			.max()
@@ -237,7 +240,7 @@ final class Invariants {
 		Set<Entry> stalls = new HashSet<>();
 		TreeMap<Long, Reign> reigns = new TreeMap<>();
 		this.history.reigns().forEach((reign) -> reigns.put(reign.from(), reign));
-		for (Entry work : this.history.of(Kind.WORK)) {
+		for (Entry work : this.history.of(Kind.WORK, Kind.WRITE)) {
 			if (work.term().isEmpty()) {
 				violated("G4 work", work + " belongs to no term");
 				continue;
@@ -290,8 +293,8 @@ final class Invariants {
 				break;
 			}
 			switch (entry.kind()) {
-				case WORK -> running.put(entry.details(), entry);
-				case WORK_ENDED -> running.remove(entry.details());
+				case WORK, WRITE -> running.put(entry.details(), entry);
+				case WORK_ENDED, WRITE_ENDED -> running.remove(entry.details());
 				case REVOKED_ENDED -> listened = true;
 				default -> {
 				}
@@ -305,6 +308,66 @@ final class Invariants {
 		if (!lost && (!listened || !running.isEmpty())) {
 			violated("G4 hand-over", next + " began before " + revoked + " was done, work " + running.values()
 					+ ", listener " + (listened ? "done" : "not done"));
+		}
+	}
+
+	/**
+	 * G1: whoever writes in a term finds that all fenced transactions of earlier terms
+	 * have ended, and so does who says that a term was granted.
+	 */
+	private void checkCommits() {
+		List<TermRow> rows = new ArrayList<>(this.history.rows());
+		rows.sort(Comparator.comparing(TermRow::term).thenComparing(TermRow::transaction));
+		Map<Long, TermRow> earlier = new HashMap<>();
+		TermRow last = null;
+		List<TermRow> sameTerm = new ArrayList<>();
+		for (TermRow row : rows) {
+			if (!sameTerm.isEmpty() && !sameTerm.get(0).term().equals(row.term())) {
+				for (TermRow fenced : sameTerm) {
+					earlier.put(fenced.transaction(), fenced);
+					last = (last == null || last.transaction() < fenced.transaction()) ? fenced : last;
+				}
+				sameTerm.clear();
+			}
+			TermRow late = (last != null && last.transaction() >= row.snapshot().end()) ? last
+					: row.snapshot()
+						.running()
+						.stream()
+						.map(earlier::get)
+						.filter(Objects::nonNull)
+						.findAny()
+						.orElse(null);
+			if (late != null) {
+				violated("G1 fence", late + " was committed after " + row);
+			}
+			if (row.fenced()) {
+				sameTerm.add(row);
+			}
+		}
+	}
+
+	/**
+	 * A transaction that has passed the fence holds later grants up only as long as it is
+	 * busy: when its client is silent, the server ends it after a lease.
+	 */
+	private void checkFence() {
+		long limit = this.lease.toNanos() + 2000 * MILLIS;
+		Map<Integer, Long> idleSince = new HashMap<>();
+		Set<Integer> told = new HashSet<>();
+		for (LockSample sample : this.history.samples()) {
+			Set<Integer> idle = new HashSet<>();
+			sample.locks()
+				.stream()
+				.filter((lock) -> lock.key() == Key.FENCE && lock.granted() && lock.idle())
+				.forEach((lock) -> idle.add(lock.pid()));
+			idleSince.keySet().retainAll(idle);
+			for (Integer pid : idle) {
+				long since = idleSince.computeIfAbsent(pid, (key) -> sample.before());
+				if (sample.before() - since > limit && !this.history.serverFaults() && told.add(pid)) {
+					violated("G6 fence", "the transaction of the session with pid " + pid + " has held the fence for "
+							+ millis(sample.before() - since) + " ms, although its client is silent");
+				}
+			}
 		}
 	}
 

@@ -46,6 +46,8 @@ class InvariantsTests {
 
 	private final List<LockSample> samples = new ArrayList<>();
 
+	private final List<TermRow> rows = new ArrayList<>();
+
 	@Test
 	void orderlyHandOverViolatesNothing() {
 		reign("a", 1, 1000, 2000, "RESIGNED");
@@ -395,6 +397,87 @@ class InvariantsTests {
 	}
 
 	@Test
+	void fencedTransactionsOfOneTermAfterTheOther() {
+		row("a", 1, 0, 10, "11:11:");
+		row("a", 1, 1, 11, "11:12:");
+		row("a", 1, 2, 13, "12:14:12");
+		row("b", 2, 0, 15, "12:15:12");
+		row("b", 2, 1, 16, "12:16:12");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void fencedTransactionThatBeganAfterAGrant() {
+		row("b", 2, 0, 10, "10:10:");
+		row("a", 1, 1, 11, "11:11:");
+		assertGuarantees("G1 fence");
+	}
+
+	@Test
+	void fencedTransactionThatHadNotEndedAtAGrant() {
+		row("a", 1, 1, 10, "10:10:");
+		row("b", 2, 0, 12, "10:12:10,11");
+		assertGuarantees("G1 fence");
+	}
+
+	@Test
+	void fencedTransactionThatHadNotEndedWhenTheNextTermWrote() {
+		row("a", 1, 1, 10, "10:10:");
+		row("b", 2, 1, 12, "10:12:10");
+		assertGuarantees("G1 fence");
+	}
+
+	@Test
+	void fencedTransactionOfATermThatWasSkippedInBetween() {
+		row("a", 1, 1, 20, "20:20:");
+		row("b", 2, 1, 12, "12:12:");
+		row("c", 3, 1, 13, "13:13:");
+		assertGuarantees("G1 fence", "G1 fence");
+	}
+
+	@Test
+	void fencedTransactionsOfOneTermMayOverlap() {
+		row("a", 1, 1, 10, "10:10:");
+		row("a", 1, 2, 11, "10:11:10");
+		row("a", 1, 3, 12, "9:10:9");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void rowOfAGrantMayBeLate() {
+		row("b", 2, 1, 11, "11:11:");
+		row("a", 1, 0, 12, "12:12:");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void transactionsThatAreNotFencedProveNothing() {
+		row("b", 2, 1, 12, "8:12:8,9,11");
+		row("a", 1, 1, 10, "10:10:");
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void silentTransactionBehindTheFence() {
+		fence(1000, 5100, true);
+		assertGuarantees("G6 fence");
+	}
+
+	@Test
+	void transactionsBehindTheFenceMayBeSilentForALease() {
+		fence(1000, 4900, true);
+		fence(4920, 4940, false);
+		fence(4960, 8800, true);
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void transactionsBehindTheFenceMayBeBusy() {
+		fence(1000, 9000, false);
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
 	void oldTransaction() {
 		sample(2000, List.of(), List.of(new Session("a", 1, false, 2.5)));
 		assertGuarantees("G7 snapshot");
@@ -426,7 +509,7 @@ class InvariantsTests {
 	}
 
 	private History history() {
-		return new History(this.entries, this.samples, false);
+		return new History(this.entries, this.samples, false).with(this.rows);
 	}
 
 	private void reign(String node, int term, int from, int until, String reason) {
@@ -443,6 +526,16 @@ class InvariantsTests {
 		for (int time = from; time < until; time += 20) {
 			sample(time, List.of(new Lock(node, pid, Key.MAIN, 0, true), new Lock(node, pid, Key.TERM, term, true)),
 					List.of(new Session(node, pid, true, 0)));
+		}
+	}
+
+	private void row(String node, int term, int number, int transaction, String snapshot) {
+		this.rows.add(new TermRow(node, new Term(0, 1, term), number, transaction, TermRow.Snapshot.parse(snapshot)));
+	}
+
+	private void fence(int from, int until, boolean idle) {
+		for (int time = from; time <= until; time += 20) {
+			sample(time, List.of(new Lock("", 7, Key.FENCE, 0, true, idle)), List.of());
 		}
 	}
 

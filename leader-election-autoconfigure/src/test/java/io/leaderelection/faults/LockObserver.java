@@ -115,7 +115,8 @@ final class LockObserver implements AutoCloseable {
 					continue;
 				}
 				Key key = key(rows.getLong("key"), rows.getInt("objsubid"), rows.getLong("objid"));
-				locks.add(new Lock(node, pid, key, rows.getLong("objid"), rows.getBoolean("granted")));
+				locks.add(new Lock(node, pid, key, rows.getLong("objid"), rows.getBoolean("granted"),
+						rows.getBoolean("idle")));
 			}
 		}
 		return new LockSample(before, System.nanoTime(), List.copyOf(locks), List.copyOf(sessions));
@@ -125,14 +126,15 @@ final class LockObserver implements AutoCloseable {
 		String prefix = SESSION + "%";
 		return """
 				SELECT 'lock' AS part, locks.pid, application_name, granted, objsubid, objid::bigint AS objid,
-				  CASE WHEN objsubid = 1 THEN (classid::bigint << 32) | objid::bigint ELSE 0 END AS key, 0 AS age
+				  CASE WHEN objsubid = 1 THEN (classid::bigint << 32) | objid::bigint ELSE 0 END AS key, 0 AS age,
+				  coalesce(wait_event = 'ClientRead', false) AS idle
 				FROM pg_locks AS locks LEFT JOIN pg_stat_activity AS activity ON activity.pid = locks.pid
 				WHERE locktype = 'advisory' AND (
 				  (objsubid = 1 AND (classid::bigint << 32) | objid::bigint IN (%d, %d, %d))
 				  OR (objsubid = 2 AND classid = %d AND mode = 'ExclusiveLock'))
 				UNION ALL
 				SELECT 'session', pid, application_name, state = 'idle', 0, 0, 0,
-				  coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)
+				  coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0), false
 				FROM pg_stat_activity WHERE application_name LIKE '%s' AND backend_type = 'client backend'
 				""".formatted(this.keys.main(), this.keys.fence(), this.keys.candidate(),
 				this.keys.termClass() & 0xFFFFFFFFL, prefix);

@@ -48,8 +48,14 @@ record LockSample(long before, long after, List<Lock> locks, List<Session> sessi
 	 * @param key which key
 	 * @param object the low bits of the term, for {@link Key#TERM}
 	 * @param granted held, or waited for
+	 * @param idle whether its session waits for its client
 	 */
-	record Lock(String node, int pid, Key key, long object, boolean granted) {
+	record Lock(String node, int pid, Key key, long object, boolean granted, boolean idle) {
+
+		Lock(String node, int pid, Key key, long object, boolean granted) {
+			this(node, pid, key, object, granted, false);
+		}
+
 	}
 
 	/**

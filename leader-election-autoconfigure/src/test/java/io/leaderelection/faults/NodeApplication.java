@@ -17,12 +17,14 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.faults.Entry.Kind;
 
 import org.springframework.beans.factory.annotation.Value;
@@ -30,10 +32,12 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -52,8 +56,15 @@ public class NodeApplication {
 		ConfigurableApplicationContext context = application.run(args);
 		LeaderElector elector = context.getBean(LeaderElector.class);
 		Recorder.record(Kind.STARTED, "");
-		Recorder.obey(Map.of("resign", elector::resign, "pause", context::stop, "continue", context::start, "stop",
-				context::close));
+		Map<String, Runnable> commands = new HashMap<>(Map.of("resign", elector::resign, "pause", context::stop,
+				"continue", context::start, "stop", context::close));
+		commands.put("blocked by", () -> Recorder.record(Kind.BLOCKED_BY,
+				String.valueOf(context.getBean(DefaultLeaderElectors.class).getDefault().status().blockedBy())));
+		context.getBeanProvider(FencedWriter.class).ifAvailable((writer) -> {
+			writer.start();
+			commands.putAll(writer.commands());
+		});
+		Recorder.obey(commands);
 	}
 
 	@Bean
@@ -63,6 +74,23 @@ public class NodeApplication {
 			@Value("${faults.listeners-throw:false}") boolean listenersThrow) {
 		Recorder.sample(elector);
 		return new Jobs(elector, work, grantedListener, revokedListener, listenersThrow);
+	}
+
+	@Bean
+	@ConditionalOnProperty("faults.writes.url")
+	JdbcTransactionManager writes(@Value("${faults.writes.url}") String url,
+			@Value("${faults.writes.username}") String username, @Value("${faults.writes.password}") String password,
+			@Value("${leader-election.node-id}") String node) {
+		return FencedWriter.transactions(url, username, password, node);
+	}
+
+	@Bean
+	@ConditionalOnProperty("faults.writes.url")
+	FencedWriter writer(JdbcTransactionManager writes, LeaderElector elector,
+			@Value("${leader-election.group}") String group, @Value("${leader-election.node-id}") String node,
+			@Value("${faults.writes.interval:100ms}") Duration interval,
+			@Value("${faults.writes.longest-pause:0ms}") Duration longestPause) {
+		return new FencedWriter(writes, elector, group, node, interval, longestPause);
 	}
 
 	@Bean

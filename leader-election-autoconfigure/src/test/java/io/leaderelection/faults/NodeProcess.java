@@ -179,7 +179,8 @@ final class NodeProcess implements AutoCloseable {
 	String describe() {
 		List<Entry> all = history().stream()
 			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.TRUE_AT && entry.kind() != Kind.WORK
-					&& entry.kind() != Kind.WORK_ENDED)
+					&& entry.kind() != Kind.WORK_ENDED && entry.kind() != Kind.WRITE
+					&& entry.kind() != Kind.WRITE_ENDED)
 			.toList();
 		return this.name + (isAlive() ? ": " : " (ended): ") + all.subList(Math.max(0, all.size() - 20), all.size())
 				+ "\n" + String.join("\n", this.output);

@@ -26,6 +26,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 
 /**
@@ -116,6 +117,10 @@ final class Recorder {
 
 	static void record(Kind kind, String details) {
 		write(System.nanoTime(), kind, "-", details);
+	}
+
+	static void record(Kind kind, Term term, String details) {
+		write(System.nanoTime(), kind, term.toString(), details);
 	}
 
 	/**

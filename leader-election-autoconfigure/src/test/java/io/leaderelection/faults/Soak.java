@@ -66,6 +66,10 @@ class Soak {
 
 	private long works;
 
+	private long commits;
+
+	private long held;
+
 	private int rounds;
 
 	@Test
@@ -90,7 +94,11 @@ class Soak {
 		Duration lease = Duration.ofMillis(List.of(1000, 1500, 2000, 4000).get(random.nextInt(4)));
 		Duration takeoverDelay = List.of(Duration.ofMillis(100), Duration.ofMillis(100), Duration.ofMillis(250), lease)
 			.get(random.nextInt(4));
-		Cluster cluster = new Cluster(server, lease, takeoverDelay, "faults.work=" + (10 + random.nextInt(400)) + "ms");
+		Cluster cluster = new Cluster(server, lease, takeoverDelay, "faults.work=" + (10 + random.nextInt(400)) + "ms",
+				"faults.writes.interval=20ms", "faults.writes.longest-pause=" + lease.toMillis() / 2 + "ms");
+		if (random.nextBoolean()) {
+			cluster.withWritesThroughProxies();
+		}
 		List<String> done = new ArrayList<>();
 		List<Violation> found = new ArrayList<>();
 		try (cluster) {
@@ -111,7 +119,7 @@ class Soak {
 		catch (AssertionError | RuntimeException ex) {
 			found.add(new Violation("Round", ex.toString()));
 		}
-		History history = cluster.history();
+		History history = cluster.historyWithRows();
 		Invariants invariants = new Invariants(history, lease, takeoverDelay).check();
 		found.addAll(invariants.violations());
 		count(history);
@@ -139,6 +147,8 @@ class Soak {
 	private void count(History history) {
 		this.grants += history.reigns().size();
 		this.works += history.of(Kind.WORK).size();
+		this.commits += history.rows().stream().filter(TermRow::fenced).count();
+		this.held += history.of(Kind.HELD).size();
 		this.lockSamples += history.samples().size();
 		for (String node : history.nodes()) {
 			this.samples += history.of(node, Kind.SAMPLES)
@@ -152,14 +162,14 @@ class Soak {
 	private String summary() {
 		return """
 				Soak of %s from seed %d: %d rounds, %d faults, %d grants, %d samples of isLeader(), \
-				%d samples of pg_locks, %d guarded invocations
+				%d samples of pg_locks, %d guarded invocations, %d fenced commits, %d transactions held on the way
 				faults: %s
 				violations: %d %s
 				excused: %d %s
 				""".formatted(DURATION, SEED, this.rounds,
 				this.faults.values().stream().mapToInt(Integer::intValue).sum(), this.grants, this.samples,
-				this.lockSamples, this.works, this.faults, this.violations.size(), String.join("\n", this.violations),
-				this.excused.size(), String.join("\n", this.excused));
+				this.lockSamples, this.works, this.commits, this.held, this.faults, this.violations.size(),
+				String.join("\n", this.violations), this.excused.size(), String.join("\n", this.excused));
 	}
 
 	private static void write(long seed, List<String> done, List<Violation> found, List<Violation> excused,
@@ -175,6 +185,7 @@ class Soak {
 			.sorted((first, second) -> Long.compare(first.time(), second.time()))
 			.forEach((entry) -> lines.add(entry.node() + " " + Entry.format(entry.time(), entry.kind(),
 					entry.term().map(Object::toString).orElse("-"), entry.details())));
+		history.rows().forEach((row) -> lines.add(row.toString()));
 		history.samples().forEach((sample) -> lines.add(sample.toString()));
 		Files.write(FOLDER.resolve("seed-" + seed + ".txt"), lines);
 	}

@@ -50,6 +50,42 @@ enum SoakFault {
 		scene.target().signal("CONT");
 	}),
 
+	FREEZE_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.leader().signal("STOP");
+		held.pause();
+		held.leader().signal("CONT");
+	})),
+
+	KILL_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.leader().signal("KILL");
+		held.leader().awaitEnd();
+	})),
+
+	RESIGN_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.leader().command("resign");
+		held.pause();
+	})),
+
+	PARTITION_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.leaderProxy().blackHole();
+		held.pause();
+		held.leaderProxy().heal();
+	})),
+
+	HOLD_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.leaderProxy().hold();
+		held.pause();
+		held.leaderProxy().release();
+	})),
+
+	TERMINATE_BACKEND_IN_TRANSACTION((scene) -> scene.inTransaction((held) -> {
+		held.cluster()
+			.pids(held.leader())
+			.forEach((pid) -> held.server().query("SELECT pg_terminate_backend(" + pid + ")"));
+		held.awaitEndOfAllSessions();
+		held.pause();
+	})),
+
 	FREEZE_AND_RESIGN((scene) -> {
 		scene.target().command("resign");
 		scene.target().signal("STOP");

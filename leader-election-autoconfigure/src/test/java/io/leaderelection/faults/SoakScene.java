@@ -22,6 +22,7 @@ import java.util.SplittableRandom;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 
@@ -29,6 +30,8 @@ import io.leaderelection.testsupport.TcpProxy;
  * What a fault of a soak acts on: one node and all around it.
  */
 final class SoakScene {
+
+	private static final Duration HOLDING = Duration.ofSeconds(3);
 
 	private final Cluster cluster;
 
@@ -86,6 +89,33 @@ final class SoakScene {
 
 	Duration fractionOfLease() {
 		return Duration.ofMillis(this.random.nextInt((int) this.cluster.lease().toMillis() / 2));
+	}
+
+	/**
+	 * Hold a transaction of the leader somewhere, do something, and let the transaction
+	 * go on, before that has ended or after it.
+	 */
+	void inTransaction(FaultRuns.Step<SoakScene> fault) {
+		Place[] places = Place.values();
+		long from = System.nanoTime();
+		this.leader.command("hold " + places[this.random.nextInt(places.length)]);
+		try {
+			this.leader.await(Kind.HELD, from, HOLDING);
+		}
+		catch (AssertionError ex) {
+			// It leads no more, or its writer has a fault of its own: no less of a test
+		}
+		if (this.random.nextInt(4) == 0) {
+			this.leader.command("release");
+		}
+		fault.take(this);
+		if (this.leader.isAlive()) {
+			this.leader.command("release");
+		}
+	}
+
+	TcpProxy leaderProxy() {
+		return this.cluster.proxy(this.leader);
 	}
 
 	void eachPid(String sql) {

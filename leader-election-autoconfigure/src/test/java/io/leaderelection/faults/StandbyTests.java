@@ -69,7 +69,8 @@ class StandbyTests {
 		try (Cluster cluster = new Cluster(this.primary, LEASE, TAKEOVER_DELAY,
 				"leader-election.datasource.username=" + this.primary.username(),
 				"leader-election.datasource.password=" + this.primary.password())
-			.withServerFaults()) {
+			.withServerFaults()
+			.withWritesTo(both + "?targetServerType=primary", this.standby)) {
 			NodeProcess follower = cluster.launch("leader-election.datasource.url=" + alone);
 			cluster.start(2, "leader-election.datasource.url=" + both);
 			follower.awaitStarted();
@@ -80,6 +81,7 @@ class StandbyTests {
 				.anyMatch((line) -> line.contains("The server is a standby, on which nobody can lead"));
 			assertThat(follower.find(Kind.GRANTED, Long.MIN_VALUE)).isEmpty();
 			Term old = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
+			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> writesOf(cluster, old) > 0);
 			assertThat(old.timeline()).isOne();
 			this.primary.stop("immediate");
 			assertThat(leader.await(Kind.REVOKED, old).details()).isEqualTo("SESSION_LOST");
@@ -90,9 +92,20 @@ class StandbyTests {
 			assertThat(next.requiredTerm().timeline()).isEqualTo(2);
 			assertThat(Duration.ofNanos(next.time() - promoted)).isLessThan(BACKOFF.plus(FaultRuns.SLACK));
 			Awaitility.await().atMost(BACKOFF.plus(FaultRuns.SLACK)).until(() -> candidates(this.standby).size() == 3);
+			Awaitility.await()
+				.atMost(BACKOFF.plus(FaultRuns.SLACK))
+				.until(() -> writesOf(cluster, old) > 0 && writesOf(cluster, next.requiredTerm()) > 0);
 			cluster.verify();
 		}
 		Awaitility.await().until(() -> candidates(this.standby).isEmpty());
+	}
+
+	private static long writesOf(Cluster cluster, Term term) {
+		return cluster.historyWithRows()
+			.rows()
+			.stream()
+			.filter((row) -> row.fenced() && row.term().equals(term))
+			.count();
 	}
 
 	private static List<String> candidates(PostgreSqlServer server) {
