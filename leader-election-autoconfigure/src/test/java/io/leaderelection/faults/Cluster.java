@@ -161,12 +161,12 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * Start nodes without Spring and with a seeded mistake.
 	 */
-	Cluster startMutants(Mutant mutant, Duration work, int count) {
+	Cluster startMutants(Mutant mutant, Duration work, boolean writes, int count) {
 		for (int i = 0; i < count; i++) {
 			TcpProxy proxy = new TcpProxy(this.server);
 			String name = "node-" + ++this.started;
 			this.nodes.put(new NodeProcess(name, MutantNode.class,
-					MutantNode.arguments(mutant, name, this.server, proxy.port(), this, work)), proxy);
+					MutantNode.arguments(mutant, name, this.server, proxy.port(), this, work, writes)), proxy);
 		}
 		nodes().forEach(NodeProcess::awaitStarted);
 		return this;

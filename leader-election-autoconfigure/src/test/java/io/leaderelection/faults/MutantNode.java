@@ -16,8 +16,11 @@
 
 package io.leaderelection.faults;
 
+import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -25,6 +28,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
+import javax.sql.DataSource;
+
+import io.leaderelection.LeaderElector;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
@@ -36,6 +42,12 @@ import io.leaderelection.postgresql.SessionMutants;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
+import org.springframework.jdbc.UncategorizedSQLException;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+
 /**
  * A node as a process of its own, without Spring and with a seeded mistake.
  */
@@ -45,9 +57,10 @@ public final class MutantNode {
 	}
 
 	static List<String> arguments(Mutant mutant, String node, PostgreSqlServer server, int port, Cluster cluster,
-			Duration work) {
+			Duration work, boolean writes) {
 		return List.of(mutant.name(), node, server.jdbcUrl(port), server.username(), server.password(), cluster.group(),
-				cluster.lease().toString(), cluster.takeoverDelay().toString(), work.toString());
+				cluster.lease().toString(), cluster.takeoverDelay().toString(), work.toString(),
+				Boolean.toString(writes));
 	}
 
 	public static void main(String[] args) {
@@ -73,7 +86,38 @@ public final class MutantNode {
 		Recorder.sample(elector);
 		elector.start();
 		Recorder.record(Kind.STARTED, "");
-		Recorder.obey(Map.of("resign", elector::resign, "stop", () -> elector.stop().join()));
+		Map<String, Runnable> commands = new HashMap<>(
+				Map.of("resign", elector::resign, "stop", () -> elector.stop().join()));
+		if (Boolean.parseBoolean(args[9])) {
+			FencedWriter writer = new FencedWriter(fenced(args, elector), elector, args[5], args[1],
+					Duration.ofMillis(100), Duration.ZERO);
+			writer.start();
+			commands.putAll(writer.commands());
+		}
+		Recorder.obey(commands);
+	}
+
+	private static JdbcTransactionManager fenced(String[] args, LeaderElector elector) {
+		JdbcTransactionManager manager = FencedWriter.transactions(args[2], args[3], args[4], args[1]);
+		manager.addListener(new TransactionExecutionListener() {
+
+			@Override
+			public void beforeCommit(TransactionExecution transaction) {
+				DataSource pool = manager.getDataSource();
+				Connection connection = DataSourceUtils.getConnection(pool);
+				try {
+					elector.getWorkLeadership().fence(connection);
+				}
+				catch (SQLException ex) {
+					throw new UncategorizedSQLException("Fence", null, ex);
+				}
+				finally {
+					DataSourceUtils.releaseConnection(connection, pool);
+				}
+			}
+
+		});
+		return manager;
 	}
 
 }

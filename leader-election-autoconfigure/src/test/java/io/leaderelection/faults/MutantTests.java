@@ -25,12 +25,14 @@ import java.util.function.BiConsumer;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Step;
+import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.faults.Invariants.Violation;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -162,6 +164,69 @@ class MutantTests {
 		}, "G4 drain");
 	}
 
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "OPEN_FENCE" })
+	void commitAfterTheNextGrant(Mutant mutant) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		check(mutant, "G1 fence", server, SHORT_WORK, (cluster) -> {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);
+			terminateSession(cluster, leader);
+			NodeProcess next = cluster.node(cluster.awaitNext(held.requiredTerm()).node());
+			cluster.hold(next, Place.AFTER_FENCE);
+			next.command("release");
+			next.await(Kind.HELD_ENDED, held.time());
+			leader.command("release");
+			leader.await(Kind.HELD_ENDED, held.requiredTerm());
+			assertThat(cluster.isCommitted(held)).isEqualTo(mutant != Mutant.NONE);
+		});
+	}
+
+	/**
+	 * The same scene with the product switched off, in nodes with Spring.
+	 */
+	@Test
+	void commitAfterTheNextGrantWithoutFencing() {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY, "leader-election.fencing=off")
+			.start(2)) {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);
+			terminateSession(cluster, leader);
+			Term next = cluster.awaitNext(held.requiredTerm()).requiredTerm();
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> cluster.historyWithRows().rows().stream().anyMatch((row) -> row.term().equals(next)));
+			cluster.verify();
+			leader.command("release");
+			leader.await(Kind.HELD_ENDED, held.requiredTerm());
+			assertThat(cluster.check().violations()).isNotEmpty()
+				.allMatch((violation) -> violation.guarantee().equals("G1 fence"));
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "NO_LIMIT_IN_FENCE" })
+	void freezeBetweenFenceAndCommit(Mutant mutant) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		check(mutant, "G6 fence", server, SHORT_WORK, (cluster) -> {
+			NodeProcess leader = cluster.awaitSessions().awaitLeader();
+			Entry held = cluster.hold(leader, Place.AFTER_FENCE);
+			leader.signal("STOP");
+			if (mutant == Mutant.NONE) {
+				cluster.awaitNext(held.requiredTerm());
+			}
+			else {
+				Awaitility.await().atMost(LIMIT).until(() -> !cluster.check().violations().isEmpty());
+				assertThat(isGranted(cluster, held.requiredTerm())).isFalse();
+			}
+			leader.signal("CONT");
+			leader.command("release");
+			leader.await(Kind.HELD_ENDED, held.requiredTerm());
+			assertThat(cluster.isCommitted(held)).isEqualTo(mutant != Mutant.NONE);
+		});
+	}
+
 	/**
 	 * Run a scenario. Moments must meet in some of them, which a machine that is slow may
 	 * miss: a mistake has three chances to show. Nothing else must show, or it might be a
@@ -173,7 +238,7 @@ class MutantTests {
 		List<Violation> violations = List.of();
 		for (int run = 0; run < RUNS && violations.isEmpty(); run++) {
 			try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY)) {
-				scenario.take(cluster.startMutants(mutant, work, 2));
+				scenario.take(cluster.startMutants(mutant, work, guarantee.endsWith(" fence"), 2));
 				if (mutant == Mutant.NONE) {
 					cluster.verify();
 					return;
@@ -186,6 +251,10 @@ class MutantTests {
 			.contains(guarantee)
 			.filteredOn((found) -> !List.of(consequences).contains(found))
 			.containsOnly(guarantee);
+	}
+
+	private static void terminateSession(Cluster cluster, NodeProcess node) {
+		cluster.server().execute("SELECT pg_terminate_backend(" + cluster.pids(node).get(0) + ")");
 	}
 
 	private static Term termOf(NodeProcess leader) {

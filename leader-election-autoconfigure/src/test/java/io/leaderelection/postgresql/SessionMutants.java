@@ -31,8 +31,40 @@ public final class SessionMutants {
 
 	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new PostgreSqlSessions(settings, keys, 0, false, source,
-				(sessionKeys, database) -> new MutantSql(mutant, sessionKeys, database));
+		return new PostgreSqlSessions(settings, keys, 0, false, source, new MutantStatements(mutant));
+	}
+
+	private static String replace(String sql, String text, String replacement) {
+		if (!sql.contains(text)) {
+			throw new IllegalStateException("'" + text + "' is not in " + sql);
+		}
+		return sql.replace(text, replacement);
+	}
+
+	/**
+	 * All statements, some with a mistake.
+	 */
+	private record MutantStatements(Mutant mutant) implements PostgreSqlSessions.Statements {
+
+		@Override
+		public AdvisoryLockSql of(ElectionKeys keys, long database) {
+			return new MutantSql(this.mutant, keys, database);
+		}
+
+		@Override
+		public String fence() {
+			String sql = PostgreSqlSessions.Statements.super.fence();
+			return switch (this.mutant) {
+				case OPEN_FENCE -> replace(sql, """
+						CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)
+						  THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held""",
+						"coalesce(?::bigint, ?::int, ?::int) IS NOT NULL AS held");
+				case NO_LIMIT_IN_FENCE -> replace(sql, "set_config('idle_in_transaction_session_timeout'",
+						"set_config('leader_election.mutant'");
+				default -> sql;
+			};
+		}
+
 	}
 
 	/**
@@ -70,13 +102,6 @@ public final class SessionMutants {
 			String sql = super.confirm(term);
 			return (this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS)
 					? replace(sql, "pid <> pg_catalog.pg_backend_pid()", "false") : sql;
-		}
-
-		private static String replace(String sql, String text, String replacement) {
-			if (!sql.contains(text)) {
-				throw new IllegalStateException("'" + text + "' is not in " + sql);
-			}
-			return sql.replace(text, replacement);
 		}
 
 	}

@@ -17,8 +17,7 @@
 package io.leaderelection.testsupport;
 
 /**
- * Seeded mistakes, each of which the checker of the fault tests must notice. A mistake of
- * the fence is missing, as transactions are not fenced yet.
+ * Seeded mistakes, each of which the checker of the fault tests must notice.
  */
 public enum Mutant {
 
@@ -38,6 +37,12 @@ public enum Mutant {
 	ANCHOR_AT_REPLY,
 
 	/** Frees the lock without waiting for work and listeners. */
-	UNLOCK_BEFORE_DRAIN
+	UNLOCK_BEFORE_DRAIN,
+
+	/** Lets every transaction pass the fence. */
+	OPEN_FENCE,
+
+	/** Does not limit how long a transaction that has passed the fence may be idle. */
+	NO_LIMIT_IN_FENCE
 
 }
