@@ -57,7 +57,7 @@ public final class SessionMutants {
 			return switch (this.mutant) {
 				case OPEN_FENCE -> replace(sql, """
 						CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)
-						  THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held""",
+						    THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(?, ?) ELSE false END AS held""",
 						"coalesce(?::bigint, ?::int, ?::int) IS NOT NULL AS held");
 				case NO_LIMIT_IN_FENCE -> replace(sql, "set_config('idle_in_transaction_session_timeout'",
 						"set_config('leader_election.mutant'");
