@@ -165,7 +165,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		String blockedBy = query(this.sql.passBarrier(wait), (row) -> {
+		String blockedBy = query(this.sql.passBarrier(wait, this.leaseMillis), (row) -> {
 			if ("passed".equals(row.getString("outcome"))) {
 				return "";
 			}

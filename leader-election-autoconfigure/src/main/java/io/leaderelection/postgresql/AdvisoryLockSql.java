@@ -246,20 +246,41 @@ class AdvisoryLockSql {
 	/**
 	 * Wait until nobody shares the fence key. A lock of the transaction, so that a
 	 * timeout that meets the grant leaves nothing behind.
+	 * <p>
+	 * Between two messages of a request, no timeout of the server runs. A session that
+	 * has waited for the rest of one for longer than the lease would hold everybody up
+	 * for as long as TCP takes to notice; its transaction was not committed, or is so
+	 * already.
 	 */
-	String passBarrier(long waitMillis) {
+	String passBarrier(long waitMillis, long leaseMillis) {
 		return """
 				DO $barrier$
+				DECLARE
+				  stuck int;
 				BEGIN
-				  PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
-				  PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
-				  PERFORM pg_catalog.set_config('%3$s', 'passed', false);
-				EXCEPTION WHEN lock_not_available OR query_canceled THEN
-				  PERFORM pg_catalog.set_config('%3$s', 'blocked', false);
+				  BEGIN
+				    PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
+				    PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
+				    PERFORM pg_catalog.set_config('%3$s', 'passed', false);
+				    RETURN;
+				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
+				    PERFORM pg_catalog.set_config('%3$s', 'blocked', false);
+				  END;
+				  FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_activity
+				      WHERE pid IN (SELECT pid FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s)
+				        AND state = 'active' AND wait_event = 'ClientRead'
+				        AND state_change < pg_catalog.clock_timestamp() - interval '%6$d ms' LOOP
+				    BEGIN
+				      PERFORM pg_catalog.pg_terminate_backend(stuck);
+				    EXCEPTION WHEN insufficient_privilege OR query_canceled THEN
+				      NULL;
+				    END;
+				  END LOOP;
 				END $barrier$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome,
 				  (SELECT min(pid) FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s) AS holder
-				""".formatted(waitMillis, this.keys.fence(), OUTCOME, this.advisoryLocks, bigint(this.keys.fence()));
+				""".formatted(waitMillis, this.keys.fence(), OUTCOME, this.advisoryLocks, bigint(this.keys.fence()),
+				leaseMillis);
 	}
 
 	/**

@@ -122,7 +122,7 @@ class FenceFaultTests {
 	 * says so, until the connection ends.
 	 */
 	@ParameterizedTest
-	@ValueSource(ints = { 1, 12 })
+	@ValueSource(ints = { 1, 12, 20, 24 })
 	void halfOfACommit(int bytes) {
 		run("half of a commit", Place.AFTER_FENCE, (leader) -> {
 			faults.cluster().proxy(leader).cutInMessage(Direction.TO_SERVER, bytes);
