@@ -33,8 +33,8 @@ public class LeadershipLostException extends NotLeaderException {
 	 * @param leadership the leadership that was lost
 	 */
 	public LeadershipLostException(Leadership leadership) {
-		super(leadership.getElection(), "The transaction must not commit: it began in the " + leadership
-				+ ", which is over. It is rolled back");
+		super(leadership.getElection(),
+				"The transaction must be rolled back: it is part of the " + leadership + ", which is over");
 		this.term = leadership.getTerm();
 	}
 
