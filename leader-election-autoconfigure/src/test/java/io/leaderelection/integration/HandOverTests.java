@@ -29,6 +29,8 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
+import io.leaderelection.transaction.Coverage;
+import io.leaderelection.transaction.TransactionFencing;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -201,6 +203,12 @@ class HandOverTests {
 				LocalNode node = LocalNode.startAt(this.server, proxy.port(), this.group,
 						"leader-election.lease-duration=60s", "leader-election.drain-timeout=1s");
 				assertThat(node.leads()).isEqualTo(leads);
+				// A pool that is cut off while it opens takes its own time to close
+				Awaitility.await()
+					.until(() -> node.context()
+						.getBean(TransactionFencing.class)
+						.coverage()
+						.containsValue(Coverage.FENCED));
 				proxy.blackHole();
 				CompletableFuture<Void> closing = CompletableFuture.runAsync(node::close);
 				closing.get(20, TimeUnit.SECONDS);
