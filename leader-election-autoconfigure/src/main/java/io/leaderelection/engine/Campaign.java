@@ -21,11 +21,14 @@ import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Phase;
@@ -107,6 +110,10 @@ final class Campaign {
 	private @Nullable Thread opening;
 
 	private volatile boolean waiting;
+
+	private volatile @Nullable Term request;
+
+	private @Nullable Term requested;
 
 	private boolean announced;
 
@@ -206,14 +213,29 @@ final class Campaign {
 	}
 
 	/**
+	 * Have this campaign ask a term of another node to end; under the lock of the
+	 * election.
+	 */
+	void request(Term term) {
+		this.request = term;
+	}
+
+	/**
 	 * End what this campaign may be waiting for, now that it is to stop. May block.
 	 */
 	void endWait() {
+		endWaitForLock();
+		interruptOpening();
+	}
+
+	/**
+	 * End a wait for the lock, since there is something to do before the next. May block.
+	 */
+	void endWaitForLock() {
 		ElectionSession session = this.current;
 		if (this.waiting && session != null) {
 			session.cancel();
 		}
-		interruptOpening();
 	}
 
 	private void interruptOpening() {
@@ -295,6 +317,7 @@ final class Campaign {
 		}
 		finally {
 			this.current = null;
+			this.requested = null;
 			this.election.completeResignation(this);
 		}
 	}
@@ -321,7 +344,7 @@ final class Campaign {
 		boolean expected = failure instanceof SessionException;
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(String.valueOf(failure.getMessage()), failure instanceof UnusableStoreException);
-		this.election.follow(null);
+		this.election.follow(View.NONE);
 		this.election.meet(new Contact(contact.last(), contact.ever(), problem));
 		if (!expected) {
 			logger.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
@@ -341,8 +364,9 @@ final class Campaign {
 
 	private void observe(ElectionSession session) throws SessionException {
 		while (!this.stopping) {
-			follow(this.<@Nullable Leader>call(session, session::observe));
-			pause(OBSERVE_INTERVAL);
+			follow(call(session, session::observe));
+			request(session);
+			pause(OBSERVE_INTERVAL, this::isRequestDue);
 		}
 	}
 
@@ -352,8 +376,7 @@ final class Campaign {
 	private void holdBack(ElectionSession session) throws SessionException {
 		long until = this.holdBackUntil;
 		while (!this.stopping && until - this.time.nanoTime() > 0) {
-			Leader leader = this.<@Nullable Leader>call(session, session::observe);
-			if (leader != null) {
+			if (call(session, session::observe).leader() != null) {
 				return;
 			}
 			pause(Math.min(MIN_BACKOFF, until - this.time.nanoTime()));
@@ -363,7 +386,8 @@ final class Campaign {
 	private void stand(ElectionSession session) throws SessionException {
 		Acquisition acquisition = acquire(session, FIRST_TRY);
 		while (acquisition instanceof Acquisition.Held held && !this.stopping) {
-			follow(held.leader());
+			follow(held.view());
+			request(session);
 			acquisition = acquire(session, WAIT);
 		}
 		if (acquisition instanceof Acquisition.Won won) {
@@ -375,16 +399,46 @@ final class Campaign {
 		this.waiting = true;
 		try {
 			// A stop either sees that this thread waits, or is seen here
-			return this.stopping ? new Acquisition.Held(null) : call(session, () -> session.acquire(timeout));
+			return this.stopping ? new Acquisition.Held(View.NONE) : call(session, () -> session.acquire(timeout));
 		}
 		finally {
 			this.waiting = false;
 		}
 	}
 
-	private void follow(@Nullable Leader leader) {
-		Leader known = this.election.state().leader();
-		this.election.follow(leader);
+	/**
+	 * Ask the leader to resign if somebody has asked this node to do so, as long as that
+	 * term lasts.
+	 */
+	private void request(ElectionSession session) throws SessionException {
+		Term asked = this.request;
+		Leader leader = this.election.state().view().leader();
+		if (asked == null) {
+			return;
+		}
+		if (leader != null && asked.equals(leader.term())) {
+			if (!asked.equals(this.requested)) {
+				this.requested = asked;
+				this.<@Nullable Void>call(session, () -> {
+					session.requestResignation(asked);
+					return null;
+				});
+			}
+		}
+		else {
+			this.request = null;
+			this.requested = null;
+			this.<@Nullable Void>call(session, () -> {
+				session.withdrawRequest();
+				return null;
+			});
+		}
+	}
+
+	private void follow(View view) {
+		Leader leader = view.leader();
+		Leader known = this.election.state().view().leader();
+		this.election.follow(view);
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
 				+ ")";
 		this.decision.complete(null);
@@ -455,7 +509,7 @@ final class Campaign {
 		boolean reported = false;
 		while (!isLeaving()) {
 			long start = this.time.nanoTime();
-			Confirmation confirmation = call(session, session::confirm);
+			Confirmation confirmation = confirm(session);
 			if (clear) {
 				TermLeadership leadership = new TermLeadership(this.election, won.term(), Instant.now());
 				if (this.election.grant(this, leadership, start)) {
@@ -536,7 +590,7 @@ final class Campaign {
 				park(session, Math.min(next - now, slice(state.phase())));
 			}
 			else {
-				call(session, session::confirm);
+				confirm(session);
 				if (!this.election.extend(leadership, now)) {
 					throw lapsed();
 				}
@@ -598,12 +652,21 @@ final class Campaign {
 	}
 
 	private void pause(long nanos) {
+		pause(nanos, this::isStopping);
+	}
+
+	private void pause(long nanos, BooleanSupplier enough) {
 		long deadline = this.time.nanoTime() + nanos;
 		long remaining = nanos;
-		while (remaining > 0 && !this.stopping) {
-			this.election.await(remaining, this::isStopping);
+		while (remaining > 0 && !enough.getAsBoolean()) {
+			this.election.await(remaining, enough);
 			remaining = deadline - this.time.nanoTime();
 		}
+	}
+
+	private boolean isRequestDue() {
+		Term asked = this.request;
+		return this.stopping || (asked != null && !asked.equals(this.requested));
 	}
 
 	private void parkUntil(ElectionSession session, long deadline) throws SessionException {
@@ -621,6 +684,16 @@ final class Campaign {
 		this.failures = 0;
 		met();
 		return result;
+	}
+
+	private Confirmation confirm(ElectionSession session) throws SessionException {
+		Confirmation confirmation = call(session, session::confirm);
+		this.election.see(confirmation.candidates());
+		if (confirmation.resignationRequested() && !isLeaving()) {
+			logger.info("Another node asks this one to resign (" + this.election + ")");
+			this.election.resign();
+		}
+		return confirmation;
 	}
 
 	private void park(ElectionSession session, long nanos) throws SessionException {

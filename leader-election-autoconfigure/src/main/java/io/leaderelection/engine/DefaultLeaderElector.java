@@ -104,6 +104,15 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Ask the leader of this election to hand over, whichever node that is. Does not
+	 * wait.
+	 * @return what becomes of it
+	 */
+	public ResignationAnswer requestResignation() {
+		return this.election.requestResignation();
+	}
+
+	/**
 	 * Return the gate that guards the work of this election.
 	 * @return the gate
 	 */

@@ -17,6 +17,8 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -33,7 +35,9 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Phase;
@@ -292,6 +296,45 @@ public class Election {
 	}
 
 	/**
+	 * Ask the leader to hand over, whichever node that is. Does not wait.
+	 */
+	ResignationAnswer requestResignation() {
+		this.lock.lock();
+		try {
+			ElectionState current = this.state;
+			Campaign running = this.active;
+			Term term = current.term();
+			Leader leader = current.view().leader();
+			if (running == null || running.isStopping()) {
+				return ResignationAnswer.refused("this node takes no part in the election");
+			}
+			if (current.phase().isDeparting() && term != null) {
+				return ResignationAnswer.requested(term);
+			}
+			if (current.contact().problem() != null) {
+				return ResignationAnswer.refused("the database is out of reach");
+			}
+			if (current.phase() == Phase.FOLLOWING && (leader == null || leader.term() == null)) {
+				return ResignationAnswer.refused("no leader is known");
+			}
+			if (current.view().candidates().size() < 2) {
+				return ResignationAnswer.refused("no other candidate stands");
+			}
+			if (leader != null && leader.term() != null) {
+				running.request(leader.term());
+				this.changed.signalAll();
+				runAside(running::endWaitForLock);
+				return ResignationAnswer.requested(leader.term());
+			}
+			resign();
+			return (term != null) ? ResignationAnswer.requested(term) : ResignationAnswer.refused("no leader is known");
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
 	 * Wait until this node leads, at most the given time.
 	 */
 	boolean awaitLeadership(Duration timeout) throws InterruptedException {
@@ -431,7 +474,8 @@ public class Election {
 				return false;
 			}
 			ElectionState elected = this.state;
-			this.state = elected.granted(leadership, until);
+			this.state = elected.granted(leadership, until)
+				.remembered(transition(Transition.Kind.GRANTED, leadership, null));
 			try {
 				this.relay.enqueue(new LeadershipGrantedEvent(this.elector, leadership));
 			}
@@ -474,7 +518,8 @@ public class Election {
 			ElectionState current = this.state;
 			Departure departure = current.departure();
 			if (current.leadership() == leadership && current.phase() == Phase.DRAINING && departure != null) {
-				this.state = current.leaving();
+				this.state = current.leaving()
+					.remembered(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, departure.reason()));
 			}
 		}
@@ -494,7 +539,7 @@ public class Election {
 				return false;
 			}
 			tellListeners(leadership);
-			this.state = this.state.followed(null);
+			this.state = this.state.followed(View.NONE);
 			return true;
 		}
 		finally {
@@ -512,9 +557,10 @@ public class Election {
 			if (current.leadership() != leadership) {
 				return false;
 			}
-			this.state = current.followed(null);
+			this.state = current.followed(View.NONE);
 			this.changed.signalAll();
 			if (current.phase() != Phase.LEAVING) {
+				this.state = this.state.remembered(transition(Transition.Kind.REVOKED, leadership, reason));
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, reason));
 			}
 		}
@@ -527,8 +573,21 @@ public class Election {
 		return true;
 	}
 
-	void follow(@Nullable Leader leader) {
-		update((current) -> current.followed(leader));
+	private static Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {
+		return new Transition(Instant.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason);
+	}
+
+	void follow(View view) {
+		update((current) -> {
+			Leader leader = view.leader();
+			ElectionState followed = current.followed(view);
+			return (leader == null || leader.equals(current.view().leader())) ? followed : followed.remembered(
+					new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
+		});
+	}
+
+	void see(List<Candidate> candidates) {
+		update((current) -> current.view().candidates().equals(candidates) ? current : current.saw(candidates));
 	}
 
 	void elect(Term term) {
@@ -539,7 +598,7 @@ public class Election {
 	 * Give up a lock that was won without a grant.
 	 */
 	void abandon() {
-		update((current) -> (current.phase() == Phase.ELECTED) ? current.followed(null) : current);
+		update((current) -> (current.phase() == Phase.ELECTED) ? current.followed(View.NONE) : current);
 	}
 
 	void block(@Nullable String by) {
@@ -554,7 +613,7 @@ public class Election {
 		this.lock.lock();
 		try {
 			this.active = begun;
-			this.state = this.state.followed(null).met(new Contact(this.time.nanoTime(), false, null));
+			this.state = this.state.followed(View.NONE).met(new Contact(this.time.nanoTime(), false, null));
 		}
 		finally {
 			this.lock.unlock();

@@ -17,6 +17,8 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
@@ -39,10 +41,26 @@ public interface ElectionSession {
 
 	/**
 	 * Look who holds the lock without standing for it.
-	 * @return the leader, or {@code null} if nobody holds the lock
+	 * @return who leads and who stands
 	 * @throws SessionException if the session has ended
 	 */
-	@Nullable Leader observe() throws SessionException;
+	View observe() throws SessionException;
+
+	/**
+	 * Ask the holder of the lock to hand over, until the session ends or
+	 * {@link #withdrawRequest()}.
+	 * @param term the term that is to end
+	 * @throws SessionException if the session has ended
+	 */
+	default void requestResignation(Term term) throws SessionException {
+	}
+
+	/**
+	 * Ask for nothing any more.
+	 * @throws SessionException if the session has ended
+	 */
+	default void withdrawRequest() throws SessionException {
+	}
 
 	/**
 	 * Confirm that this is still the session that won the lock, that it still holds it
@@ -109,9 +127,14 @@ public interface ElectionSession {
 		/**
 		 * Another session holds the lock.
 		 *
-		 * @param leader who, or {@code null} if it could not be told
+		 * @param view who leads and who stands
 		 */
-		record Held(@Nullable Leader leader) implements Acquisition {
+		record Held(View view) implements Acquisition {
+
+			Held(@Nullable Leader leader) {
+				this(new View(leader, List.of()));
+			}
+
 		}
 
 	}
@@ -120,8 +143,29 @@ public interface ElectionSession {
 	 * A successful confirmation.
 	 *
 	 * @param predecessor who still holds a lock of an earlier term, or {@code null}
+	 * @param candidates who stands, this node included
+	 * @param resignationRequested whether another node asks this term to end
 	 */
-	record Confirmation(@Nullable String predecessor) {
+	record Confirmation(@Nullable String predecessor, List<Candidate> candidates, boolean resignationRequested) {
+
+		Confirmation(@Nullable String predecessor) {
+			this(predecessor, List.of(), false);
+		}
+
+	}
+
+	/**
+	 * An election as one node sees it.
+	 *
+	 * @param leader who holds the lock, or {@code null} if nobody does or it cannot be
+	 * told
+	 * @param candidates who stands, the leader included
+	 */
+	record View(@Nullable Leader leader, List<Candidate> candidates) {
+
+		/** Nobody known. */
+		public static final View NONE = new View(null, List.of());
+
 	}
 
 	/**
@@ -129,8 +173,25 @@ public interface ElectionSession {
 	 *
 	 * @param nodeId the node id, possibly shortened by the store
 	 * @param session the store's name of the session
+	 * @param term its term, or {@code null} if it cannot be told
+	 * @param since when it won the lock by the clock of the store, or {@code null} if
+	 * that cannot be told
 	 */
-	record Leader(String nodeId, String session) {
+	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since) {
+
+		Leader(String nodeId, String session) {
+			this(nodeId, session, null, null);
+		}
+
+	}
+
+	/**
+	 * A node that stands, as any node sees it.
+	 *
+	 * @param nodeId the node id, possibly shortened by the store
+	 * @param session the store's name of the session
+	 */
+	record Candidate(String nodeId, String session) {
 	}
 
 }

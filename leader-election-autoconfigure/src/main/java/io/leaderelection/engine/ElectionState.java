@@ -16,9 +16,13 @@
 
 package io.leaderelection.engine;
 
+import java.util.ArrayList;
+import java.util.List;
+
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,55 +34,75 @@ import org.jspecify.annotations.Nullable;
  * @param leadership the leadership that was granted; none before the grant
  * @param trustedUntil when the leadership ends unless it is confirmed before
  * @param departure why and until when leadership is being handed over, if it is
- * @param leader who leads as this node sees it while following
+ * @param view who leads and who stands as this node sees it
  * @param blockedBy what a winner waits for before its grant
  * @param contact how the store was last met
+ * @param history the last transitions, the latest last
  */
 record ElectionState(Phase phase, @Nullable Term term, @Nullable TermLeadership leadership, long trustedUntil,
-		@Nullable Departure departure, @Nullable Leader leader, @Nullable String blockedBy, Contact contact) {
+		@Nullable Departure departure, View view, @Nullable String blockedBy, Contact contact,
+		List<Transition> history) {
+
+	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(Phase.STOPPED, null, null, 0, null, null, null, new Contact(now, false, null));
+		return new ElectionState(Phase.STOPPED, null, null, 0, null, View.NONE, null, new Contact(now, false, null),
+				List.of());
 	}
 
-	ElectionState followed(@Nullable Leader newLeader) {
-		return new ElectionState(Phase.FOLLOWING, null, null, 0, null, newLeader, null, this.contact);
+	ElectionState followed(View newView) {
+		return new ElectionState(Phase.FOLLOWING, null, null, 0, null, newView, null, this.contact, this.history);
 	}
 
 	ElectionState ended() {
-		return new ElectionState(Phase.STOPPED, null, null, 0, null, null, null, this.contact);
+		return new ElectionState(Phase.STOPPED, null, null, 0, null, View.NONE, null, this.contact, this.history);
 	}
 
 	ElectionState elected(Term newTerm) {
-		return new ElectionState(Phase.ELECTED, newTerm, null, 0, null, null, null, this.contact);
+		return new ElectionState(Phase.ELECTED, newTerm, null, 0, null, new View(null, this.view.candidates()), null,
+				this.contact, this.history);
 	}
 
 	ElectionState blocked(@Nullable String by) {
-		return new ElectionState(this.phase, this.term, null, 0, null, null, by, this.contact);
+		return new ElectionState(this.phase, this.term, null, 0, null, this.view, by, this.contact, this.history);
 	}
 
 	ElectionState granted(TermLeadership granted, long until) {
-		return new ElectionState(Phase.LEADING, granted.getTerm(), granted, until, null, null, null, this.contact);
+		return new ElectionState(Phase.LEADING, granted.getTerm(), granted, until, null, this.view, null, this.contact,
+				this.history);
 	}
 
 	ElectionState trusted(long until) {
-		return new ElectionState(this.phase, this.term, this.leadership, until, this.departure, null, null,
-				this.contact);
+		return new ElectionState(this.phase, this.term, this.leadership, until, this.departure, this.view, null,
+				this.contact, this.history);
 	}
 
 	ElectionState draining(Departure newDeparture) {
-		return new ElectionState(Phase.DRAINING, this.term, this.leadership, this.trustedUntil, newDeparture, null,
-				null, this.contact);
+		return new ElectionState(Phase.DRAINING, this.term, this.leadership, this.trustedUntil, newDeparture, this.view,
+				null, this.contact, this.history);
 	}
 
 	ElectionState leaving() {
-		return new ElectionState(Phase.LEAVING, this.term, this.leadership, this.trustedUntil, this.departure, null,
-				null, this.contact);
+		return new ElectionState(Phase.LEAVING, this.term, this.leadership, this.trustedUntil, this.departure,
+				this.view, null, this.contact, this.history);
 	}
 
 	ElectionState met(Contact newContact) {
-		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.leader,
-				this.blockedBy, newContact);
+		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.view,
+				this.blockedBy, newContact, this.history);
+	}
+
+	ElectionState saw(List<Candidate> candidates) {
+		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure,
+				new View(this.view.leader(), candidates), this.blockedBy, this.contact, this.history);
+	}
+
+	ElectionState remembered(Transition transition) {
+		List<Transition> remembered = new ArrayList<>(this.history);
+		remembered.add(transition);
+		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
+		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.view,
+				this.blockedBy, this.contact, List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
 	/**

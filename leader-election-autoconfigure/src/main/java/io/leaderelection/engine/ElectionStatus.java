@@ -18,8 +18,11 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +34,11 @@ import org.jspecify.annotations.Nullable;
  * @param term the term of this node, if it leads
  * @param since when it was granted leadership, if it leads
  * @param leader the node that leads as far as this node knows
+ * @param leaderTerm the term of that node, if known
+ * @param leaderSince since when that node leads, if known
+ * @param candidates the nodes that stand, the leader included, as far as this node knows
+ * @param workInFlight how many pieces of leader work are under way
+ * @param history the last changes of who leads, the latest last
  * @param lastConfirmation when the store last answered, or {@code null} if it never did
  * @param silence how long the store has not answered, counted from the start if it never
  * did
@@ -41,8 +49,10 @@ import org.jspecify.annotations.Nullable;
  * @param unusable whether that problem has to be mended by somebody
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
-		@Nullable String leader, @Nullable Instant lastConfirmation, Duration silence, Duration lease,
-		Duration leaseRemaining, @Nullable String blockedBy, @Nullable String problem, boolean unusable) {
+		@Nullable String leader, @Nullable Term leaderTerm, @Nullable Instant leaderSince, List<String> candidates,
+		int workInFlight, List<Transition> history, @Nullable Instant lastConfirmation, Duration silence,
+		Duration lease, Duration leaseRemaining, @Nullable String blockedBy, @Nullable String problem,
+		boolean unusable) {
 
 	/**
 	 * The role of a node in an election.
@@ -90,14 +100,18 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 			case LEADING -> trusted ? Role.LEADER : Role.FOLLOWER;
 			case DRAINING, LEAVING -> trusted ? Role.RESIGNING : Role.FOLLOWER;
 		};
-		String leader = (state.leader() != null) ? state.leader().nodeId() : null;
+		Leader seen = state.view().leader();
 		ElectionState.Contact contact = state.contact();
 		Duration silence = Duration.ofNanos(Math.max(0, now - contact.last()));
 		Instant lastContact = contact.ever() ? Instant.now().minus(silence) : null;
-		return new ElectionStatus(settings.election(), role, settings.nodeId(),
-				(trusted && leadership != null) ? leadership.getTerm() : null,
-				(trusted && leadership != null) ? leadership.getSince() : null, trusted ? settings.nodeId() : leader,
-				lastContact, silence, settings.lease(), Duration.ofNanos(remaining), state.blockedBy(),
+		Term term = (trusted && leadership != null) ? leadership.getTerm() : null;
+		Instant since = (trusted && leadership != null) ? leadership.getSince() : null;
+		List<String> candidates = state.view().candidates().stream().map(Candidate::nodeId).toList();
+		return new ElectionStatus(settings.election(), role, settings.nodeId(), term, since,
+				trusted ? settings.nodeId() : (seen != null) ? seen.nodeId() : null,
+				trusted ? term : (seen != null) ? seen.term() : null,
+				trusted ? since : (seen != null) ? seen.since() : null, candidates, election.gate().size(),
+				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining), state.blockedBy(),
 				(contact.problem() != null) ? contact.problem().message() : null,
 				contact.problem() != null && contact.problem().unusable());
 	}

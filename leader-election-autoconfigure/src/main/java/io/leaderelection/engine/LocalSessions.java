@@ -74,12 +74,12 @@ public final class LocalSessions {
 			catch (InterruptedException ex) {
 				throw new SessionException("Interrupted", ex);
 			}
-			return new Acquisition.Held(null);
+			return new Acquisition.Held(View.NONE);
 		}
 
 		@Override
-		public @Nullable Leader observe() {
-			return null;
+		public View observe() {
+			return View.NONE;
 		}
 
 		@Override

@@ -133,6 +133,10 @@ public final class WorkGate {
 		return true;
 	}
 
+	int size() {
+		return this.inFlight.size();
+	}
+
 	boolean isEmpty() {
 		return !this.inFlight.iterator().hasNext();
 	}

@@ -60,7 +60,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final AdvisoryLockSql sql;
 
-	private final ApplicationName applicationName;
+	private final Peers peers;
 
 	private final int termEpoch;
 
@@ -74,9 +74,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private boolean marked;
 
-	private int knownHolder;
-
-	private @Nullable Leader knownLeader;
+	private @Nullable Term requested;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			ApplicationName applicationName, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled) {
@@ -84,7 +82,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
-		this.applicationName = applicationName;
+		this.peers = new Peers(sql, applicationName, termEpoch);
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
@@ -101,12 +99,12 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		record Outcome(String text, int holder) {
+		record Outcome(String text, int holder, @Nullable String candidates) {
 		}
 		Outcome outcome = query(this.sql.acquire(wait),
-				(row) -> new Outcome(row.getString("outcome"), row.getInt("holder")));
+				(row) -> new Outcome(row.getString("outcome"), row.getInt("holder"), row.getString("candidates")));
 		if (outcome.text().isEmpty()) {
-			return new Acquisition.Held(leader(outcome.holder()));
+			return new Acquisition.Held(view(outcome.holder(), outcome.candidates()));
 		}
 		String[] parts = outcome.text().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
@@ -114,52 +112,82 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	@Override
-	public @Nullable Leader observe() throws SessionException {
-		return leader(query(this.sql.holder(), (row) -> row.getInt("holder")));
-	}
-
-	/**
-	 * Return the name behind the session that holds the lock. Looked up only when another
-	 * session holds it than last time.
-	 */
-	private @Nullable Leader leader(int holder) throws SessionException {
-		if (holder != this.knownHolder) {
-			String name = (holder != 0) ? queryOptional(AdvisoryLockSql.nameOf(holder)) : null;
-			this.knownHolder = (name != null) ? holder : 0;
-			this.knownLeader = (name != null) ? new Leader(this.applicationName.nodeOf(name), "pid " + holder) : null;
+	public View observe() throws SessionException {
+		record Outcome(int holder, @Nullable String candidates) {
 		}
-		return this.knownLeader;
+		Outcome outcome = query(this.sql.observe(),
+				(row) -> new Outcome(row.getInt("holder"), row.getString("candidates")));
+		return view(outcome.holder(), outcome.candidates());
 	}
 
-	/**
-	 * Confirm, again if somebody has cancelled the statement: it has changed nothing, so
-	 * the session is as it was. The server signals a session and its process group, so a
-	 * cancel may arrive twice.
-	 */
+	private View view(int holder, @Nullable String candidates) throws SessionException {
+		try {
+			return unlessCancelled(() -> this.peers.view(this.connection, holder, candidates));
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	@Override
+	public void requestResignation(Term term) throws SessionException {
+		withdrawRequest();
+		query(this.sql.requestResignation(term), (row) -> row.getBoolean(1));
+		this.requested = term;
+	}
+
+	@Override
+	public void withdrawRequest() throws SessionException {
+		Term request = this.requested;
+		if (request != null) {
+			query(this.sql.withdrawRequest(request), (row) -> row.getBoolean(1));
+			this.requested = null;
+		}
+	}
+
 	@Override
 	public Confirmation confirm() throws SessionException {
-		for (int tries = 1;; tries++) {
-			try {
-				return confirmOnce();
-			}
-			catch (SQLException ex) {
-				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
-					throw lost(ex);
-				}
-				logger.debug("Confirming again, since the statement was cancelled", ex);
-			}
+		try {
+			return unlessCancelled(this::confirmOnce);
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
 		}
 	}
 
 	private Confirmation confirmOnce() throws SQLException {
-		return query(this.connection, this.sql.confirm(this.term), (row) -> {
+		record Answer(int predecessor, boolean requested, @Nullable String candidates) {
+		}
+		Answer answer = query(this.connection, this.sql.confirm(this.term), (row) -> {
 			this.identity.check(row);
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
 			}
-			int predecessor = row.getInt("predecessor");
-			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null);
+			return new Answer(row.getInt("predecessor"), row.getBoolean("resignation_requested"),
+					row.getString("candidates"));
 		});
+		View view = this.peers.view(this.connection, 0, answer.candidates());
+		return new Confirmation((answer.predecessor() != 0) ? "the session with pid " + answer.predecessor() : null,
+				view.candidates(), answer.requested());
+	}
+
+	/**
+	 * Ask, and ask again if somebody has cancelled the statement: it has changed nothing,
+	 * so the session is as it was. The server signals a session and its process group, so
+	 * a cancel may arrive twice.
+	 */
+	private static <T> T unlessCancelled(Question<T> question) throws SQLException {
+		for (int tries = 1;; tries++) {
+			try {
+				return question.ask();
+			}
+			catch (SQLException ex) {
+				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
+					throw ex;
+				}
+				logger.debug("Asking again, since the statement was cancelled", ex);
+			}
+		}
 	}
 
 	@Override
@@ -274,15 +302,6 @@ final class AdvisoryLockSession implements ElectionSession {
 		}
 	}
 
-	private @Nullable String queryOptional(String text) throws SessionException {
-		try (Statement statement = this.connection.createStatement(); ResultSet rows = statement.executeQuery(text)) {
-			return rows.next() ? rows.getString(1) : null;
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
-	}
-
 	/**
 	 * Run one or more statements of which the last gives one row.
 	 */
@@ -310,6 +329,13 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	static String summary(SQLException ex) {
 		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
+	}
+
+	@FunctionalInterface
+	private interface Question<T> {
+
+		T ask() throws SQLException;
+
 	}
 
 	@FunctionalInterface

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -204,31 +205,75 @@ class AdvisoryLockSql {
 				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, ((term + (timeline - 1) * %9$d) & 2147483647)::int) THEN
 				    RAISE EXCEPTION 'the key of term %% is in use', term;
 				  END IF;
+				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
+				    (extract(epoch FROM pg_catalog.clock_timestamp())::bigint - %11$d)::int);
+				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d, (-timeline)::int);
 				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
 				END $acquire$;
-				SELECT pg_catalog.current_setting('%3$s') AS outcome, (%8$s) AS holder
+				SELECT pg_catalog.current_setting('%3$s') AS outcome, %8$s
 				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks,
-				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), holder(),
-				ElectionKeys.TIMELINE_DISTANCE);
+				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view(),
+				ElectionKeys.TIMELINE_DISTANCE, this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH);
 	}
 
 	/**
-	 * Who holds the main key.
+	 * Who holds the main key, and who stands.
 	 */
-	String holder() {
-		return "SELECT min(pid) AS holder FROM " + this.advisoryLocks + " AND mode = 'ExclusiveLock' AND "
-				+ bigint(this.keys.main());
+	String observe() {
+		return "SELECT " + view();
 	}
 
-	static String nameOf(int pid) {
-		return "SELECT application_name FROM pg_catalog.pg_stat_activity WHERE pid = " + pid;
+	private String view() {
+		return "min(pid) FILTER (WHERE mode = 'ExclusiveLock' AND %s) AS holder, %s FROM %s"
+			.formatted(bigint(this.keys.main()), candidates(), this.advisoryLocks);
+	}
+
+	private String candidates() {
+		return "string_agg(pid::text, ',' ORDER BY pid) FILTER (WHERE %s) AS candidates"
+			.formatted(bigint(this.keys.candidate()));
+	}
+
+	/**
+	 * Whose sessions these are, and what they tell about their terms. The last
+	 * transaction id completes that of a term, of which the key has 31 bits.
+	 */
+	String describe(Collection<Integer> pids) {
+		String list = pids.stream().map(String::valueOf).collect(Collectors.joining(","));
+		return """
+				SELECT activity.pid, activity.application_name,
+				  min(objid) FILTER (WHERE classid = %1$d AND mode = 'ExclusiveLock' AND objid < 2147483648) AS term,
+				  min(objid) FILTER (WHERE classid = %2$d AND objid < 2147483648) AS since,
+				  min(4294967296 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS timeline,
+				  pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint AS last_transaction_id
+				FROM pg_catalog.pg_stat_activity AS activity LEFT JOIN
+				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)
+				WHERE activity.pid IN (%4$s) GROUP BY activity.pid, activity.application_name
+				""".formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.advisoryLocks,
+				list);
+	}
+
+	/**
+	 * Ask a term to end.
+	 */
+	String requestResignation(Term term) {
+		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
+				termObject(term));
+	}
+
+	/**
+	 * Ask a term to end no more.
+	 */
+	String withdrawRequest(Term term) {
+		return "SELECT pg_catalog.pg_advisory_unlock_shared(%d, %d)".formatted(this.keys.requestClass(),
+				termObject(term));
 	}
 
 	/**
 	 * Whether this is the session that won, holds both keys and would be ended when
-	 * silent; and who else holds a key of a term or a marker. A share of such a key is a
-	 * fence that was refused, and nobody's term.
+	 * silent; who else holds a key of a term or a marker; who stands; and whether
+	 * somebody asks the term to end. A share of the key of a term is a fence that was
+	 * refused, and nobody's term.
 	 */
 	String confirm(Term term) {
 		return """
@@ -236,11 +281,15 @@ class AdvisoryLockSql {
 				  pg_catalog.current_setting('%s', true) AS token,
 				  pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
-				  count(*) FILTER (WHERE pid = pg_catalog.pg_backend_pid() AND (%s OR %s)) AS held,
-				  min(pid) FILTER (WHERE pid <> pg_catalog.pg_backend_pid() AND %s) AS predecessor
-				FROM %s AND mode = 'ExclusiveLock'
+				  count(*) FILTER (WHERE mode = 'ExclusiveLock' AND pid = pg_catalog.pg_backend_pid()
+				    AND (%s OR %s)) AS held,
+				  min(pid) FILTER (WHERE mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid()
+				    AND %s) AS predecessor,
+				  count(*) FILTER (WHERE pid <> pg_catalog.pg_backend_pid() AND %s) > 0 AS resignation_requested,
+				  %s
+				FROM %s
 				""".formatted(TOKEN, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)), anyTerm(),
-				this.advisoryLocks);
+				pair(this.keys.requestClass(), termObject(term)), candidates(), this.advisoryLocks);
 	}
 
 	/**

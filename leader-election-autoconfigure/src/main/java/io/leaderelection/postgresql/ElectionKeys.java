@@ -32,14 +32,20 @@ import java.security.NoSuchAlgorithmException;
  * @param termClass the first half of the two-part keys of terms
  * @param fence the key that fenced transactions share and a new leader passes through
  * @param candidate the key that every candidate holds a share of
+ * @param requestClass the first half of the keys by which a node asks a term to end
+ * @param noticeClass the first half of the keys by which a leader tells the others about
+ * its term
  */
-public record ElectionKeys(long main, int termClass, long fence, long candidate) {
+public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass) {
 
 	/**
 	 * The second half of the marker that a term ended in good order. Negative, as no term
 	 * is.
 	 */
 	static final int CLEAN = -1;
+
+	/** What the second of a notice is counted from, 2020-01-01: good for 68 years. */
+	static final long NOTICE_EPOCH = 1_577_836_800;
 
 	/** 2^31 divided by the golden ratio, so that few timelines come close to another. */
 	static final long TIMELINE_DISTANCE = 1_327_217_885;
@@ -61,7 +67,8 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate)
 	 */
 	public static ElectionKeys ofLockId(long lockId) {
 		ByteBuffer derived = sha256("io.leaderelection:" + lockId);
-		return new ElectionKeys(lockId, derived.getInt(), derived.getLong(), derived.getLong());
+		return new ElectionKeys(lockId, derived.getInt(), derived.getLong(), derived.getLong(), derived.getInt(),
+				derived.getInt());
 	}
 
 	/**
@@ -76,6 +83,16 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate)
 	 */
 	public static int termObject(long timeline, long transactionId) {
 		return (int) ((transactionId + (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);
+	}
+
+	/**
+	 * Return the transaction id of a term by the second half of its key: of those that
+	 * have it, the last that there was.
+	 */
+	static long transactionId(long timeline, long termObject, long lastTransactionId) {
+		long low = (termObject - (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE;
+		long id = (lastTransactionId & ~(long) Integer.MAX_VALUE) | low;
+		return (id <= lastTransactionId) ? id : id - Integer.MAX_VALUE - 1;
 	}
 
 	private static ByteBuffer sha256(String text) {

@@ -68,7 +68,7 @@ class ElectionTests {
 			assertThat(decision).isCompleted();
 			assertThat(this.fixture.isLeader()).isFalse();
 			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
-			assertThat(this.election.state().leader()).isEqualTo(OTHER);
+			assertThat(this.election.state().view().leader()).isEqualTo(OTHER);
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.store.waits).startsWith(Duration.ofMillis(1), Duration.ofMillis(800), Duration.ofMillis(800));
@@ -128,7 +128,7 @@ class ElectionTests {
 		CompletableFuture<@Nullable Void> decision = observer.start();
 		observer.at(Duration.ofMillis(1), () -> {
 			assertThat(decision).isCompleted();
-			assertThat(observer.election.state().leader()).isEqualTo(OTHER);
+			assertThat(observer.election.state().view().leader()).isEqualTo(OTHER);
 		});
 		observer.at(Duration.ofSeconds(6), () -> observer.store.leader = null);
 		observer.stopAt(Duration.ofSeconds(12)).run();

@@ -26,6 +26,7 @@ import java.util.Map;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -182,10 +183,10 @@ final class FakeStore implements ElectionSessions {
 		}
 
 		@Override
-		public @Nullable Leader observe() throws SessionException {
+		public View observe() throws SessionException {
 			FakeStore.this.observations.add(FakeStore.this.time.elapsed());
 			call(Call.OBSERVE);
-			return FakeStore.this.leader;
+			return new View(FakeStore.this.leader, List.of());
 		}
 
 		@Override

@@ -150,8 +150,8 @@ class WatchdogTests {
 		}
 
 		@Override
-		public @Nullable Leader observe() {
-			return null;
+		public View observe() {
+			return View.NONE;
 		}
 
 		@Override

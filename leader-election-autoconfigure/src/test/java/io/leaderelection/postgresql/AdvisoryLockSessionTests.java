@@ -21,6 +21,8 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -34,6 +36,8 @@ import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -43,6 +47,8 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link AdvisoryLockSession} on a real server.
@@ -74,9 +80,40 @@ class AdvisoryLockSessionTests {
 		assertThat(won.clean()).isFalse();
 		assertThat(won.term().timeline()).isOne();
 		Held held = (Held) second.acquire(NO_WAIT);
-		assertThat(held.leader()).isNotNull();
-		assertThat(held.leader().nodeId()).isEqualTo("node-a");
-		assertThat(second.observe()).isEqualTo(held.leader());
+		Leader leader = held.view().leader();
+		assertThat(leader).isNotNull();
+		assertThat(leader.nodeId()).isEqualTo("node-a");
+		assertThat(leader.term()).isEqualTo(won.term());
+		assertThat(leader.since()).isCloseTo(Instant.now(), within(1, ChronoUnit.MINUTES));
+		assertThat(held.view().candidates()).extracting(Candidate::nodeId)
+			.containsExactlyInAnyOrder("node-a", "node-b");
+		assertThat(second.observe()).isEqualTo(held.view());
+		assertThat(first.confirm().candidates()).isEqualTo(held.view().candidates());
+	}
+
+	@Test
+	void newcomersAndLeaversAreSeenAtOnce() throws SessionException {
+		ElectionSession first = open("node-a");
+		win(first);
+		ElectionSession second = open("node-b");
+		assertThat(first.confirm().candidates()).hasSize(2);
+		second.close();
+		await().untilAsserted(
+				() -> assertThat(first.confirm().candidates()).extracting(Candidate::nodeId).containsExactly("node-a"));
+	}
+
+	@Test
+	void leaderIsAskedToResignAsLongAsAnotherAsks() throws SessionException {
+		ElectionSession first = open("node-a");
+		Won won = win(first);
+		ElectionSession second = open("node-b");
+		assertThat(first.confirm().resignationRequested()).isFalse();
+		second.requestResignation(won.term());
+		assertThat(first.confirm().resignationRequested()).isTrue();
+		second.withdrawRequest();
+		assertThat(first.confirm().resignationRequested()).isFalse();
+		second.requestResignation(new Term(0, won.term().timeline(), won.term().transactionId() - 1));
+		assertThat(first.confirm().resignationRequested()).as("asked for an earlier term").isFalse();
 	}
 
 	@Test

@@ -28,16 +28,16 @@ class ElectionKeysTests {
 
 	@Test
 	void derivedFromGroupAndElection() {
-		assertThat(ElectionKeys.derive("orders", "default"))
-			.isEqualTo(new ElectionKeys(-3393555473640722770L, 199051185, -4760426398933098732L, 8257254789892798772L));
+		assertThat(ElectionKeys.derive("orders", "default")).isEqualTo(new ElectionKeys(-3393555473640722770L,
+				199051185, -4760426398933098732L, 8257254789892798772L, 1713196970, 1774448234));
 	}
 
 	@Test
 	void derivedFromLockId() {
-		assertThat(ElectionKeys.ofLockId(0x434944585F4C4452L)).isEqualTo(
-				new ElectionKeys(4848481620187694162L, -1529610227, 8529118633673645146L, -3289631323951656089L));
-		assertThat(ElectionKeys.ofLockId(-1))
-			.isEqualTo(new ElectionKeys(-1L, -2011786113, -3212982942497819422L, 9166022227461845214L));
+		assertThat(ElectionKeys.ofLockId(0x434944585F4C4452L)).isEqualTo(new ElectionKeys(4848481620187694162L,
+				-1529610227, 8529118633673645146L, -3289631323951656089L, -1347024829, -204261570));
+		assertThat(ElectionKeys.ofLockId(-1)).isEqualTo(
+				new ElectionKeys(-1L, -2011786113, -3212982942497819422L, 9166022227461845214L, -106991754, 942588496));
 	}
 
 	@Test
@@ -48,6 +48,17 @@ class ElectionKeysTests {
 	@Test
 	void termsOfTheFirstTimelineAreTransactionIds() {
 		assertThat(ElectionKeys.termObject(1, 775)).isEqualTo(775);
+	}
+
+	@Test
+	void termIsKnownByItsKeyAndTheLastTransaction() {
+		for (long id : new long[] { 3, 775, (1L << 31) - 1, 1L << 31, (1L << 31) + 5, (7L << 31) + 12 }) {
+			for (long timeline : new long[] { 1, 2, 19 }) {
+				long object = ElectionKeys.termObject(timeline, id);
+				assertThat(ElectionKeys.transactionId(timeline, object, id)).isEqualTo(id);
+				assertThat(ElectionKeys.transactionId(timeline, object, id + 1_000_000)).isEqualTo(id);
+			}
+		}
 	}
 
 	@Test

@@ -1,0 +1,58 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Instant;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A change of who leads, as one node saw it.
+ *
+ * @param time when, by the clock of this node
+ * @param kind what changed
+ * @param node the node that leads, or led
+ * @param term its term, or {@code null} if that could not be told
+ * @param reason why it leads no more, if this node is the one that led
+ */
+public record Transition(Instant time, Kind kind, String node, @Nullable Term term, @Nullable Reason reason) {
+
+	/**
+	 * What changed.
+	 */
+	public enum Kind {
+
+		/**
+		 * This node was granted leadership.
+		 */
+		GRANTED,
+
+		/**
+		 * This node leads no more.
+		 */
+		REVOKED,
+
+		/**
+		 * Another node was seen to lead.
+		 */
+		FOLLOWED
+
+	}
+
+}

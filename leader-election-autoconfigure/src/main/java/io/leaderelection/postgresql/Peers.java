@@ -1,0 +1,122 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who the sessions of an election are. Every wait and every confirmation tells their
+ * process ids; what is behind these is looked up only when they change.
+ */
+final class Peers {
+
+	private final AdvisoryLockSql sql;
+
+	private final ApplicationName applicationName;
+
+	private final int termEpoch;
+
+	private List<Integer> knownPids = List.of();
+
+	private View known = View.NONE;
+
+	Peers(AdvisoryLockSql sql, ApplicationName applicationName, int termEpoch) {
+		this.sql = sql;
+		this.applicationName = applicationName;
+		this.termEpoch = termEpoch;
+	}
+
+	/**
+	 * Return who leads and who stands.
+	 * @param connection the session that asks
+	 * @param holder the process id of the session that holds the lock, or 0
+	 * @param candidates those of the sessions that stand, separated by commas
+	 */
+	View view(Connection connection, int holder, @Nullable String candidates) throws SQLException {
+		List<Integer> standing = pids(candidates);
+		List<Integer> pids = new ArrayList<>(standing);
+		pids.add(0, holder);
+		if (!pids.equals(this.knownPids)) {
+			View view = describe(connection, holder, standing);
+			// A winner may be seen before it has told its term
+			boolean complete = (holder == 0 || (view.leader() != null && view.leader().term() != null))
+					&& view.candidates().size() == standing.size();
+			this.knownPids = complete ? pids : List.of();
+			this.known = view;
+		}
+		return this.known;
+	}
+
+	private static List<Integer> pids(@Nullable String text) {
+		return (text != null) ? Arrays.stream(text.split(",")).map(Integer::valueOf).toList() : List.of();
+	}
+
+	private View describe(Connection connection, int holder, List<Integer> standing) throws SQLException {
+		TreeSet<Integer> pids = new TreeSet<>(standing);
+		pids.add(holder);
+		Map<Integer, Leader> sessions = new HashMap<>();
+		try (Statement statement = connection.createStatement();
+				ResultSet rows = statement.executeQuery(this.sql.describe(pids))) {
+			while (rows.next()) {
+				int pid = rows.getInt("pid");
+				sessions.put(pid, new Leader(this.applicationName.nodeOf(rows.getString("application_name")),
+						"pid " + pid, term(rows), since(rows)));
+			}
+		}
+		List<Candidate> candidates = standing.stream()
+			.map(sessions::get)
+			.filter((session) -> session != null)
+			.map((session) -> new Candidate(session.nodeId(), session.session()))
+			.toList();
+		return new View(sessions.get(holder), candidates);
+	}
+
+	private @Nullable Term term(ResultSet row) throws SQLException {
+		long object = row.getLong("term");
+		if (row.wasNull()) {
+			return null;
+		}
+		long timeline = row.getLong("timeline");
+		if (row.wasNull()) {
+			return null;
+		}
+		return new Term(this.termEpoch, timeline,
+				ElectionKeys.transactionId(timeline, object, row.getLong("last_transaction_id")));
+	}
+
+	private static @Nullable Instant since(ResultSet row) throws SQLException {
+		long seconds = row.getLong("since");
+		return row.wasNull() ? null : Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + seconds);
+	}
+
+}
