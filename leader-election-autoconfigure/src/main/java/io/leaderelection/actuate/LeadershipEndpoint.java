@@ -1,0 +1,206 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.actuate;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.engine.ResignationAnswer;
+import io.leaderelection.engine.Transition;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+
+/**
+ * {@link Endpoint @Endpoint} that tells who leads and who stands, and hands leadership
+ * over. Everything is told from memory. A request to resign may be made on any node: it
+ * reaches the leader by way of the database, and is answered at once.
+ */
+@Endpoint(id = "leadership", defaultAccess = Access.READ_ONLY)
+public class LeadershipEndpoint {
+
+	private final DefaultLeaderElectors electors;
+
+	private final Supplier<Map<String, String>> fencing;
+
+	/**
+	 * Create a new {@code LeadershipEndpoint} instance.
+	 * @param electors the elections
+	 * @param fencing tells which transactions are fenced, by transaction manager
+	 */
+	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing) {
+		this.electors = electors;
+		this.fencing = fencing;
+	}
+
+	/**
+	 * Return all elections.
+	 * @return the elections by name
+	 */
+	@ReadOperation
+	public LeadershipDescriptor leadership() {
+		Map<String, ElectionDescriptor> elections = new LinkedHashMap<>();
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			elections.put(elector.getElection(), ElectionDescriptor.of(elector.status()));
+		}
+		return new LeadershipDescriptor(elections, this.fencing.get());
+	}
+
+	/**
+	 * Return one election.
+	 * @param election the name of the election
+	 * @return the election, or {@code null} if there is none of that name
+	 */
+	@ReadOperation
+	public @Nullable ElectionDescriptor election(@Selector String election) {
+		DefaultLeaderElector elector = find(election);
+		return (elector != null) ? ElectionDescriptor.of(elector.status()) : null;
+	}
+
+	/**
+	 * Ask the leader of an election to hand over. Does not wait for it.
+	 * @param election the name of the election
+	 * @param node the node that must be the leader, or {@code null} for whichever it is
+	 * @return what becomes of it, or {@code null} if there is no election of that name
+	 */
+	@WriteOperation
+	public @Nullable ResignationDescriptor resign(@Selector String election, @Nullable String node) {
+		DefaultLeaderElector elector = find(election);
+		if (elector == null) {
+			return null;
+		}
+		String leader = elector.status().leader();
+		if (node != null && !node.equals(leader)) {
+			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
+		}
+		ResignationAnswer answer = elector.requestResignation();
+		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()), leader,
+				answer.refusal());
+	}
+
+	private @Nullable DefaultLeaderElector find(String election) {
+		return this.electors.getElections().contains(election) ? this.electors.get(election) : null;
+	}
+
+	private static @Nullable String text(@Nullable Term term) {
+		return (term != null) ? term.toString() : null;
+	}
+
+	/**
+	 * Description of all elections.
+	 *
+	 * @param elections the elections by name
+	 * @param fencing which transactions are fenced, by transaction manager
+	 */
+	public record LeadershipDescriptor(Map<String, ElectionDescriptor> elections,
+			Map<String, String> fencing) implements OperationResponseBody {
+
+	}
+
+	/**
+	 * Description of an election.
+	 *
+	 * @param role the role of this node
+	 * @param node the id of this node
+	 * @param term the term in which this node leads, if it does
+	 * @param since since when it leads, if it does
+	 * @param leader who leads as this node sees it
+	 * @param candidates the nodes that stand, the leader included
+	 * @param lastConfirmation when the database last answered
+	 * @param lease the length of the lease
+	 * @param leaseRemaining how long leadership is trusted without a further confirmation
+	 * @param workInFlight how many pieces of leader work are under way on this node
+	 * @param blockedBy what a winner waits for before it leads
+	 * @param problem why this node has no session, if it has none
+	 * @param transitions the last changes that this node saw, the latest last
+	 */
+	public record ElectionDescriptor(String role, String node, @Nullable String term, @Nullable Instant since,
+			@Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
+			Duration lease, Duration leaseRemaining, int workInFlight, @Nullable String blockedBy,
+			@Nullable String problem, List<TransitionDescriptor> transitions) implements OperationResponseBody {
+
+		static ElectionDescriptor of(ElectionStatus status) {
+			LeaderDescriptor leader = (status.leader() != null)
+					? new LeaderDescriptor(status.leader(), text(status.leaderTerm()), status.leaderSince()) : null;
+			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
+					text(status.term()), status.since(), leader, status.candidates(), status.lastConfirmation(),
+					status.lease(), status.leaseRemaining(), status.workInFlight(), status.blockedBy(),
+					status.problem(), status.history().stream().map(TransitionDescriptor::of).toList());
+		}
+
+	}
+
+	/**
+	 * Description of the leader as any node sees it.
+	 *
+	 * @param node the id of the node, possibly shortened in its middle
+	 * @param term its term
+	 * @param since since when it leads, to the second
+	 */
+	public record LeaderDescriptor(String node, @Nullable String term, @Nullable Instant since) {
+
+	}
+
+	/**
+	 * Description of a change of who leads.
+	 *
+	 * @param time when this node saw it
+	 * @param change {@code granted} and {@code revoked} of this node, {@code followed} of
+	 * another that leads now
+	 * @param node the node that leads, or led
+	 * @param term its term
+	 * @param reason why it leads no more
+	 */
+	public record TransitionDescriptor(Instant time, String change, String node, @Nullable String term,
+			@Nullable String reason) {
+
+		static TransitionDescriptor of(Transition transition) {
+			String reason = (transition.reason() != null) ? transition.reason().name().toLowerCase(Locale.ROOT) : null;
+			return new TransitionDescriptor(transition.time(), transition.kind().name().toLowerCase(Locale.ROOT),
+					transition.node(), text(transition.term()), reason);
+		}
+
+	}
+
+	/**
+	 * Description of what becomes of a request to resign.
+	 *
+	 * @param status {@code requested} or {@code refused}
+	 * @param term the term that was asked to end
+	 * @param leader the node that was asked, if it is known
+	 * @param reason why nobody was asked
+	 */
+	public record ResignationDescriptor(String status, @Nullable String term, @Nullable String leader,
+			@Nullable String reason) implements OperationResponseBody {
+
+	}
+
+}
