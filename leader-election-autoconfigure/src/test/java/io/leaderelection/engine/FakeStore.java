@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +61,16 @@ final class FakeStore implements ElectionSessions {
 	 * Who holds the barrier.
 	 */
 	@Nullable String barrier;
+
+	/**
+	 * Who stands.
+	 */
+	List<Candidate> candidates = List.of();
+
+	/**
+	 * Whether another node asks this one to resign.
+	 */
+	boolean resignationRequested;
 
 	/**
 	 * How long each wait for the lock was to last.
@@ -175,7 +186,7 @@ final class FakeStore implements ElectionSessions {
 				FakeStore.this.time.advance(timeout);
 			}
 			if (FakeStore.this.leader != null) {
-				return new Acquisition.Held(FakeStore.this.leader);
+				return new Acquisition.Held(new View(FakeStore.this.leader, FakeStore.this.candidates));
 			}
 			int term = ++FakeStore.this.terms;
 			FakeStore.this.trace.add("won " + term);
@@ -186,7 +197,17 @@ final class FakeStore implements ElectionSessions {
 		public View observe() throws SessionException {
 			FakeStore.this.observations.add(FakeStore.this.time.elapsed());
 			call(Call.OBSERVE);
-			return new View(FakeStore.this.leader, List.of());
+			return new View(FakeStore.this.leader, FakeStore.this.candidates);
+		}
+
+		@Override
+		public void requestResignation(Term term) {
+			FakeStore.this.trace.add("request " + term);
+		}
+
+		@Override
+		public void withdrawRequest() {
+			FakeStore.this.trace.add("withdraw");
 		}
 
 		@Override
@@ -194,7 +215,7 @@ final class FakeStore implements ElectionSessions {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);
-			return new Confirmation(answer);
+			return new Confirmation(answer, FakeStore.this.candidates, FakeStore.this.resignationRequested);
 		}
 
 		@Override

@@ -1,0 +1,212 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.Transition.Kind;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The wish that the leader should resign, made on any node, and what nodes know of each
+ * other.
+ */
+class ElectionRequestTests {
+
+	private static final Term TERM = new Term(0, 1, 775);
+
+	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH);
+
+	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
+			new Candidate("node-2", "pid 2"));
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final FakeStore store = this.fixture.store;
+
+	private final Election election = this.fixture.election;
+
+	private @Nullable ResignationAnswer answer;
+
+	@Test
+	void followerAsksBetweenTwoWaitsAndUntilTheTermHasEnded() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			this.answer = this.election.requestResignation();
+			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.fixture.trace).contains("request 0:1:775").doesNotContain("withdraw");
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH);
+		});
+		this.fixture.at(Duration.ofSeconds(5), () -> assertThat(this.fixture.trace).contains("withdraw"));
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775").containsOnlyOnce("withdraw");
+	}
+
+	@Test
+	void requestIsMadeAgainOnANewSession() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofMillis(1200), this.election::requestResignation);
+		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
+			throw FakeStore.failure();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(this.fixture.trace.stream().filter("request 0:1:775"::equals)).hasSize(2);
+	}
+
+	@Test
+	void nodeThatIsNoCandidateAsksToo() {
+		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		observer.store.leader = OTHER;
+		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
+		observer.at(Duration.ofMillis(1200), observer.election::requestResignation);
+		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775"));
+		observer.stopAt(Duration.ofSeconds(8)).run();
+	}
+
+	@Test
+	void leaderHandsOverWhenAnotherNodeAsks() {
+		this.fixture.at(Duration.ofSeconds(2), () -> this.store.resignationRequested = true);
+		this.fixture.at(Duration.ofSeconds(2).plus(ElectionFixture.LEASE.dividedBy(5)),
+				() -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.at(Duration.ofSeconds(5), () -> this.store.resignationRequested = false);
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
+	}
+
+	@Test
+	void leaderIsAskedOnItsOwnNode() {
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.answer = this.election.requestResignation();
+			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(new Term(0, 1, 1)));
+			assertThat(this.fixture.isLeader()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
+	}
+
+	@Test
+	void nobodyIsAskedToLeaveTheLockToNobody() {
+		this.store.candidates = BOTH.subList(0, 1);
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.answer = this.election.requestResignation();
+			assertThat(this.answer.isRequested()).isFalse();
+			assertThat(this.answer.refusal()).isEqualTo("no other candidate stands");
+			assertThat(this.fixture.isLeader()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	@Test
+	void nobodyIsAskedThroughADatabaseThatIsOutOfReach() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.store.next(Call.ACQUIRE, () -> {
+				throw FakeStore.failure();
+			});
+			for (int i = 0; i < 10; i++) {
+				this.store.next(Call.OPEN, () -> {
+					throw FakeStore.failure();
+				});
+			}
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			this.answer = this.election.requestResignation();
+			assertThat(this.answer.refusal()).isEqualTo("the database is out of reach");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+	}
+
+	@Test
+	void nobodyIsAskedByANodeThatTakesNoPart() {
+		assertThat(this.election.requestResignation().refusal()).contains("takes no part");
+	}
+
+	@Test
+	void followerKnowsWhoLeadsSinceWhenAndWhoStands() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
+			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(status.leaderTerm()).isEqualTo(TERM);
+			assertThat(status.leaderSince()).isEqualTo(Instant.EPOCH);
+			assertThat(status.candidates()).containsExactly("node-1", "node-2");
+			assertThat(status.term()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	@Test
+	void leaderKnowsWhoStands() {
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.leader()).isEqualTo("node-1");
+			assertThat(status.leaderTerm()).isEqualTo(new Term(0, 1, 1));
+			assertThat(status.candidates()).containsExactly("node-1", "node-2");
+			this.store.candidates = BOTH.subList(0, 1);
+		});
+		this.fixture.at(Duration.ofSeconds(4),
+				() -> assertThat(ElectionStatus.of(this.election).candidates()).containsExactly("node-1"));
+		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+	}
+
+	@Test
+	void changesAreRemembered() {
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.store.next(Call.ACQUIRE, () -> this.store.leader = OTHER);
+			this.election.resign();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(ElectionStatus.of(this.election).history()).extracting(Transition::kind)
+			.startsWith(Kind.GRANTED, Kind.REVOKED);
+		assertThat(ElectionStatus.of(this.election).history().get(1).reason()).isEqualTo(Reason.RESIGNED);
+	}
+
+	@Test
+	void noMoreThanTwentyChangesAreRemembered() {
+		for (int i = 1; i < 30; i++) {
+			Leader leader = new Leader("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH);
+			this.fixture.at(Duration.ofSeconds(i), () -> this.store.leader = leader);
+		}
+		this.store.leader = OTHER;
+		this.fixture.stopAt(Duration.ofSeconds(31)).run();
+		assertThat(ElectionStatus.of(this.election).history()).hasSize(20)
+			.last()
+			.extracting(Transition::node)
+			.isEqualTo("node-29");
+	}
+
+}
