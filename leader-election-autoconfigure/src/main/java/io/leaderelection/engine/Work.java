@@ -37,11 +37,15 @@ public final class Work implements AutoCloseable {
 
 	private @Nullable Thread thread;
 
-	private @Nullable CompletionStage<?> stage;
+	private @Nullable Runnable cancellation;
 
 	private boolean interrupted;
 
-	private boolean interruptedBefore;
+	private boolean flagged;
+
+	private boolean closed;
+
+	private boolean ended;
 
 	private volatile boolean detached;
 
@@ -62,25 +66,20 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Let this work last until the given stage completes instead of until
-	 * {@link #close()}. It is cancelled instead of interrupted then.
-	 * @param stage the stage
+	 * Let this work last until {@link #end()} is called too, by any thread: it goes on
+	 * after this thread has left it. When it is to be interrupted, it is cancelled
+	 * besides.
+	 * @param cancellation makes the work end soon; called on a thread of its own, at once
+	 * if the work should have ended by now, and possibly more than once
 	 */
-	public void lastUntil(CompletionStage<?> stage) {
+	public void last(Runnable cancellation) {
 		boolean late;
 		synchronized (this) {
-			this.stage = stage;
+			this.cancellation = cancellation;
 			late = this.interrupted;
 		}
 		if (this.outer != null) {
-			this.gate.register(this);
-		}
-		try {
-			stage.whenComplete((result, failure) -> this.gate.ended(this));
-		}
-		catch (RuntimeException ex) {
-			this.gate.ended(this);
-			throw ex;
+			this.gate.registerInner(this);
 		}
 		if (late || !this.leadership.isCurrent() || (this.outer != null && this.outer.isInterrupted())) {
 			this.gate.interrupt(this);
@@ -88,23 +87,54 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Leave the current thread. Unless it lasts longer by {@link #lastUntil}, the work
-	 * has ended; an interrupt that was meant for it does not outlive it.
+	 * Let this work last until the given stage completes, as {@link #last}.
+	 * @param stage the stage, to be cancelled instead of interrupted
+	 */
+	public void lastUntil(CompletionStage<?> stage) {
+		last(() -> stage.toCompletableFuture().cancel(true));
+		try {
+			stage.whenComplete((result, failure) -> end());
+		}
+		catch (RuntimeException ex) {
+			end();
+			throw ex;
+		}
+	}
+
+	/**
+	 * End what {@link #last} began. Only once the work has been closed too has it ended:
+	 * until then its thread may enter further work inside of it.
+	 */
+	public void end() {
+		boolean over;
+		synchronized (this) {
+			this.ended = true;
+			over = this.closed;
+		}
+		if (over) {
+			this.gate.ended(this);
+		}
+	}
+
+	/**
+	 * Leave the current thread. Unless it lasts longer by {@link #last}, the work has
+	 * ended; an interrupt that was meant for it does not outlive it.
 	 */
 	@Override
 	public void close() {
 		if (this.outer == null) {
 			this.gate.unbind();
 		}
-		boolean lasting;
+		boolean over;
 		synchronized (this) {
 			this.thread = null;
-			if (this.interrupted && !this.interruptedBefore) {
+			this.closed = true;
+			if (this.flagged) {
 				Thread.interrupted();
 			}
-			lasting = (this.stage != null);
+			over = (this.cancellation == null || this.ended);
 		}
-		if (!lasting && this.outer == null) {
+		if (over) {
 			this.gate.ended(this);
 		}
 	}
@@ -114,21 +144,21 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Interrupt the thread of this work, or return the stage to cancel: that runs code of
-	 * the application, so it is left to a thread that may be held up.
+	 * Interrupt the thread of this work, and return what cancels the rest: that runs code
+	 * of the application, so it is left to a thread that may be held up.
 	 */
-	@Nullable CompletionStage<?> interrupt() {
+	@Nullable Runnable interrupt() {
 		synchronized (this) {
 			if (this.thread != null && !this.interrupted) {
-				this.interrupted = true;
-				this.interruptedBefore = this.thread.isInterrupted();
+				this.flagged = !this.thread.isInterrupted();
 				this.thread.interrupt();
 			}
-			return this.stage;
+			this.interrupted = true;
+			return (this.ended) ? null : this.cancellation;
 		}
 	}
 
-	private synchronized boolean isInterrupted() {
+	synchronized boolean isInterrupted() {
 		return this.interrupted;
 	}
 
@@ -159,7 +189,7 @@ public final class Work implements AutoCloseable {
 		return result.toString();
 	}
 
-	private String name() {
+	String name() {
 		try {
 			return String.valueOf(this.description);
 		}

@@ -17,9 +17,10 @@
 package io.leaderelection.engine;
 
 import java.util.Set;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Leadership;
@@ -42,6 +43,8 @@ public final class WorkGate {
 
 	private final ThreadLocal<@Nullable Work> current = new ThreadLocal<>();
 
+	private final AtomicLong innerWork = new AtomicLong();
+
 	private volatile @Nullable TermLeadership cancelled;
 
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
@@ -60,12 +63,31 @@ public final class WorkGate {
 	 * run
 	 */
 	public @Nullable Work enter(Object description) {
+		return enter(description, null);
+	}
+
+	/**
+	 * Start leader work on the current thread, as {@link #enter(Object)}, or inside other
+	 * work that has brought the call here from another thread.
+	 * @param description what the work is
+	 * @param origin the work that led here, or {@code null} if it is not known; work on
+	 * the current thread goes before it
+	 * @return the work, to be closed on the same thread, or {@code null} if it may not
+	 * run
+	 */
+	public @Nullable Work enter(Object description, @Nullable Work origin) {
 		Work outer = this.current.get();
 		if (outer != null) {
 			return outer.leadership().isCurrent() ? new Work(this, outer.leadership(), description, outer) : null;
 		}
+		if (origin != null) {
+			Work work = enterWithin(origin, description);
+			if (work != null) {
+				return work;
+			}
+		}
 		TermLeadership leadership = this.election.leadership();
-		if (leadership == null) {
+		if (leadership == null || (origin != null && origin.leadership() != leadership)) {
 			return null;
 		}
 		Work work = new Work(this, leadership, description, null);
@@ -74,6 +96,25 @@ public final class WorkGate {
 			work.close();
 			return null;
 		}
+		return begin(work);
+	}
+
+	/**
+	 * Start work on the current thread inside of work that came from elsewhere, if that
+	 * is still in flight. Registered first: a drain that no longer finds the one finds
+	 * the other.
+	 */
+	private @Nullable Work enterWithin(Work origin, Object description) {
+		Work work = new Work(this, origin.leadership(), description, null);
+		registerInner(work);
+		if (!this.inFlight.contains(origin) || origin.isInterrupted() || !origin.leadership().isCurrent()) {
+			work.close();
+			return null;
+		}
+		return begin(work);
+	}
+
+	private Work begin(Work work) {
 		this.current.set(work);
 		tellListener(work);
 		return work;
@@ -106,8 +147,17 @@ public final class WorkGate {
 		return this.current.get();
 	}
 
-	void register(Work work) {
+	private void register(Work work) {
 		this.inFlight.add(work);
+	}
+
+	/**
+	 * Register work while other work of its term is in flight, and the gate perhaps shut.
+	 */
+	void registerInner(Work work) {
+		register(work);
+		// Before the other work can end, and after this one can be found
+		this.innerWork.incrementAndGet();
 	}
 
 	void unbind() {
@@ -121,16 +171,10 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Return whether a drain has nothing left to wait for. By iteration, since the size
-	 * of a concurrent map is no snapshot.
+	 * Return whether a drain has nothing left to wait for.
 	 */
 	boolean isDrained() {
-		for (Work work : this.inFlight) {
-			if (!work.isDetached()) {
-				return false;
-			}
-		}
-		return true;
+		return isNone((work) -> !work.isDetached());
 	}
 
 	int size() {
@@ -138,7 +182,26 @@ public final class WorkGate {
 	}
 
 	boolean isEmpty() {
-		return !this.inFlight.iterator().hasNext();
+		return isNone((work) -> true);
+	}
+
+	/**
+	 * Return whether no work in flight is such. By iteration, since the size of a
+	 * concurrent map is no snapshot; and again if inner work was registered meanwhile,
+	 * perhaps where the iteration had been, whose outer work has ended where it had not.
+	 */
+	private boolean isNone(Predicate<Work> condition) {
+		long before;
+		do {
+			before = this.innerWork.get();
+			for (Work work : this.inFlight) {
+				if (condition.test(work)) {
+					return false;
+				}
+			}
+		}
+		while (this.innerWork.get() != before);
+		return true;
 	}
 
 	/**
@@ -153,27 +216,30 @@ public final class WorkGate {
 	}
 
 	void interrupt(Work work) {
-		CompletionStage<?> stage = work.interrupt();
-		if (stage != null) {
+		Runnable cancellation = work.interrupt();
+		if (cancellation != null) {
 			this.cancelled = work.leadership();
-			this.election.runAside(() -> cancel(stage));
+			this.election.runAside(() -> cancel(work, cancellation));
 		}
 	}
 
 	/**
-	 * Return whether the end of some work of a term cannot be known: a stage that is
-	 * cancelled has completed, but who was to complete it may go on.
+	 * Return whether the end of some work of a term cannot be known: work that is
+	 * cancelled has ended, but who was to end it may go on.
 	 */
 	boolean hasCancelled(TermLeadership leadership) {
 		return this.cancelled == leadership;
 	}
 
-	private static void cancel(CompletionStage<?> stage) {
+	private static void cancel(Work work, Runnable cancellation) {
 		try {
-			stage.toCompletableFuture().cancel(true);
+			cancellation.run();
 		}
 		catch (UnsupportedOperationException ex) {
-			logger.debug("Leader work of a stage that cannot be cancelled goes on to its end", ex);
+			logger.debug("Leader work that cannot be cancelled goes on to its end: " + work.name(), ex);
+		}
+		catch (Throwable ex) {
+			logger.warn("Failed to cancel leader work: " + work.name(), ex);
 		}
 	}
 

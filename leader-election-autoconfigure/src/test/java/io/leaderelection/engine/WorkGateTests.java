@@ -230,6 +230,178 @@ class WorkGateTests {
 	}
 
 	@Test
+	void workThatLastsIsWaitedForUntilItHasEnded() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				entered.last(() -> this.fixture.trace.add("cancelled"));
+				this.work = entered;
+			}
+			this.election.resign();
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.gate.isDrained()).isFalse();
+			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+			this.work.end();
+			this.work.end();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
+	}
+
+	@Test
+	void workThatHasEndedIsCountedWhileItsThreadMayEnterInnerWork() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				entered.last(() -> this.fixture.trace.add("cancelled"));
+				entered.end();
+				this.election.resign();
+				try (Work inner = this.gate.enter("inner")) {
+					assertThat(inner).isNotNull();
+					assertThat(this.gate.isDrained()).isFalse();
+				}
+			}
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).doesNotContain("cancelled");
+	}
+
+	@Test
+	void workThatLastsIsCancelledOnLossWithoutAnInterrupt() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				entered.last(() -> {
+					this.fixture.trace.add("cancelled");
+					entered.end();
+				});
+			}
+			loseSession();
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			assertThat(this.fixture.trace).contains("cancelled");
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void workThatLastsOnceItsTermIsOverIsCancelledAtOnce() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("job");
+			loseSession();
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			this.work.last(this.work::end);
+			this.work.close();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	@Test
+	void workThatHasEndedIsNotCancelled() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("job");
+			this.work.last(() -> this.fixture.trace.add("cancelled"));
+			this.work.end();
+			loseSession();
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> this.work.close());
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).contains("revoked 1 SESSION_LOST").doesNotContain("cancelled");
+	}
+
+	@Test
+	void failureToCancelEndangersNothing() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("job")) {
+				entered.last(() -> {
+					entered.end();
+					throw new IllegalStateException("test");
+				});
+			}
+			loseSession();
+		});
+		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	@Test
+	void workMayGoOnInsideOfItsOriginOnAnotherThreadDuringTheDrain() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			try (Work entered = this.gate.enter("origin")) {
+				entered.last(entered::end);
+				this.work = entered;
+			}
+			this.election.resign();
+			assertThat(this.gate.enter("other")).isNull();
+			try (Work inner = this.gate.enter("inner", this.work)) {
+				assertThat(inner).isNotNull();
+				assertThat(inner.getLeadership()).isSameAs(this.work.getLeadership());
+				assertThat(this.gate.current()).isSameAs(inner);
+				this.work.end();
+				assertThat(this.gate.isDrained()).isFalse();
+			}
+			assertThat(this.gate.isEmpty()).isTrue();
+			assertThat(this.gate.enter("late", this.work)).isNull();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).contains("release clean");
+	}
+
+	@Test
+	void originThatHasEndedGoesOnAsLongAsItsTermOnly() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.gate.enter("origin");
+			this.work.close();
+			assertThat(this.gate.enter("next", this.work)).isNotNull().satisfies(Work::close);
+			loseSession();
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.gate.enter("next", this.work)).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+	}
+
+	/**
+	 * Work that is handed on from one piece to the next while a drain looks on: it never
+	 * looks as if there were none.
+	 */
+	@Test
+	void drainMissesNoWorkThatIsHandedOn() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = lasting(null);
+			this.election.resign();
+			CompletableFuture<Work> handedOn = CompletableFuture.supplyAsync(() -> {
+				Work last = this.work;
+				for (int i = 0; i < 500_000; i++) {
+					Work next = lasting(last);
+					last.end();
+					last = next;
+				}
+				return last;
+			});
+			while (!handedOn.isDone()) {
+				assertThat(this.gate.isDrained()).isFalse();
+			}
+			handedOn.join().end();
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	private Work lasting(@Nullable Work origin) {
+		try (Work entered = this.gate.enter("job", origin)) {
+			assertThat(entered).isNotNull();
+			entered.last(entered::end);
+			return entered;
+		}
+	}
+
+	@Test
 	void describesWorkByWhatAndWhere() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("refresh of descriptions")) {
