@@ -31,6 +31,7 @@ import java.util.stream.Collectors;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
+import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
@@ -42,13 +43,15 @@ final class Guard {
 
 	private final String method;
 
-	private final String electionName;
+	private final String electionExpression;
 
 	private final boolean reject;
 
 	private final Class<?> resultType;
 
 	private final @Nullable Object emptyResult;
+
+	private final @Nullable ReactiveResult reactiveResult;
 
 	private final GuardedElection.Resolver elections;
 
@@ -63,19 +66,37 @@ final class Guard {
 	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections) {
 		this.method = describe(method, type);
-		this.electionName = annotation.election();
+		this.electionExpression = annotation.election();
 		this.reject = (annotation.otherwise() == NotLeaderPolicy.REJECT);
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
+		this.reactiveResult = ReactiveResult.of(method, this.resultType);
 		this.elections = elections;
 	}
 
 	/**
+	 * Return what the method returns if work is done when that is subscribed to.
+	 * @return the type, or {@code null} if the method does its work when it is called
+	 */
+	@Nullable ReactiveResult reactiveResult() {
+		return this.reactiveResult;
+	}
+
+	String electionName() {
+		return election().name();
+	}
+
+	WorkGate gate() {
+		return election().gate();
+	}
+
+	/**
 	 * Start work on the current thread, if this node leads.
+	 * @param origin the work that led here from another thread, or {@code null}
 	 * @return the work to close when it is done, or {@code null} if it may not run
 	 */
-	@Nullable Work enter() {
-		return election().gate().enter(this);
+	@Nullable Work enter(@Nullable Work origin) {
+		return gate().enter(this, origin);
 	}
 
 	/**
@@ -87,13 +108,32 @@ final class Guard {
 		if (!this.reject) {
 			return (future) ? CompletableFuture.completedFuture(null) : this.emptyResult;
 		}
-		String election = election().name();
-		NotLeaderException failure = new NotLeaderException(election, this.method + " runs on the leader of election '"
-				+ election + "' only, and this node does not lead it");
+		NotLeaderException failure = rejection();
 		if (future) {
 			return CompletableFuture.failedFuture(failure);
 		}
 		throw failure;
+	}
+
+	boolean isRejecting() {
+		return this.reject;
+	}
+
+	/**
+	 * Return what a call gets that is rejected.
+	 */
+	NotLeaderException rejection() {
+		String election = election().name();
+		return new NotLeaderException(election, this.method + " runs on the leader of election '" + election
+				+ "' only, and this node does not lead it");
+	}
+
+	/**
+	 * Return what a subscriber gets whose work is cancelled.
+	 */
+	NotLeaderException cancellation(Work work) {
+		return new NotLeaderException(work.getLeadership().getElection(),
+				this.method + " has been cancelled, since the " + work.getLeadership() + " has ended");
 	}
 
 	/**
@@ -106,7 +146,7 @@ final class Guard {
 			throw new InvalidLeaderOnlyException(
 					"%s is guarded by @LeaderOnly and returned a %s, whose work is done after the method returns."
 						.formatted(this.method, result.getClass().getName()),
-					"Return a CompletionStage instead.");
+					"Declare the type in the signature of the method, or return a CompletionStage.");
 		}
 	}
 
@@ -121,7 +161,7 @@ final class Guard {
 		// A race is harmless: all find the same
 		GuardedElection election = this.election;
 		if (election == null) {
-			election = this.elections.resolve(this.electionName, this.method);
+			election = this.elections.resolve(this.electionExpression, this.method);
 			this.election = election;
 		}
 		return election;

@@ -123,6 +123,12 @@ final class GuardRules {
 					"Start and stop it from listeners of LeadershipGrantedEvent and LeadershipRevokedEvent, or "
 							+ ANNOTATE_METHODS);
 		}
+		if (ofType != null && ofType.runOnGrant()) {
+			throw new InvalidLeaderOnlyException(
+					"Class '%s' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods."
+						.formatted(type.getName()),
+					"Annotate the methods that are to be run when leadership is granted.");
+		}
 		Set<Method> guarded = new LinkedHashSet<>();
 		List<String> unguardable = new ArrayList<>();
 		for (Method method : MethodIntrospector.selectMethods(type, (MethodFilter) (method) -> true)) {
@@ -130,6 +136,7 @@ final class GuardRules {
 			if (ofMethod != null) {
 				checkAnnotated(method, type);
 				checkResult(method, type, ofMethod, "");
+				checkRunOnGrant(method, type, ofMethod);
 				guarded.add(method);
 			}
 			else if (ofType != null && isCovered(method, type)) {
@@ -198,13 +205,19 @@ final class GuardRules {
 
 	private static void checkResult(Method method, Class<?> type, LeaderOnly annotation, String alternative) {
 		Class<?> resultType = GenericTypeResolver.resolveReturnType(method, type);
-		if (ReactiveTypes.isReactive(resultType) || ReactiveTypes.isSuspending(method)) {
-			throw new InvalidLeaderOnlyException(
-					"%s is guarded by @LeaderOnly, but %s: what it does after it has returned would not be guarded. That is not supported yet."
-						.formatted(Guard.describe(method, type),
-								ReactiveTypes.isSuspending(method) ? "is a suspend function"
-										: "returns " + resultType.getName()),
-					"Do the leader work before the method returns, or return a CompletionStage." + alternative);
+		ReactiveResult reactive = ReactiveResult.of(method, resultType);
+		if (ReactiveTypes.isSuspending(method)) {
+			if (reactive == null) {
+				throw new InvalidLeaderOnlyException(
+						"%s is guarded by @LeaderOnly, but is a suspend function: what it does after it has returned can only be guarded with the help of Reactor."
+							.formatted(Guard.describe(method, type)),
+						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."
+								+ alternative);
+			}
+			resultType = ReactiveResult.suspendedType(method);
+		}
+		else if (reactive != null || ReactiveTypes.isReactive(resultType)) {
+			checkReactive(method, type, resultType, reactive, annotation, alternative);
 		}
 		if (annotation.otherwise() == NotLeaderPolicy.SKIP && resultType.isPrimitive() && resultType != void.class) {
 			throw new InvalidLeaderOnlyException(
@@ -218,6 +231,39 @@ final class GuardRules {
 					"%s is guarded by @LeaderOnly, but returns %s: there is no such result for a call that is not let through."
 						.formatted(Guard.describe(method, type), resultType.getName()),
 					"Return Future, CompletionStage or CompletableFuture." + alternative);
+		}
+	}
+
+	private static void checkReactive(Method method, Class<?> type, Class<?> resultType,
+			@Nullable ReactiveResult reactive, LeaderOnly annotation, String alternative) {
+		String description = Guard.describe(method, type) + " is guarded by @LeaderOnly, but returns "
+				+ resultType.getName() + ": ";
+		if (!ReactiveTypes.REACTOR_PRESENT) {
+			throw new InvalidLeaderOnlyException(
+					description
+							+ "what it does when that is subscribed to can only be guarded with the help of Reactor.",
+					"Add the dependency io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a CompletionStage."
+							+ alternative);
+		}
+		if (reactive == null) {
+			throw new InvalidLeaderOnlyException(
+					description + "Spring cannot make one of what is guarded when it is subscribed to.",
+					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. Or return a CompletionStage."
+							+ alternative);
+		}
+		if (annotation.otherwise() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
+			throw new InvalidLeaderOnlyException(description + "there is no empty one for a call that is skipped.",
+					"Return a type that may be empty, or use @LeaderOnly(otherwise = REJECT)." + alternative);
+		}
+	}
+
+	private static void checkRunOnGrant(Method method, Class<?> type, LeaderOnly annotation) {
+		int parameters = method.getParameterCount() - (ReactiveTypes.isSuspending(method) ? 1 : 0);
+		if (annotation.runOnGrant() && parameters > 0) {
+			throw new InvalidLeaderOnlyException(
+					"%s is to be run when leadership is granted (runOnGrant), but has parameters: there are no arguments to call it with."
+						.formatted(Guard.describe(method, type)),
+					"Move the leader work into a method without parameters, and annotate that.");
 		}
 	}
 

@@ -21,14 +21,17 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.core.MethodClassKey;
+import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
  * The guards of an application by method and class. As a pointcut, matches what has one.
@@ -89,6 +92,28 @@ final class Guards extends StaticMethodMatcherPointcut {
 			this.guardedMethods.put(type, methods);
 		}
 		return methods;
+	}
+
+	/**
+	 * Return the methods of a class that are to be run when leadership is granted. Leaves
+	 * a class alone that has none: its beans may never be created.
+	 * @param type the class
+	 * @return the methods, mostly none
+	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
+	 */
+	Set<Method> methodsToRunOnGrant(Class<?> type) {
+		Set<Method> methods = this.guardedMethods.get(type);
+		if (methods == null) {
+			methods = AnnotationUtils.isCandidateClass(type, LeaderOnly.class) ? MethodIntrospector
+				.selectMethods(ClassUtils.getUserClass(type), (MethodFilter) Guards::runsOnGrant) : Set.of();
+			methods = methods.isEmpty() ? methods : guardedMethods(type);
+		}
+		return methods.stream().filter(Guards::runsOnGrant).collect(Collectors.toSet());
+	}
+
+	private static boolean runsOnGrant(Method method) {
+		LeaderOnly annotation = GuardRules.annotationOf(method);
+		return annotation != null && annotation.runOnGrant();
 	}
 
 	private Set<Method> inspect(Class<?> type) {

@@ -39,6 +39,14 @@ import org.springframework.core.annotation.AliasFor;
  * {@link java.util.concurrent.CompletionStage} too, but not of another
  * {@link java.util.concurrent.Future}), and it is interrupted when leadership is lost.
  * <p>
+ * Where the result is there to be subscribed to (Reactor, Reactive Streams,
+ * {@link java.util.concurrent.Flow.Publisher}, RxJava, Mutiny, Kotlin {@code Flow}), and
+ * for Kotlin {@code suspend} functions, each subscription is a call of its own: the check
+ * is made then, and only then, if it is passed, is the method called. The work lasts
+ * until the publisher terminates or the subscription is cancelled. When leadership is
+ * lost, it is cancelled, and the subscriber gets a {@link NotLeaderException}. All of
+ * these need Reactor.
+ * <p>
  * On a class, the annotation guards every call to its bean: all methods, inherited ones
  * and those of subclasses included, of any visibility but private. A method's own
  * annotation goes first. Not guarded is what is no work of the application:
@@ -67,9 +75,9 @@ import org.springframework.core.annotation.AliasFor;
  * private, static, final, not on an interface of a bean that is proxied by its
  * interfaces, or of the kinds listed above; final classes and records; on a class, final
  * public methods and {@code @Scheduled} or {@code @EventListener} methods that no proxy
- * sees; primitive results with {@link NotLeaderPolicy#SKIP}; elections that do not exist;
- * and, not supported yet, reactive results, Kotlin {@code suspend} functions and classes
- * that are a {@link org.springframework.context.Lifecycle}.
+ * sees; primitive results and others of which there is no empty one with
+ * {@link NotLeaderPolicy#SKIP}; elections that do not exist; and, not supported yet,
+ * classes that are a {@link org.springframework.context.Lifecycle}.
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)
@@ -99,20 +107,36 @@ public @interface LeaderOnly {
 	NotLeaderPolicy otherwise() default NotLeaderPolicy.SKIP;
 
 	/**
+	 * Whether the method also runs once whenever this node is granted leadership, so that
+	 * a job that runs once an hour does not lose its hour to a hand-over. For methods
+	 * without parameters of singletons; a lazy one is created for it.
+	 * <p>
+	 * The run begins when the listeners of
+	 * {@link io.leaderelection.LeadershipGrantedEvent} are done, or have failed, on a
+	 * thread of its own, and is leader work as any: it is skipped if leadership has ended
+	 * by then. An exception is logged. The method may be called for other reasons at the
+	 * same time, for instance by a scheduler; the first grant may come before the
+	 * application has started completely.
+	 * @return whether to run the method on grant
+	 */
+	boolean runOnGrant() default false;
+
+	/**
 	 * What a call gets on a node that does not lead.
 	 */
 	enum NotLeaderPolicy {
 
 		/**
 		 * The method is not called; the caller gets {@code null},
-		 * {@link java.util.Optional#empty()} or a future completed with {@code null}.
+		 * {@link java.util.Optional#empty()}, a future completed with {@code null} or an
+		 * empty publisher.
 		 */
 		SKIP,
 
 		/**
-		 * The caller gets a {@link NotLeaderException}; as the failure of the future
-		 * where the method returns one. {@code @Retryable} tries again, unless told not
-		 * to.
+		 * The caller gets a {@link NotLeaderException}; as the failure of the future or
+		 * publisher where the method returns one. {@code @Retryable} tries again, unless
+		 * told not to.
 		 */
 		REJECT
 

@@ -20,6 +20,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -30,11 +31,15 @@ import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.scope.ScopedObject;
+import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.Ordered;
@@ -63,6 +68,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private final Guards guards;
 
+	private final RunsOnGrant runsOnGrant;
+
 	/**
 	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
 	 * @param electors gives the elections; not asked before all singletons are created
@@ -70,6 +77,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
 		this.elections = new GuardedElection.Resolver(electors::getObject);
 		this.guards = new Guards(this.elections);
+		this.runsOnGrant = new RunsOnGrant(this.guards);
 		this.advisor = new DefaultPointcutAdvisor(this.guards, new LeaderOnlyInterceptor(this.guards));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -155,8 +163,20 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		}
 	}
 
+	/**
+	 * Run the methods that are to be run when leadership is granted, on threads of their
+	 * own.
+	 * @param leadership the leadership that was granted
+	 */
+	public void runOnGrant(Leadership leadership) {
+		this.runsOnGrant.start(leadership);
+	}
+
 	@Override
 	public void afterSingletonsInstantiated() {
+		if (this.beanFactory != null) {
+			findRunsOnGrant(this.beanFactory);
+		}
 		this.guards.checkElections();
 		if (this.beanFactory != null) {
 			for (String beanName : this.beanFactory.getSingletonNames()) {
@@ -167,6 +187,25 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 							"Bean '%s' is not guarded: it was registered as a finished object, or created by a bean "
 									+ "post-processor that needs it. Its @LeaderOnly methods run on every node.",
 							beanName));
+				}
+			}
+		}
+	}
+
+	/**
+	 * Look at all beans, also at those that do not exist yet: a grant may be the first to
+	 * need them.
+	 */
+	private void findRunsOnGrant(ConfigurableListableBeanFactory beanFactory) {
+		for (String beanName : beanFactory.getBeanNamesForType(Object.class, true, false)) {
+			if (!ScopedProxyUtils.isScopedTarget(beanName)) {
+				Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
+				if (type != null && ScopedObject.class.isAssignableFrom(type)) {
+					type = AutoProxyUtils.determineTargetClass(beanFactory,
+							ScopedProxyUtils.getTargetBeanName(beanName));
+				}
+				if (type != null) {
+					this.runsOnGrant.add(beanName, type, beanFactory);
 				}
 			}
 		}

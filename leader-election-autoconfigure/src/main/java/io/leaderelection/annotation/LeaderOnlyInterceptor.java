@@ -42,7 +42,11 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		if (guard == null) {
 			throw new IllegalStateException("No guard for " + invocation.getMethod());
 		}
-		Work work = guard.enter();
+		ReactiveResult reactive = guard.reactiveResult();
+		if (reactive != null) {
+			return ReactiveWork.of(guard, reactive, invocation);
+		}
+		Work work = guard.enter(null);
 		if (work == null) {
 			return guard.refuse();
 		}

@@ -21,6 +21,8 @@ import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.util.ClassUtils;
+
 /**
  * Tells results whose work is done after the method has returned, on threads that are not
  * known. By name, since none of these types need be there.
@@ -31,6 +33,11 @@ final class ReactiveTypes {
 			"io.reactivex.rxjava3.core.MaybeSource", "io.reactivex.rxjava3.core.ObservableSource",
 			"io.reactivex.rxjava3.core.SingleSource", "io.smallrye.mutiny.Uni", "java.util.concurrent.Flow$Publisher",
 			"kotlinx.coroutines.Job", "kotlinx.coroutines.flow.Flow", "org.reactivestreams.Publisher");
+
+	static final boolean REACTOR_PRESENT = isPresent("reactor.core.publisher.Flux");
+
+	static final boolean COROUTINES_PRESENT = isPresent("kotlinx.coroutines.reactor.MonoKt")
+			&& isPresent("kotlin.reflect.full.KClasses");
 
 	private ReactiveTypes() {
 	}
@@ -48,6 +55,14 @@ final class ReactiveTypes {
 			}
 		}
 		return false;
+	}
+
+	static boolean isFlow(Class<?> type) {
+		return type.getName().equals("kotlinx.coroutines.flow.Flow");
+	}
+
+	private static boolean isPresent(String type) {
+		return ClassUtils.isPresent(type, ReactiveTypes.class.getClassLoader());
 	}
 
 	static boolean isSuspending(Method method) {

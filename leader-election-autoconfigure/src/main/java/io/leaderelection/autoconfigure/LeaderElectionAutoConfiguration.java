@@ -19,6 +19,8 @@ package io.leaderelection.autoconfigure;
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElectionDataSource;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
@@ -90,9 +92,21 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store,
-			ApplicationContext context) {
+			LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
-				(settings) -> store.sessions(definitions.get(settings.election())), context::publishEvent);
+				(settings) -> store.sessions(definitions.get(settings.election())),
+				(event) -> publish(event, guard, context));
+	}
+
+	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
+		try {
+			context.publishEvent(event);
+		}
+		finally {
+			if (event instanceof LeadershipGrantedEvent) {
+				guard.runOnGrant(event.getLeadership());
+			}
+		}
 	}
 
 	@Bean

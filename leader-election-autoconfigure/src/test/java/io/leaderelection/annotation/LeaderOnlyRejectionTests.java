@@ -16,9 +16,12 @@
 
 package io.leaderelection.annotation;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Flow;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.SubmissionPublisher;
@@ -27,13 +30,13 @@ import java.util.function.Supplier;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.reactivex.rxjava3.core.Single;
 import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
@@ -42,6 +45,7 @@ import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -54,6 +58,7 @@ import org.springframework.context.annotation.ProxyType;
 import org.springframework.context.annotation.Proxyable;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
+import org.springframework.core.OverridingClassLoader;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -230,19 +235,65 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void flowPublisher() {
-		assertRejected(FlowPublisher.class,
-				"Method '" + name(FlowPublisher.class)
+	void publisherThatCannotBeMade() {
+		assertRejected(UnknownPublisher.class,
+				"Method '" + name(UnknownPublisher.class)
 						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.SubmissionPublisher: "
-						+ "what it does after it has returned would not be guarded. That is not supported yet.",
-				"Do the leader work before the method returns, or return a CompletionStage.");
+						+ "Spring cannot make one of what is guarded when it is subscribed to.",
+				"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. "
+						+ "Or return a CompletionStage.");
 	}
 
 	@Test
-	void flowPublisherBehindTypeVariable() {
-		this.contextRunner.withBean(GenericFlowPublisher.class)
+	void publisherThatCannotBeMadeBehindTypeVariable() {
+		this.contextRunner.withBean(GenericUnknownPublisher.class)
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains("returns java.util.concurrent.Flow$Publisher"));
+				.contains("returns java.util.concurrent.SubmissionPublisher"));
+	}
+
+	@Test
+	void publisherThatCannotBeEmpty() {
+		assertRejected(NeverEmpty.class, "Method '" + name(NeverEmpty.class)
+				+ ".run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: there is no "
+				+ "empty one for a call that is skipped.",
+				"Return a type that may be empty, or use @LeaderOnly(otherwise = REJECT).");
+	}
+
+	@Test
+	void publisherWithoutReactor() throws Exception {
+		assertThatExceptionOfType(InvocationTargetException.class)
+			.isThrownBy(() -> guardedMethodsWithoutReactor(FlowPublisher.class.getName()))
+			.withCauseInstanceOf(IllegalStateException.class)
+			.havingCause()
+			.withMessage("Method '" + name(FlowPublisher.class)
+					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: what it does "
+					+ "when that is subscribed to can only be guarded with the help of Reactor. Add the dependency "
+					+ "io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a "
+					+ "CompletionStage.");
+		assertThat((Set<?>) guardedMethodsWithoutReactor(WithMethod.class.getName())).isNotEmpty();
+	}
+
+	private static Object guardedMethodsWithoutReactor(String type) throws Exception {
+		ClassLoader classLoader = new OverridingClassLoader(LeaderOnlyRejectionTests.class.getClassLoader()) {
+
+			@Override
+			protected boolean isEligibleForOverriding(String className) {
+				return className.startsWith("io.leaderelection.annotation.");
+			}
+
+			@Override
+			protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+				if (name.startsWith("reactor.")) {
+					throw new ClassNotFoundException(name);
+				}
+				return super.loadClass(name, resolve);
+			}
+
+		};
+		Method guardedMethods = classLoader.loadClass(GuardRules.class.getName())
+			.getDeclaredMethod("guardedMethods", Class.class);
+		guardedMethods.setAccessible(true);
+		return guardedMethods.invoke(null, classLoader.loadClass(type));
 	}
 
 	@Test
@@ -256,23 +307,37 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void reactiveStreamsPublisher() {
-		assertRejected(generated(Mono.class),
-				"Method 'io.leaderelection.annotation.Generated.run()' is guarded by @LeaderOnly, but returns "
-						+ "reactor.core.publisher.Mono: what it does after it has returned would not be guarded. That is "
-						+ "not supported yet.",
-				"Do the leader work before the method returns, or return a CompletionStage.");
-	}
-
-	@Test
 	void suspendFunction() {
 		Class<?> continuation = typeBelow("kotlin.coroutines.Continuation", "kotlin.coroutines.Other")
 			.getInterfaces()[0];
 		assertRejected(generated(Object.class, String.class, continuation),
 				"Method 'io.leaderelection.annotation.Generated.run(String, Continuation)' is guarded by @LeaderOnly, "
-						+ "but is a suspend function: what it does after it has returned would not be guarded. That is "
-						+ "not supported yet.",
-				"Do the leader work before the method returns, or return a CompletionStage.");
+						+ "but is a suspend function: what it does after it has returned can only be guarded with the help "
+						+ "of Reactor.",
+				"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and "
+						+ "org.jetbrains.kotlin:kotlin-reflect.");
+	}
+
+	@Test
+	void runOnGrant() {
+		assertRejected(RunOnGrantWithParameters.class, "Method '" + name(RunOnGrantWithParameters.class)
+				+ ".run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there "
+				+ "are no arguments to call it with.",
+				"Move the leader work into a method without parameters, and annotate that.");
+		assertRejected(RunOnGrantClass.class,
+				"Class '" + name(RunOnGrantClass.class)
+						+ "' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
+				"Annotate the methods that are to be run when leadership is granted.");
+		this.contextRunner
+			.withBean("job", RunOnGrant.class, RunOnGrant::new,
+					(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
+			.run((context) -> {
+				InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
+				assertThat(failure.getDescription()).isEqualTo("Method '" + name(RunOnGrant.class)
+						+ ".run()' is to be run when leadership is granted (runOnGrant), but bean 'job' is no singleton: "
+						+ "there is no one bean to run it on.");
+				assertThat(failure.getAction()).isEqualTo("Move the method into a singleton.");
+			});
 	}
 
 	@Test
@@ -601,7 +666,7 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class FlowPublisher {
+	static class UnknownPublisher {
 
 		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
 		SubmissionPublisher<String> run() {
@@ -619,7 +684,49 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class GenericFlowPublisher extends GenericParent<Flow.Publisher<String>> {
+	static class GenericUnknownPublisher extends GenericParent<SubmissionPublisher<String>> {
+
+	}
+
+	static class NeverEmpty {
+
+		@LeaderOnly
+		Single<String> run() {
+			return Single.just("ran");
+		}
+
+	}
+
+	static class FlowPublisher {
+
+		@LeaderOnly
+		Flow.Publisher<String> run() {
+			return new SubmissionPublisher<>();
+		}
+
+	}
+
+	static class RunOnGrantWithParameters {
+
+		@LeaderOnly(runOnGrant = true)
+		void run(String argument) {
+		}
+
+	}
+
+	@LeaderOnly(runOnGrant = true)
+	static class RunOnGrantClass {
+
+		void run() {
+		}
+
+	}
+
+	static class RunOnGrant {
+
+		@LeaderOnly(runOnGrant = true)
+		void run() {
+		}
 
 	}
 
@@ -855,7 +962,7 @@ class LeaderOnlyRejectionTests {
 		@Lazy
 		DefaultLeaderElectors electors(List<String> order) {
 			order.add("elections");
-			return new TestElections().runningElections(new MockEnvironment()).electors();
+			return new TestElections().runningElections(new MockEnvironment(), null).electors();
 		}
 
 		@Bean

@@ -22,13 +22,16 @@ import java.util.stream.Stream;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -36,7 +39,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * The guard and two elections, {@code default} and {@code reports}. This node leads those
- * that property {@code test.leads} lists.
+ * that property {@code test.leads} lists, or all while {@link SessionsByHand} say so.
  */
 @Configuration(proxyBeanMethods = false)
 class TestElections {
@@ -61,16 +64,24 @@ class TestElections {
 	}
 
 	@Bean
-	RunningElections runningElections(Environment environment) {
+	RunningElections runningElections(Environment environment, @Nullable SessionsByHand byHand) {
 		List<String> leads = List.of(environment.getProperty("test.leads", String[].class, new String[0]));
+		Duration drainTimeout = DurationStyle.detectAndParse(environment.getProperty("test.drain-timeout", "10s"));
 		List<ElectionSettings> settings = Stream.of("default", "reports")
 			.map((election) -> new ElectionSettings(election, "node", Duration.ofMinutes(1), Duration.ZERO,
-					Duration.ofSeconds(10), true))
+					drainTimeout, true))
 			.toList();
-		return new RunningElections(new DefaultLeaderElectors(settings,
-				(election) -> leads.contains(election.election()) ? LocalSessions.always() : LocalSessions.never(),
-				(event) -> {
+		return new RunningElections(
+				new DefaultLeaderElectors(settings, (election) -> sessions(election, leads, byHand), (event) -> {
 				}));
+	}
+
+	private static ElectionSessions sessions(ElectionSettings election, List<String> leads,
+			@Nullable SessionsByHand byHand) {
+		if (byHand != null) {
+			return byHand;
+		}
+		return leads.contains(election.election()) ? LocalSessions.always() : LocalSessions.never();
 	}
 
 	@Bean

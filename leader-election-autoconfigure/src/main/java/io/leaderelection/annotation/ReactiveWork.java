@@ -1,0 +1,168 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.util.function.Consumer;
+
+import io.leaderelection.engine.Work;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.CoroutinesUtils;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Leader work of a method that returns something to subscribe to. Each subscription calls
+ * the method, and is checked, counted until it ends, and cancelled, for itself. Loaded
+ * only where Reactor is.
+ */
+final class ReactiveWork {
+
+	private final Guard guard;
+
+	private final ReactiveResult type;
+
+	private final MethodInvocation invocation;
+
+	private ReactiveWork(Guard guard, ReactiveResult type, MethodInvocation invocation) {
+		this.guard = guard;
+		this.type = type;
+		this.invocation = invocation;
+	}
+
+	/**
+	 * Return what the caller subscribes to, of the type that it expects.
+	 * @param guard the guard of the method
+	 * @param type the type
+	 * @param invocation the call, to be made at subscription
+	 * @return the result of the call
+	 */
+	static Object of(Guard guard, ReactiveResult type, MethodInvocation invocation) {
+		ReactiveWork work = new ReactiveWork(guard, type, invocation);
+		Publisher<?> publisher = type.multiValue() ? Flux.from(work.new GuardedFlux())
+				: Mono.from(work.new GuardedMono());
+		ReactiveAdapter adapter = type.adapter();
+		return (adapter != null) ? adapter.fromPublisher(publisher) : publisher;
+	}
+
+	/**
+	 * Call a method without arguments of a bean, and subscribe to its result.
+	 * @param type the type of the result
+	 * @param bean the bean
+	 * @param method the method
+	 * @param failed told of a failure
+	 * @throws Throwable the failure of the call
+	 */
+	static void subscribe(ReactiveResult type, Object bean, Method method, Consumer<Throwable> failed)
+			throws Throwable {
+		Publisher<?> publisher = (type.adapter() != null) ? type.toPublisher(RunsOnGrant.invoke(bean, method))
+				: invokeSuspending(bean, method);
+		Flux.from(publisher).subscribe((element) -> {
+		}, failed);
+	}
+
+	private static Publisher<?> invokeSuspending(Object bean, Method method) {
+		// By reflection, since Kotlin would be needed to compile a call
+		Method invoker = ClassUtils.getMethod(CoroutinesUtils.class, "invokeSuspendingFunction", Method.class,
+				Object.class, Object[].class);
+		Object publisher = ReflectionUtils.invokeMethod(invoker, null, method, bean, new @Nullable Object[1]);
+		Assert.state(publisher != null, "No publisher of a suspend function");
+		return (Publisher<?>) publisher;
+	}
+
+	private @Nullable Work enter(CoreSubscriber<?> subscriber) {
+		try {
+			Object gate = this.guard.gate();
+			Work work = this.guard.enter(subscriber.currentContext().getOrDefault(gate, null));
+			if (work != null) {
+				return work;
+			}
+			if (this.guard.isRejecting()) {
+				Operators.error(subscriber, this.guard.rejection());
+			}
+			else {
+				Operators.complete(subscriber);
+			}
+		}
+		catch (Throwable ex) {
+			Exceptions.throwIfFatal(ex);
+			Operators.error(subscriber, ex);
+		}
+		return null;
+	}
+
+	private void subscribe(CoreSubscriber<? super Object> subscriber) {
+		Work work = enter(subscriber);
+		if (work == null) {
+			return;
+		}
+		try (work) {
+			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
+			work.last(() -> inner.interrupt(() -> this.guard.cancellation(work)));
+			call().subscribe(inner);
+		}
+		catch (Throwable ex) {
+			work.end();
+			throw ex;
+		}
+	}
+
+	/**
+	 * Call the method. The call is cloned, since it can be made once only.
+	 */
+	private Publisher<Object> call() {
+		try {
+			MethodInvocation call = (this.invocation instanceof ProxyMethodInvocation repeatable)
+					? repeatable.invocableClone() : this.invocation;
+			return this.type.toPublisher(call.proceed());
+		}
+		catch (Throwable ex) {
+			Exceptions.throwIfFatal(ex);
+			return Mono.error(ex);
+		}
+	}
+
+	private final class GuardedMono extends Mono<Object> {
+
+		@Override
+		public void subscribe(CoreSubscriber<? super Object> subscriber) {
+			ReactiveWork.this.subscribe(subscriber);
+		}
+
+	}
+
+	private final class GuardedFlux extends Flux<Object> {
+
+		@Override
+		public void subscribe(CoreSubscriber<? super Object> subscriber) {
+			ReactiveWork.this.subscribe(subscriber);
+		}
+
+	}
+
+}

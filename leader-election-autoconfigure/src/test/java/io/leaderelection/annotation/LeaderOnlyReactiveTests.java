@@ -1,0 +1,392 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
+import reactor.core.Disposable;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Schedulers;
+
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.resilience.annotation.EnableResilientMethods;
+import org.springframework.resilience.annotation.Retryable;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link LeaderOnly @LeaderOnly} on methods that return publishers.
+ */
+class LeaderOnlyReactiveTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private final SessionsByHand sessions = new SessionsByHand(true);
+
+	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
+		.withBean(SessionsByHand.class, () -> this.sessions)
+		.withBean(Jobs.class);
+
+	@Test
+	void checkIsMadeAtEachSubscription() {
+		this.contextRunner.run((context) -> {
+			Mono<String> mono = context.getBean(Jobs.class).text();
+			assertThat(mono.block(SOON)).isEqualTo("call 1");
+			this.sessions.lose();
+			await().until(() -> !elector(context).isLeader());
+			assertThat(mono.block(SOON)).isNull();
+			this.sessions.grant();
+			await().until(() -> elector(context).isLeader());
+			assertThat(mono.block(SOON)).isEqualTo("call 2");
+		});
+	}
+
+	@Test
+	void scheduledPublisherIsCheckedAtEachTick() {
+		this.sessions.lose();
+		this.contextRunner.withUserConfiguration(Scheduling.class).withBean(ScheduledJobs.class).run((context) -> {
+			ScheduledJobs jobs = context.getBean(ScheduledJobs.class);
+			tick(context);
+			assertThat(jobs.runs()).isZero();
+			this.sessions.grant();
+			await().until(() -> elector(context).isLeader());
+			tick(context);
+			tick(context);
+			assertThat(jobs.runs()).isEqualTo(2);
+			this.sessions.lose();
+			await().until(() -> !elector(context).isLeader());
+			tick(context);
+			assertThat(jobs.runs()).isEqualTo(2);
+		});
+	}
+
+	@Test
+	void methodAndSubscriptionSeeTheirLeadership() {
+		this.contextRunner.run((context) -> {
+			Leadership leadership = elector(context).getLeadership();
+			assertThat(context.getBean(Jobs.class).leaderships(elector(context)).collectList().block(SOON))
+				.containsExactly(leadership, leadership);
+			assertThat(elector(context).getWorkLeadership()).isNull();
+		});
+	}
+
+	@Test
+	void failureOfTheMethodAndOfThePublisherReachTheSubscriberAndEndTheWork() {
+		this.contextRunner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> jobs.fail(true).block(SOON))
+				.withMessage("at once");
+			assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> jobs.fail(false).block(SOON))
+				.withMessage("later");
+			assertThat(elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
+		});
+	}
+
+	@Test
+	void requestsReachThePublisherAsTheyAre() {
+		this.contextRunner.run((context) -> {
+			List<Long> requests = new ArrayList<>();
+			List<Integer> elements = new ArrayList<>();
+			ByHand subscriber = new ByHand(elements);
+			context.getBean(Jobs.class).numbers(requests).subscribe(subscriber);
+			assertThat(elements).isEmpty();
+			subscriber.request(2);
+			assertThat(elements).containsExactly(1, 2);
+			subscriber.request(3);
+			assertThat(elements).containsExactly(1, 2, 3, 4, 5);
+			assertThat(requests).containsExactly(2L, 3L);
+			subscriber.cancel();
+		});
+	}
+
+	@Test
+	void contextOfTheSubscriberReachesThePublisher() {
+		this.contextRunner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.contextual().contextWrite((written) -> written.put("key", "value")).block(SOON))
+				.isEqualTo("value");
+			assertThat(jobs.contextuals().contextWrite((written) -> written.put("key", "value")).blockLast(SOON))
+				.isEqualTo("value");
+		});
+	}
+
+	@Test
+	void cancelledSubscriptionHasEnded() {
+		this.contextRunner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			Disposable running = jobs.until(Mono.never()).subscribe();
+			CompletableFuture<Boolean> handOver = elector(context).resign();
+			assertWaits(handOver);
+			running.dispose();
+			assertThat(handOver).succeedsWithin(SOON).isEqualTo(true);
+		});
+	}
+
+	@Test
+	void drainTimeoutCancels() {
+		this.contextRunner.withPropertyValues("test.drain-timeout=100ms").run((context) -> {
+			CompletableFuture<String> running = context.getBean(Jobs.class).until(Mono.never()).toFuture();
+			assertThat(elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
+			assertThat(running).failsWithin(SOON)
+				.withThrowableThat()
+				.withCauseInstanceOf(NotLeaderException.class)
+				.withMessageContaining("Method '" + Jobs.class.getName()
+						+ ".until(Mono)' has been cancelled, since the leadership of election 'default'");
+		});
+	}
+
+	@Test
+	void elementsBeforeTheLossAreDelivered() {
+		this.contextRunner.run((context) -> {
+			Sinks.Many<Integer> source = Sinks.many().unicast().onBackpressureBuffer();
+			List<Integer> elements = new ArrayList<>();
+			AtomicReference<Throwable> failure = new AtomicReference<>();
+			context.getBean(Jobs.class).elements(source.asFlux()).subscribe(elements::add, failure::set);
+			source.tryEmitNext(1);
+			source.tryEmitNext(2);
+			this.sessions.lose();
+			await().untilAtomic(failure, (ex) -> assertThat(ex).isInstanceOf(NotLeaderException.class));
+			assertThat(elements).containsExactly(1, 2);
+			assertThat(source.currentSubscriberCount()).isZero();
+		});
+	}
+
+	/**
+	 * Also where the inner work begins on a thread that the outer work does not know.
+	 */
+	@Test
+	void innerWorkRunsWhileTheTermOfTheOuterIsHandedOver() {
+		this.contextRunner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			Sinks.One<String> step = Sinks.one();
+			CompletableFuture<String> running = context.getBean(Jobs.class)
+				.until(step.asMono().publishOn(Schedulers.boundedElastic()).flatMap((ignored) -> jobs.text()))
+				.toFuture();
+			CompletableFuture<Boolean> handOver = elector(context).resign();
+			assertThat(elector(context).isLeader()).isFalse();
+			assertThat(jobs.text().block(SOON)).isNull();
+			step.tryEmitValue("go on");
+			assertThat(running).succeedsWithin(SOON).isEqualTo("call 1");
+			assertThat(handOver).succeedsWithin(SOON).isEqualTo(true);
+		});
+	}
+
+	/**
+	 * What follows on the thread of the subscription while that is being made.
+	 */
+	@Test
+	void handOverWaitsForWorkThatFollowsUponWork() {
+		this.contextRunner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			Sinks.One<String> end = Sinks.one();
+			CompletableFuture<String> running = jobs.text().then(jobs.until(end.asMono())).toFuture();
+			CompletableFuture<Boolean> handOver = elector(context).resign();
+			assertWaits(handOver);
+			end.tryEmitValue("end");
+			assertThat(running).succeedsWithin(SOON).isEqualTo("end");
+			assertThat(handOver).succeedsWithin(SOON).isEqualTo(true);
+		});
+	}
+
+	@Test
+	void workHasEndedWhenTheElementOfAMonoArrives() {
+		this.contextRunner.run((context) -> {
+			Sinks.One<String> end = Sinks.one();
+			CompletableFuture<Boolean> ended = context.getBean(Jobs.class)
+				.until(end.asMono())
+				.map((ignored) -> elector(context).resign().orTimeout(10, TimeUnit.SECONDS).join())
+				.toFuture();
+			new Thread(() -> end.tryEmitValue("end")).start();
+			assertThat(ended).succeedsWithin(SOON).isEqualTo(true);
+		});
+	}
+
+	@Test
+	void eachAttemptIsChecked() {
+		this.contextRunner.withUserConfiguration(Retries.class).run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			assertThat(jobs.retried(() -> {
+			}).block(SOON)).isEqualTo("attempt 3");
+			assertThat(jobs.retried(() -> {
+				this.sessions.lose();
+				await().until(() -> !elector(context).isLeader());
+			}).onErrorComplete(NotLeaderException.class).block(SOON)).isNull();
+			assertThat(jobs.attempts()).isEqualTo(4);
+		});
+	}
+
+	private static void assertWaits(CompletableFuture<Boolean> handOver) {
+		assertThatExceptionOfType(TimeoutException.class).isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
+	}
+
+	private static DefaultLeaderElector elector(ApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault();
+	}
+
+	/**
+	 * Does what the scheduler would do in an hour.
+	 */
+	private static void tick(ApplicationContext context) {
+		context.getBean(ScheduledAnnotationBeanPostProcessor.class)
+			.getScheduledTasks()
+			.forEach((task) -> task.getTask().getRunnable().run());
+	}
+
+	/**
+	 * Requests what the test says.
+	 */
+	private static final class ByHand extends BaseSubscriber<Integer> {
+
+		private final List<Integer> elements;
+
+		private ByHand(List<Integer> elements) {
+			this.elements = elements;
+		}
+
+		@Override
+		protected void hookOnSubscribe(Subscription subscription) {
+		}
+
+		@Override
+		protected void hookOnNext(Integer element) {
+			this.elements.add(element);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class Scheduling {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableResilientMethods
+	static class Retries {
+
+	}
+
+	static class ScheduledJobs {
+
+		private final AtomicInteger runs = new AtomicInteger();
+
+		@LeaderOnly
+		@Scheduled(initialDelay = 1, fixedDelay = 1, timeUnit = TimeUnit.HOURS)
+		Mono<Integer> job() {
+			return Mono.fromCallable(this.runs::incrementAndGet);
+		}
+
+		int runs() {
+			return this.runs.get();
+		}
+
+	}
+
+	static class Jobs {
+
+		private final AtomicInteger calls = new AtomicInteger();
+
+		private final AtomicInteger attempts = new AtomicInteger();
+
+		@LeaderOnly
+		Mono<String> text() {
+			return Mono.just("call " + this.calls.incrementAndGet());
+		}
+
+		@LeaderOnly
+		Flux<Leadership> leaderships(LeaderElector elector) {
+			return Flux.just(elector.getWorkLeadership()).concatWith(Mono.fromCallable(elector::getWorkLeadership));
+		}
+
+		@LeaderOnly
+		Mono<String> fail(boolean atOnce) {
+			if (atOnce) {
+				throw new IllegalArgumentException("at once");
+			}
+			return Mono.error(new IllegalArgumentException("later"));
+		}
+
+		@LeaderOnly
+		Flux<Integer> numbers(List<Long> requests) {
+			return Flux.range(1, 100).hide().doOnRequest(requests::add);
+		}
+
+		@LeaderOnly
+		Mono<String> contextual() {
+			return Mono.deferContextual((context) -> Mono.just(context.get("key")));
+		}
+
+		@LeaderOnly
+		Flux<String> contextuals() {
+			return Flux.deferContextual((context) -> Flux.just(context.<String>get("key")));
+		}
+
+		@LeaderOnly
+		Mono<String> until(Mono<String> end) {
+			return end;
+		}
+
+		@LeaderOnly
+		Flux<Integer> elements(Flux<Integer> source) {
+			return source;
+		}
+
+		@Retryable(delay = 0, maxRetries = 2, excludes = NotLeaderException.class)
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		Mono<String> retried(Runnable meanwhile) {
+			return Mono.fromCallable(() -> {
+				int attempt = this.attempts.incrementAndGet();
+				if (attempt != 3) {
+					meanwhile.run();
+					throw new IllegalStateException("attempt " + attempt);
+				}
+				return "attempt " + attempt;
+			});
+		}
+
+		int attempts() {
+			return this.attempts.get();
+		}
+
+	}
+
+}

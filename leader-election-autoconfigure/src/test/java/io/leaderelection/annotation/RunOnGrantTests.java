@@ -1,0 +1,391 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Mono;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.event.EventListener;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
+
+/**
+ * Tests for {@link LeaderOnly#runOnGrant()}.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class RunOnGrantTests {
+
+	private static final List<String> runs = new CopyOnWriteArrayList<>();
+
+	private final ApplicationContextRunner contextRunner = contextRunner("always");
+
+	RunOnGrantTests() {
+		runs.clear();
+	}
+
+	private static ApplicationContextRunner contextRunner(String mode) {
+		return new ApplicationContextRunner()
+			.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+			.withPropertyValues("spring.application.name=test", "leader-election.mode=" + mode,
+					"leader-election.elections.reports.candidate=true");
+	}
+
+	@Test
+	void runsOncePerGrantAsLeaderWorkOnAThreadOfItsOwn() {
+		this.contextRunner.withBean(Job.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			elector(context, "default").stop().join();
+			elector(context, "default").start().join();
+			await().until(() -> runs.size() == 2);
+			assertThat(runs).containsOnly("leader-election-default-grant in a term");
+		});
+		assertThat(runs).hasSize(2);
+	}
+
+	@Test
+	void runsForGrantsOfItsElectionOnly() {
+		this.contextRunner.withBean(ReportsJob.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			elector(context, "default").stop().join();
+			elector(context, "default").start().join();
+			elector(context, "reports").stop().join();
+			elector(context, "reports").start().join();
+			await().until(() -> runs.size() == 2);
+		});
+		assertThat(runs).hasSize(2);
+	}
+
+	@Test
+	void doesNotRunWithoutAGrant() {
+		contextRunner("never").withBean(Job.class).run((context) -> assertThat(context).hasNotFailed());
+		assertThat(runs).isEmpty();
+	}
+
+	@Test
+	void runsAfterTheListeners() {
+		this.contextRunner.withBean(FailingListener.class)
+			.withBean(Job.class)
+			.run((context) -> await().until(() -> runs.size() == 2));
+		assertThat(runs).containsExactly("listener", "leader-election-default-grant in a term");
+	}
+
+	@Test
+	void slowRunDelaysNeitherEventsNorOtherRuns() {
+		this.contextRunner.withBean(SlowJob.class).withBean(ReportsJob.class).run((context) -> {
+			SlowJob job = context.getBean(SlowJob.class);
+			assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
+			await().until(() -> runs.size() == 1);
+			elector(context, "reports").stop().join();
+			elector(context, "reports").start().join();
+			await().until(() -> runs.size() == 2);
+			CompletableFuture<Boolean> handOver = elector(context, "default").resign();
+			assertThat(handOver).isNotDone();
+			job.finish().countDown();
+			assertThat(handOver).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
+		});
+	}
+
+	@Test
+	void runGoesThroughTheProxyWithAllItsAdvice() {
+		this.contextRunner.withUserConfiguration(AsyncConfiguration.class)
+			.withBean(AsyncJob.class)
+			.run((context) -> await().until(() -> runs.size() == 1));
+		assertThat(runs).containsExactly("async-1 in a term");
+	}
+
+	@Test
+	void runSubscribesToPublishers() {
+		this.contextRunner.withBean(ReactiveJob.class).run((context) -> await().until(() -> runs.size() == 1));
+	}
+
+	@Test
+	void lazyBeanIsCreatedForItsRun() {
+		this.contextRunner.withUserConfiguration(LazyConfiguration.class)
+			.run((context) -> await().until(() -> runs.size() == 1));
+	}
+
+	@Test
+	void scopedProxyRunsOnItsTarget() {
+		this.contextRunner.withUserConfiguration(ScopedConfiguration.class)
+			.run((context) -> await().until(() -> runs.size() == 1));
+	}
+
+	@Test
+	void failuresAreLoggedAndEndangerNothing(CapturedOutput output) {
+		this.contextRunner.withBean(FailingJobs.class).withBean(Job.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			for (String method : List.of("now", "later", "reactive")) {
+				await().untilAsserted(() -> assertThat(output).contains("Method '" + FailingJobs.class.getName() + "."
+						+ method + "()' failed when it was run on grant"));
+			}
+			assertThat(elector(context, "default").isLeader()).isTrue();
+			assertThat(elector(context, "default").resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
+		});
+	}
+
+	/**
+	 * Also if the node leads again by then: that grant has a run of its own.
+	 */
+	@Test
+	void runOfATermThatIsOverIsSkipped() {
+		this.contextRunner.withBean(Job.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			LeaderOnlyBeanPostProcessor guard = context.getBean(LeaderOnlyBeanPostProcessor.class);
+			Set<Thread> before = Thread.getAllStackTraces().keySet();
+			guard.runOnGrant(leadership(false));
+			Thread.getAllStackTraces()
+				.keySet()
+				.stream()
+				.filter((thread) -> !before.contains(thread) && thread.getName().endsWith("-grant"))
+				.forEach(RunOnGrantTests::join);
+			guard.runOnGrant(leadership(true));
+			await().until(() -> runs.size() == 2);
+		});
+		assertThat(runs).hasSize(2);
+	}
+
+	@Test
+	void runIsSkippedIfTheNodeDoesNotLeadByThen(CapturedOutput output) {
+		this.contextRunner.withBean(RejectedJob.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			elector(context, "default").stop().join();
+			AtomicBoolean asked = new AtomicBoolean();
+			Leadership leadership = leadership(true);
+			given(leadership.isCurrent()).willAnswer((invocation) -> {
+				asked.set(true);
+				return true;
+			});
+			context.getBean(LeaderOnlyBeanPostProcessor.class).runOnGrant(leadership);
+			await().untilTrue(asked);
+		});
+		assertThat(runs).hasSize(1);
+		assertThat(output).doesNotContain("failed when it was run on grant");
+	}
+
+	private static Leadership leadership(boolean current) {
+		Leadership leadership = mock(Leadership.class);
+		given(leadership.getElection()).willReturn("default");
+		given(leadership.isCurrent()).willReturn(current);
+		return leadership;
+	}
+
+	private static void join(Thread thread) {
+		try {
+			thread.join(TimeUnit.SECONDS.toMillis(10));
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		assertThat(thread.isAlive()).isFalse();
+	}
+
+	private static DefaultLeaderElector elector(ApplicationContext context, String election) {
+		return context.getBean(DefaultLeaderElectors.class).get(election);
+	}
+
+	private static void ran(LeaderElector elector) {
+		runs.add(Thread.currentThread().getName()
+				+ ((elector.getWorkLeadership() != null) ? " in a term" : " outside of any term"));
+	}
+
+	static class Job {
+
+		private final ObjectProvider<LeaderElector> elector;
+
+		Job(ObjectProvider<LeaderElector> elector) {
+			this.elector = elector;
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		void run() {
+			ran(this.elector.getObject());
+		}
+
+		@LeaderOnly
+		void other() {
+			runs.add("other");
+		}
+
+	}
+
+	static class ReportsJob {
+
+		@LeaderOnly(election = "reports", runOnGrant = true)
+		void run() {
+			runs.add("reports");
+		}
+
+	}
+
+	static class RejectedJob {
+
+		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT, runOnGrant = true)
+		void run() {
+			runs.add("rejected");
+		}
+
+	}
+
+	static class SlowJob {
+
+		private final CountDownLatch started = new CountDownLatch(1);
+
+		private final CountDownLatch finish = new CountDownLatch(1);
+
+		@LeaderOnly(runOnGrant = true)
+		void run() throws InterruptedException {
+			this.started.countDown();
+			this.finish.await();
+		}
+
+		CountDownLatch started() {
+			return this.started;
+		}
+
+		CountDownLatch finish() {
+			return this.finish;
+		}
+
+	}
+
+	static class AsyncJob {
+
+		private final ObjectProvider<LeaderElector> elector;
+
+		AsyncJob(ObjectProvider<LeaderElector> elector) {
+			this.elector = elector;
+		}
+
+		@Async
+		@LeaderOnly(runOnGrant = true)
+		CompletableFuture<Void> run() {
+			ran(this.elector.getObject());
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	static class ReactiveJob {
+
+		@LeaderOnly(runOnGrant = true)
+		Mono<Boolean> run() {
+			return Mono.fromCallable(() -> runs.add("reactive"));
+		}
+
+	}
+
+	static class FailingJobs {
+
+		@LeaderOnly(runOnGrant = true)
+		void now() {
+			throw new IllegalStateException("test");
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		CompletableFuture<String> later() {
+			return CompletableFuture.failedFuture(new IllegalStateException("test"));
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		Mono<String> reactive() {
+			return Mono.error(new IllegalStateException("test"));
+		}
+
+	}
+
+	static class FailingListener {
+
+		@EventListener
+		void granted(LeadershipGrantedEvent event) {
+			if (event.getLeadership().getElection().equals("default")) {
+				runs.add("listener");
+				throw new IllegalStateException("test");
+			}
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync
+	static class AsyncConfiguration {
+
+		@Bean
+		ThreadPoolTaskExecutor taskExecutor() {
+			ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor();
+			executor.setThreadNamePrefix("async-");
+			return executor;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class LazyConfiguration {
+
+		@Bean
+		@Lazy
+		ReportsJob job() {
+			return new ReportsJob();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ScopedConfiguration {
+
+		@Bean
+		@Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+		ReportsJob job() {
+			return new ReportsJob();
+		}
+
+	}
+
+}
