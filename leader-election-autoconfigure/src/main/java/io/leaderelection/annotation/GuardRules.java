@@ -91,8 +91,11 @@ final class GuardRules {
 	 */
 	static @Nullable LeaderOnly annotationOf(Method method, Class<?> type) {
 		LeaderOnly annotation = annotationOf(method);
+		if (annotation != null && ServiceRules.isServiceMethod(method)) {
+			return null;
+		}
 		if (annotation == null) {
-			annotation = annotationOf(type);
+			annotation = annotationOfMethods(type);
 			if (annotation != null && !isCovered(method, type)) {
 				return null;
 			}
@@ -104,8 +107,13 @@ final class GuardRules {
 		return AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
 	}
 
-	private static @Nullable LeaderOnly annotationOf(Class<?> type) {
+	static @Nullable LeaderOnly annotationOf(Class<?> type) {
 		return AnnotatedElementUtils.findMergedAnnotation(type, LeaderOnly.class);
+	}
+
+	private static @Nullable LeaderOnly annotationOfMethods(Class<?> type) {
+		// On a service, it says that leadership starts and stops the bean
+		return Lifecycle.class.isAssignableFrom(type) ? null : annotationOf(type);
 	}
 
 	/**
@@ -115,14 +123,7 @@ final class GuardRules {
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
 	 */
 	static Set<Method> guardedMethods(Class<?> type) {
-		LeaderOnly ofType = annotationOf(type);
-		if (ofType != null && Lifecycle.class.isAssignableFrom(type)) {
-			throw new InvalidLeaderOnlyException(
-					"Class '%s' is a Lifecycle and annotated with @LeaderOnly: to start and stop a bean with leadership is not supported yet."
-						.formatted(type.getName()),
-					"Start and stop it from listeners of LeadershipGrantedEvent and LeadershipRevokedEvent, or "
-							+ ANNOTATE_METHODS);
-		}
+		LeaderOnly ofType = annotationOfMethods(type);
 		if (ofType != null && ofType.runOnGrant()) {
 			throw new InvalidLeaderOnlyException(
 					"Class '%s' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods."
@@ -133,6 +134,9 @@ final class GuardRules {
 		List<String> unguardable = new ArrayList<>();
 		for (Method method : MethodIntrospector.selectMethods(type, (MethodFilter) (method) -> true)) {
 			LeaderOnly ofMethod = annotationOf(method);
+			if (ofMethod != null && ServiceRules.isServiceMethod(method)) {
+				continue;
+			}
 			if (ofMethod != null) {
 				checkAnnotated(method, type);
 				checkResult(method, type, ofMethod, "");
@@ -330,7 +334,7 @@ final class GuardRules {
 			return "is a method of every object";
 		}
 		if (AnnotatedElementUtils.isAnnotated(method, Bean.class)) {
-			return "makes a bean: it is the methods of the bean that can be guarded";
+			return "makes a bean that is no Lifecycle: it is the methods of the bean that can be guarded";
 		}
 		if (isCallback(method, type)) {
 			return CALLBACK;

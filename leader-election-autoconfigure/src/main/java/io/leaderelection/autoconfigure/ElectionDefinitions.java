@@ -138,6 +138,7 @@ final class ElectionDefinitions {
 		});
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
+		checkStartAttempts(properties.services().startAttempts());
 		return new ElectionDefinitions(definitions);
 	}
 
@@ -204,6 +205,14 @@ final class ElectionDefinitions {
 								+ " (election '" + settings.election() + "').",
 						"Set it to a multiple of that.");
 			}
+		}
+	}
+
+	private static void checkStartAttempts(int attempts) {
+		if (attempts < 1) {
+			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", attempts,
+					"A service that leadership starts has to be started at least once.",
+					"Set 1 to resign after the first failure, or a higher number to try again before.");
 		}
 	}
 

@@ -16,15 +16,20 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.util.function.Consumer;
+
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.service.LeaderServices;
+import io.leaderelection.test.TestLeadership;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
@@ -35,6 +40,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
@@ -69,6 +75,21 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static LeaderServices leaderServices(ObjectProvider<ElectionDefinitions> definitions,
+			ObjectProvider<LeaderElectionProperties> properties) {
+		return new LeaderServices((election) -> definitions.getObject().get(election).settings().drainTimeout(),
+				() -> properties.getObject().services().startAttempts());
+	}
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static LeaderServiceBeanPostProcessor leaderServiceBeanPostProcessor(LeaderServices services,
+			ObjectProvider<DefaultLeaderElectors> electors) {
+		return new LeaderServiceBeanPostProcessor(services, electors);
+	}
+
+	@Bean
 	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, Environment environment) {
 		return ElectionDefinitions.of(properties, environment);
 	}
@@ -87,20 +108,22 @@ public final class LeaderElectionAutoConfiguration {
 							+ ". To run without a database, set leader-election.mode=always (or never).",
 					null);
 		}
-		return new LocalElectionStore(properties.mode());
+		return new LocalElectionStore(properties.mode(), properties.manual().leader());
 	}
 
 	@Bean(name = ELECTORS_BEAN_NAME)
-	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store,
+	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store, LeaderServices services,
 			LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
+		Consumer<LeadershipEvent> publisher = services.around(context::publishEvent);
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
 				(settings) -> store.sessions(definitions.get(settings.election())),
-				(event) -> publish(event, guard, context));
+				(event) -> publish(event, guard, publisher));
 	}
 
-	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
+	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard,
+			Consumer<LeadershipEvent> publisher) {
 		try {
-			context.publishEvent(event);
+			publisher.accept(event);
 		}
 		finally {
 			if (event instanceof LeadershipGrantedEvent) {
@@ -115,6 +138,13 @@ public final class LeaderElectionAutoConfiguration {
 		return new LeaderElectionLifecycle(electors, definitions, store, properties.failFast(), context);
 	}
 
+	@Bean
+	@ConditionalOnProperty(name = "leader-election.mode", havingValue = "manual")
+	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services,
+			LeaderElectionProperties properties) {
+		return new ManualLeadership(electors, services, properties.manual().leader());
+	}
+
 	/**
 	 * Where elections are held if PostgreSQL is possible.
 	 */
@@ -127,7 +157,7 @@ public final class LeaderElectionAutoConfiguration {
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
 				ObjectProvider<JdbcConnectionDetails> connectionDetails, Environment environment) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionStore(properties.mode());
+				return new LocalElectionStore(properties.mode(), properties.manual().leader());
 			}
 			return new PostgreSqlElectionStore(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),

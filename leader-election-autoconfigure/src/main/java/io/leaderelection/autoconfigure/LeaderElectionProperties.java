@@ -51,6 +51,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * this application and the database.
  * @param fencing Which transactions of leader work commit only while its term is not
  * over.
+ * @param services Beans that are started and stopped by leadership.
+ * @param manual Elections without a database in tests.
  * @param health Health of the elections.
  * @param datasource Connection for elections.
  * @param elections Further elections by name. Each has lock-id, lease-duration,
@@ -64,8 +66,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
 		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
 		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
-		@DefaultValue Health health, @DefaultValue Datasource datasource,
-		@DefaultValue Map<String, Election> elections) {
+		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
+		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Where elections are held.
@@ -85,7 +87,31 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		/**
 		 * Nowhere: this node never leads.
 		 */
-		NEVER
+		NEVER,
+
+		/**
+		 * Nowhere: a test grants and revokes leadership by hand.
+		 */
+		MANUAL
+
+	}
+
+	/**
+	 * Beans that are started and stopped by leadership.
+	 *
+	 * @param startAttempts Number of times that a bean may fail to start before this node
+	 * resigns, so that another can do its work. At least 1.
+	 */
+	public record Services(@DefaultValue("3") int startAttempts) {
+
+	}
+
+	/**
+	 * Elections without a database in tests.
+	 *
+	 * @param leader Whether this node leads from the start in mode manual.
+	 */
+	public record Manual(@DefaultValue("false") boolean leader) {
 
 	}
 

@@ -17,27 +17,46 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
+import java.util.Locale;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ManualSessions;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 
 /**
  * {@link ElectionStore} without a database.
  */
 final class LocalElectionStore implements ElectionStore {
 
+	private static final Log logger = LogFactory.getLog(LocalElectionStore.class);
+
 	private static final Duration LEASE = Duration.ofHours(24);
 
-	private final boolean leads;
+	private final Mode mode;
 
-	LocalElectionStore(Mode mode) {
-		this.leads = (mode == Mode.ALWAYS);
+	private final boolean leader;
+
+	/**
+	 * Create a new {@code LocalElectionStore} instance.
+	 * @param mode any mode but that of a database
+	 * @param leader whether this node leads from the start in mode manual
+	 */
+	LocalElectionStore(Mode mode, boolean leader) {
+		this.mode = mode;
+		this.leader = leader;
 	}
 
 	@Override
 	public void check() {
+		logger.info("There is no election on a database, this node " + switch (this.mode) {
+			case ALWAYS -> "always leads";
+			case NEVER -> "never leads";
+			default -> "leads when a test says so";
+		} + " (leader-election.mode=" + this.mode.name().toLowerCase(Locale.ROOT) + ")");
 	}
 
 	/**
@@ -53,7 +72,11 @@ final class LocalElectionStore implements ElectionStore {
 
 	@Override
 	public ElectionSessions sessions(ElectionDefinition definition) {
-		return this.leads ? LocalSessions.always() : LocalSessions.never();
+		return switch (this.mode) {
+			case ALWAYS -> LocalSessions.always();
+			case NEVER -> LocalSessions.never();
+			default -> new ManualSessions(this.leader);
+		};
 	}
 
 }

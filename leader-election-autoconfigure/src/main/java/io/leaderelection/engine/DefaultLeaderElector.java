@@ -103,6 +103,10 @@ public final class DefaultLeaderElector implements LeaderElector {
 		return this.election.resign();
 	}
 
+	Election election() {
+		return this.election;
+	}
+
 	/**
 	 * Ask the leader of this election to hand over, whichever node that is. Does not
 	 * wait.
@@ -134,6 +138,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 */
 	public ElectionStatus status() {
 		return ElectionStatus.of(this.election);
+	}
+
+	/**
+	 * Return whether this node may lead.
+	 * @return whether it stands in the election
+	 */
+	public boolean isCandidate() {
+		return this.election.settings().candidate();
 	}
 
 	/**

@@ -164,6 +164,10 @@ public class Election {
 		return this.settings;
 	}
 
+	ElectionSessions sessions() {
+		return this.sessions;
+	}
+
 	WorkGate gate() {
 		return this.gate;
 	}
@@ -352,6 +356,40 @@ public class Election {
 		}
 		finally {
 			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Wait until this node leads or not, and until its listeners have been told, at most
+	 * the given time.
+	 */
+	boolean awaitTold(boolean leads, Duration timeout) throws InterruptedException {
+		long deadline = this.time.nanoTime() + timeout.toNanos();
+		this.lock.lockInterruptibly();
+		try {
+			while ((leads ? leadership() == null : this.state.leadership() != null) || !this.relay.isIdle()) {
+				long remaining = deadline - this.time.nanoTime();
+				if (remaining <= 0) {
+					return false;
+				}
+				this.time.await(this.changed, remaining);
+			}
+			return true;
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Lose leadership as if the store had taken it.
+	 */
+	void revoke(Reason reason) {
+		TermLeadership leadership = this.state.leadership();
+		Campaign running = this.active;
+		ElectionSession session = (running != null) ? running.session() : null;
+		if (leadership != null && lose(leadership, reason) && running != null) {
+			running.abort(session);
 		}
 	}
 

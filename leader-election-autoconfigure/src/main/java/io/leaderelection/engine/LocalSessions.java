@@ -16,21 +16,10 @@
 
 package io.leaderelection.engine;
 
-import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
-
-import io.leaderelection.Term;
-import org.jspecify.annotations.Nullable;
-
 /**
  * Sessions without a store: a node that always leads, or never.
  */
 public final class LocalSessions {
-
-	private static final AtomicLong terms = new AtomicLong(System.currentTimeMillis());
 
 	private LocalSessions() {
 	}
@@ -40,7 +29,7 @@ public final class LocalSessions {
 	 * @return the sessions
 	 */
 	public static ElectionSessions always() {
-		return () -> new LocalSession(true);
+		return () -> new LocalSession(() -> true, null);
 	}
 
 	/**
@@ -48,82 +37,7 @@ public final class LocalSessions {
 	 * @return the sessions
 	 */
 	public static ElectionSessions never() {
-		return () -> new LocalSession(false);
-	}
-
-	private static final class LocalSession implements ElectionSession {
-
-		private final boolean wins;
-
-		private final Semaphore cancelled = new Semaphore(0);
-
-		private final CountDownLatch aborted = new CountDownLatch(1);
-
-		LocalSession(boolean wins) {
-			this.wins = wins;
-		}
-
-		@Override
-		public Acquisition acquire(Duration timeout) throws SessionException {
-			if (this.wins) {
-				return new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), true);
-			}
-			try {
-				this.cancelled.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS);
-			}
-			catch (InterruptedException ex) {
-				throw new SessionException("Interrupted", ex);
-			}
-			return new Acquisition.Held(View.NONE);
-		}
-
-		@Override
-		public View observe() {
-			return View.NONE;
-		}
-
-		@Override
-		public Confirmation confirm() throws SessionException {
-			park(Duration.ZERO);
-			return new Confirmation(null);
-		}
-
-		@Override
-		public @Nullable String passBarrier(Duration timeout) {
-			return null;
-		}
-
-		@Override
-		public void park(Duration timeout) throws SessionException {
-			try {
-				if (this.aborted.await(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
-					throw new SessionException("Aborted", null);
-				}
-			}
-			catch (InterruptedException ex) {
-				throw new SessionException("Interrupted", ex);
-			}
-		}
-
-		@Override
-		public void release(boolean clean) {
-		}
-
-		@Override
-		public void close() {
-		}
-
-		@Override
-		public void cancel() {
-			this.cancelled.release();
-		}
-
-		@Override
-		public void abort() {
-			this.aborted.countDown();
-			cancel();
-		}
-
+		return () -> new LocalSession(() -> false, null);
 	}
 
 }

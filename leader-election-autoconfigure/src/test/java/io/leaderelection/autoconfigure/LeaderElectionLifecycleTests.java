@@ -352,7 +352,7 @@ class LeaderElectionLifecycleTests {
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS), failFast, this.context);
+				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS, false), failFast, this.context);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {

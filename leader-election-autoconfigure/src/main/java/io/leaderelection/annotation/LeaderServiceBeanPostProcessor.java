@@ -1,0 +1,213 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.service.LeaderService;
+import io.leaderelection.service.LeaderServices;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.ProxyProcessorSupport;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.NameMatchMethodPointcut;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.context.Lifecycle;
+import org.springframework.core.Ordered;
+import org.springframework.core.log.LogMessage;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Leaves {@link Lifecycle} beans that are {@link LeaderOnly @LeaderOnly}, by their class
+ * or by the {@code @Bean} method that makes them, to leadership. The container sees a
+ * proxy that does not start with it.
+ */
+@SuppressWarnings("serial")
+public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
+		implements BeanPostProcessor, BeanFactoryAware, EmbeddedValueResolverAware, SmartInitializingSingleton {
+
+	private static final Log logger = LogFactory.getLog(LeaderServiceBeanPostProcessor.class);
+
+	private final LeaderServices services;
+
+	private final GuardedElection.Resolver elections;
+
+	private final Set<String> beanNames = ConcurrentHashMap.newKeySet();
+
+	private final List<Runnable> pending = new ArrayList<>();
+
+	private @Nullable ConfigurableListableBeanFactory beanFactory;
+
+	private volatile boolean electionsKnown;
+
+	/**
+	 * Create a new {@code LeaderServiceBeanPostProcessor} instance.
+	 * @param services takes the services
+	 * @param electors gives the elections; not asked before all singletons are created
+	 */
+	public LeaderServiceBeanPostProcessor(LeaderServices services, ObjectProvider<DefaultLeaderElectors> electors) {
+		this.services = services;
+		this.elections = new GuardedElection.Resolver(electors::getObject);
+		// After that of the guard, so that its proxy is used where there is one
+		setOrder(Ordered.LOWEST_PRECEDENCE - 1);
+	}
+
+	@Override
+	public void setBeanFactory(BeanFactory beanFactory) {
+		this.beanFactory = (beanFactory instanceof ConfigurableListableBeanFactory listable) ? listable : null;
+	}
+
+	@Override
+	public void setEmbeddedValueResolver(StringValueResolver resolver) {
+		this.elections.setValueResolver(resolver);
+	}
+
+	@Override
+	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		if (!(bean instanceof Lifecycle) || bean instanceof AopInfrastructureBean) {
+			return bean;
+		}
+		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
+		RootBeanDefinition definition = definition(beanName);
+		if (definition != null && isProduct(bean, definition)) {
+			// The container starts and stops the factory
+			return bean;
+		}
+		Method factoryMethod = (definition != null) ? definition.getResolvedFactoryMethod() : null;
+		LeaderOnly annotation = ServiceRules.annotationOf(type, factoryMethod);
+		if (annotation == null) {
+			return bean;
+		}
+		String description = "Bean '" + beanName + "'";
+		ServiceRules.check(description, annotation, definition == null || definition.isSingleton());
+		LeaderService service = new LeaderService(beanName, target(bean, description));
+		Object proxy = proxy(bean, type, definition, factoryMethod, service, description);
+		this.beanNames.add(beanName);
+		join(service, annotation, description);
+		return proxy;
+	}
+
+	private @Nullable RootBeanDefinition definition(String beanName) {
+		return (this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName)
+				&& this.beanFactory.getMergedBeanDefinition(beanName) instanceof RootBeanDefinition definition)
+						? definition : null;
+	}
+
+	private static boolean isProduct(Object bean, RootBeanDefinition definition) {
+		Class<?> type = definition.getResolvableType().resolve(Object.class);
+		return FactoryBean.class.isAssignableFrom(type) && !(bean instanceof FactoryBean);
+	}
+
+	private static Lifecycle target(Object bean, String description) {
+		Object target = bean;
+		while (AopUtils.isAopProxy(target)) {
+			target = AopProxyUtils.getSingletonTarget(target);
+		}
+		if (target instanceof Lifecycle lifecycle) {
+			return lifecycle;
+		}
+		throw new InvalidLeaderOnlyException(
+				description + " is started and stopped by leadership, but has a proxy whose target changes.",
+				"Annotate only its methods that are leader work.");
+	}
+
+	private Object proxy(Object bean, Class<?> type, @Nullable RootBeanDefinition definition,
+			@Nullable Method factoryMethod, LeaderService service, String description) {
+		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
+		pointcut.setMappedNames("start", "stop", "isAutoStartup");
+		Advisor advisor = new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service));
+		if (bean instanceof Advised advised && !advised.isFrozen()) {
+			if (AopUtils.isCglibProxy(bean)) {
+				ServiceRules.checkClass(description, type);
+			}
+			advised.addAdvisor(0, advisor);
+			return bean;
+		}
+		ProxyFactory proxyFactory = new ProxyFactory();
+		proxyFactory.copyFrom(this);
+		proxyFactory.setTarget(bean);
+		if (factoryMethod != null && factoryMethod.getReturnType().isInterface()) {
+			proxyFactory.setInterfaces(ClassUtils.getAllInterfacesForClass(bean.getClass(), getProxyClassLoader()));
+		}
+		else {
+			ServiceRules.checkClass(description, type);
+			proxyFactory.setProxyTargetClass(true);
+		}
+		if (definition != null) {
+			// For those who look for annotated methods behind a proxy
+			definition.setAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE, type);
+		}
+		proxyFactory.addAdvisor(advisor);
+		return proxyFactory.getProxy(getProxyClassLoader());
+	}
+
+	private void join(LeaderService service, LeaderOnly annotation, String description) {
+		Runnable join = () -> this.services.add(this.elections.resolve(annotation.election(), description).name(),
+				service);
+		synchronized (this.pending) {
+			if (!this.electionsKnown) {
+				this.pending.add(join);
+				return;
+			}
+		}
+		join.run();
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		synchronized (this.pending) {
+			this.electionsKnown = true;
+		}
+		this.pending.forEach(Runnable::run);
+		if (this.beanFactory != null) {
+			for (String beanName : this.beanFactory.getSingletonNames()) {
+				Object bean = this.beanFactory.getSingleton(beanName);
+				if (bean instanceof Lifecycle && !this.beanNames.contains(beanName)
+						&& ServiceRules.annotationOf(AopProxyUtils.ultimateTargetClass(bean), null) != null) {
+					logger.warn(LogMessage.format(
+							"Bean '%s' is @LeaderOnly but not left to leadership: it was registered as a finished object, "
+									+ "or created by a bean post-processor that needs it. The container starts it on every node.",
+							beanName));
+				}
+			}
+		}
+	}
+
+}

@@ -1,0 +1,87 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+
+import io.leaderelection.service.LeaderService;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the container, and everybody else, from starting a service while this node does
+ * not lead. A stop is a stop, in order with those of leadership.
+ */
+final class ServiceInterceptor implements MethodInterceptor {
+
+	private static final Log logger = LogFactory.getLog(ServiceInterceptor.class);
+
+	private final LeaderService service;
+
+	ServiceInterceptor(LeaderService service) {
+		this.service = service;
+	}
+
+	@Override
+	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		String name = invocation.getMethod().getName();
+		Object[] arguments = invocation.getArguments();
+		if (arguments.length == 1 && arguments[0] instanceof Runnable callback && name.equals("stop")) {
+			stop(callback);
+			return null;
+		}
+		return (arguments.length > 0) ? invocation.proceed() : switch (name) {
+			case "isAutoStartup" -> false;
+			case "start" -> {
+				this.service.start();
+				yield null;
+			}
+			case "stop" -> {
+				stop();
+				yield null;
+			}
+			default -> invocation.proceed();
+		};
+	}
+
+	private void stop() throws Throwable {
+		CompletableFuture<?> stopped = this.service.stop();
+		try {
+			// The bean itself would wait for itself
+			if (!this.service.isCurrentThread()) {
+				stopped.get();
+			}
+		}
+		catch (ExecutionException ex) {
+			throw ex.getCause();
+		}
+	}
+
+	private void stop(Runnable callback) {
+		this.service.stop().whenComplete((stopped, failure) -> {
+			if (failure != null) {
+				logger.warn("Service " + this.service + " has failed to stop", failure);
+			}
+			callback.run();
+		});
+	}
+
+}

@@ -1,0 +1,120 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Set;
+
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.context.Lifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Which beans leadership starts and stops since they are {@link LeaderOnly @LeaderOnly},
+ * and what that needs.
+ */
+final class ServiceRules {
+
+	/**
+	 * Called by the container on the proxy. One of them that is final would be run on the
+	 * proxy itself, which has none of the state of the bean.
+	 */
+	private static final Set<String> LIFECYCLE_METHODS = Set.of("getPhase", "isAutoStartup", "isPauseable", "isRunning",
+			"start", "stop");
+
+	private ServiceRules() {
+	}
+
+	/**
+	 * Return whether a method makes a bean that leadership may start and stop.
+	 * @param method the method
+	 * @return whether it is a {@code @Bean} method whose bean is a {@code Lifecycle}
+	 */
+	static boolean isServiceMethod(Method method) {
+		return Lifecycle.class.isAssignableFrom(method.getReturnType())
+				&& AnnotatedElementUtils.isAnnotated(method, Bean.class);
+	}
+
+	/**
+	 * Return the annotation that makes leadership start and stop a bean.
+	 * @param type the class of the bean
+	 * @param factoryMethod the method that made it, if any; its annotation goes first
+	 * @return the annotation, or {@code null}
+	 */
+	static @Nullable LeaderOnly annotationOf(Class<?> type, @Nullable Method factoryMethod) {
+		if (!Lifecycle.class.isAssignableFrom(type)) {
+			return null;
+		}
+		LeaderOnly annotation = (factoryMethod != null && isServiceMethod(factoryMethod))
+				? GuardRules.annotationOf(factoryMethod) : null;
+		return (annotation != null) ? annotation : GuardRules.annotationOf(type);
+	}
+
+	/**
+	 * Fail if a bean cannot be left to leadership.
+	 * @param bean what it is called in messages
+	 * @param annotation the annotation
+	 * @param singleton whether there is one of it
+	 * @throws InvalidLeaderOnlyException if not
+	 */
+	static void check(String bean, LeaderOnly annotation, boolean singleton) {
+		if (!singleton) {
+			throw new InvalidLeaderOnlyException(bean
+					+ " is annotated with @LeaderOnly, but is no singleton: the container neither starts nor stops it, and leadership does not either.",
+					"Make it a singleton, or annotate only its methods that are leader work.");
+		}
+		if (annotation.otherwise() != NotLeaderPolicy.SKIP) {
+			throw new InvalidLeaderOnlyException(bean
+					+ " is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): there is no call to reject.",
+					"Remove 'otherwise'. To guard its methods, annotate them.");
+		}
+	}
+
+	/**
+	 * Fail if a proxy cannot extend a class in such a way that the container sees the
+	 * proxy.
+	 * @param bean what the bean is called in messages
+	 * @param type the class
+	 * @throws InvalidLeaderOnlyException if not
+	 */
+	static void checkClass(String bean, Class<?> type) {
+		String obstacle = (Modifier.isFinal(type.getModifiers()) || type.isSealed()) ? "its class is final or sealed"
+				: finalMethod(type);
+		if (obstacle != null) {
+			throw new InvalidLeaderOnlyException(
+					"%s is started and stopped by leadership, but %s: the proxy that keeps the container from starting it cannot extend '%s'."
+						.formatted(bean, obstacle, type.getName()),
+					"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as SmartLifecycle.");
+		}
+	}
+
+	private static @Nullable String finalMethod(Class<?> type) {
+		for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
+			if (LIFECYCLE_METHODS.contains(method.getName()) && Modifier.isFinal(method.getModifiers())
+					&& Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())) {
+				return "its method '" + method.getName() + "' is final";
+			}
+		}
+		return null;
+	}
+
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Phase;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sessions without a store that win when they are told to: what a test grants and revokes
+ * takes the same way through the election as what a database does.
+ */
+public final class ManualSessions implements ElectionSessions {
+
+	private static final Duration LIMIT = Duration.ofSeconds(10);
+
+	private static final Leader OTHER = new Leader("another-node", "manual");
+
+	private volatile boolean wins;
+
+	private volatile @Nullable LocalSession current;
+
+	/**
+	 * Create a new {@code ManualSessions} instance.
+	 * @param wins whether they win from the start
+	 */
+	public ManualSessions(boolean wins) {
+		this.wins = wins;
+	}
+
+	@Override
+	public ElectionSession open() {
+		LocalSession session = new LocalSession(() -> this.wins, OTHER);
+		this.current = session;
+		return session;
+	}
+
+	/**
+	 * Grant leadership and wait until the listeners have been told.
+	 * @param elector the elector whose sessions are manual
+	 * @throws InterruptedException if the current thread is interrupted
+	 */
+	public static void grant(DefaultLeaderElector elector) throws InterruptedException {
+		ManualSessions sessions = of(elector);
+		synchronized (sessions) {
+			Election election = elector.election();
+			if (election.state().phase() == Phase.STOPPED || !election.settings().candidate()) {
+				throw new IllegalStateException("Cannot grant leadership to " + election + ": "
+						+ (election.settings().candidate() ? "it is not running" : "it is no candidate"));
+			}
+			sessions.wins = true;
+			LocalSession session = sessions.current;
+			if (session != null) {
+				session.cancel();
+			}
+			await(election, true);
+		}
+	}
+
+	/**
+	 * Revoke leadership if this node has it, and wait until the listeners have been told.
+	 * @param elector the elector whose sessions are manual
+	 * @param reason why
+	 * @throws InterruptedException if the current thread is interrupted
+	 */
+	public static void revoke(DefaultLeaderElector elector, Reason reason) throws InterruptedException {
+		ManualSessions sessions = of(elector);
+		synchronized (sessions) {
+			Election election = elector.election();
+			sessions.wins = false;
+			switch (reason) {
+				case RESIGNED -> election.resign();
+				case LEASE_EXPIRED, SESSION_LOST -> election.revoke(reason);
+				case STOPPED -> throw new IllegalArgumentException(
+						"Leadership is revoked with reason STOPPED by stopping, pausing or closing the context");
+			}
+			await(election, false);
+		}
+	}
+
+	private static void await(Election election, boolean leads) throws InterruptedException {
+		Duration limit = election.settings().drainTimeout().plus(ElectionSettings.GRACE).plus(LIMIT);
+		if (!election.awaitTold(leads, limit)) {
+			throw new IllegalStateException("Leader work or listeners of " + election + " have not ended within "
+					+ limit.toSeconds() + "s after leadership was " + (leads ? "granted" : "revoked"));
+		}
+	}
+
+	private static ManualSessions of(DefaultLeaderElector elector) {
+		if (elector.election().sessions() instanceof ManualSessions sessions) {
+			return sessions;
+		}
+		throw new IllegalStateException(elector + " is not granted leadership by hand");
+	}
+
+}

@@ -1,0 +1,185 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The services of one election: started by phase, one after the other, when leadership is
+ * granted; stopped in the reverse order of phases, those of one phase at the same time,
+ * when it is revoked.
+ */
+final class ElectionServices {
+
+	private static final Log logger = LogFactory.getLog(ElectionServices.class);
+
+	private static final Duration GRACE = Duration.ofSeconds(2);
+
+	private final List<LeaderService> services = new ArrayList<>();
+
+	private @Nullable ServiceRun run;
+
+	private CompletableFuture<@Nullable Void> started = CompletableFuture.<@Nullable Void>completedFuture(null);
+
+	synchronized void add(LeaderService service) {
+		this.services.add(service);
+		// A stable sort: within a phase in the order of creation, which is that of needs
+		this.services.sort(Comparator.comparingInt(LeaderService::phase));
+		service.joined(this);
+		startAgain(service);
+	}
+
+	synchronized void startAgain(LeaderService service) {
+		if (this.run != null) {
+			this.run.start(List.of(service));
+		}
+	}
+
+	synchronized void granted(LeadershipGrantedEvent event, int attempts) {
+		ServiceRun next = new ServiceRun(event.getLeaderElector(), event.getLeadership(), attempts);
+		this.run = next;
+		if (!this.services.isEmpty()) {
+			this.started = next.start(List.copyOf(this.services));
+		}
+	}
+
+	/**
+	 * Return what completes when the services have been started that should be, or will
+	 * not be.
+	 */
+	synchronized CompletableFuture<@Nullable Void> started() {
+		return this.started;
+	}
+
+	/**
+	 * Stop all services and wait for that. In an orderly hand-over, a start that is in
+	 * progress is waited for, and everything is interrupted when the calling thread is.
+	 * @param event why
+	 * @param drainTimeout how long an orderly hand-over may wait
+	 */
+	void revoked(LeadershipRevokedEvent event, Duration drainTimeout) {
+		List<LeaderService> stopping = end();
+		if (stopping.isEmpty()) {
+			return;
+		}
+		boolean orderly = switch (event.getReason()) {
+			case RESIGNED, STOPPED -> true;
+			case LEASE_EXPIRED, SESSION_LOST -> false;
+		};
+		Duration limit = orderly ? drainTimeout.plus(GRACE) : GRACE;
+		if (!orderly) {
+			stopping.forEach(LeaderService::interrupt);
+		}
+		List<LeaderService> left = stopAll(stopping, System.nanoTime() + limit.toNanos());
+		if (!left.isEmpty()) {
+			left.forEach(LeaderService::interrupt);
+			logger.warn("Not stopped in time: " + left + " (" + event.getLeadership() + ", " + event.getReason() + ")");
+		}
+		else {
+			logger.info("Stopped " + stopping + " (" + event.getLeadership() + ")");
+		}
+	}
+
+	private synchronized List<LeaderService> end() {
+		if (this.run != null) {
+			this.run.end();
+			this.run = null;
+		}
+		return List.copyOf(this.services);
+	}
+
+	private static List<LeaderService> stopAll(List<LeaderService> services, long latest) {
+		long deadline = latest;
+		List<LeaderService> left = new ArrayList<>();
+		for (List<LeaderService> phase : phases(services)) {
+			List<CompletableFuture<Boolean>> stops = phase.stream().map(ElectionServices::stop).toList();
+			if (!await(stops, deadline)) {
+				// Past the drain timeout: those of lower phases have to hurry as well
+				services.forEach(LeaderService::interrupt);
+				deadline = Math.min(deadline, System.nanoTime() + GRACE.toNanos() / 2);
+				await(stops, deadline);
+			}
+			for (int i = 0; i < stops.size(); i++) {
+				if (!stops.get(i).getNow(false)) {
+					left.add(phase.get(i));
+				}
+			}
+		}
+		return left;
+	}
+
+	/**
+	 * Stop a service.
+	 * @return whether there is nothing left to say about that
+	 */
+	private static CompletableFuture<Boolean> stop(LeaderService service) {
+		return service.submitStop().handle((stopped, failure) -> {
+			boolean interrupted = failure instanceof InterruptedException;
+			if (failure != null && !interrupted) {
+				logger.warn("Service " + service + " has failed to stop", failure);
+			}
+			return !interrupted;
+		});
+	}
+
+	private static List<List<LeaderService>> phases(List<LeaderService> services) {
+		return services.stream()
+			.collect(Collectors.groupingBy(LeaderService::phase, () -> new TreeMap<>(Comparator.reverseOrder()),
+					Collectors.toList()))
+			.values()
+			.stream()
+			.toList();
+	}
+
+	/**
+	 * Wait until all has ended, one way or the other.
+	 * @return {@code false} if the wait was interrupted
+	 */
+	private static boolean await(List<CompletableFuture<Boolean>> stops, long deadline) {
+		for (CompletableFuture<Boolean> stop : stops) {
+			try {
+				stop.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+			}
+			catch (InterruptedException ex) {
+				return false;
+			}
+			catch (ExecutionException ex) {
+				throw new IllegalStateException(ex);
+			}
+			catch (TimeoutException ex) {
+				return true;
+			}
+		}
+		return true;
+	}
+
+}

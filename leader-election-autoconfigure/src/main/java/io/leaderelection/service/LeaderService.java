@@ -1,0 +1,242 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.context.Lifecycle;
+import org.springframework.context.Phased;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * One bean that leadership starts and stops. All its starts and stops run one after the
+ * other in the order in which they were asked for, on a thread of its own that is started
+ * when needed and ends when idle: a stop that takes long delays the next start of this
+ * bean and nothing else.
+ */
+public final class LeaderService {
+
+	private final String name;
+
+	private final Lifecycle bean;
+
+	private final Executor executor;
+
+	private final Object monitor = new Object();
+
+	private @Nullable Thread worker;
+
+	// Of the worker only
+	private State state = State.STOPPED;
+
+	private volatile @Nullable ElectionServices services;
+
+	/**
+	 * Create a new {@code LeaderService} instance.
+	 * @param name the name of the bean
+	 * @param bean the bean itself, behind any proxy that keeps others from starting it
+	 */
+	public LeaderService(String name, Lifecycle bean) {
+		this.name = name;
+		this.bean = bean;
+		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
+				(task) -> daemon(task, "leader-election-service-" + name));
+		worker.allowCoreThreadTimeOut(true);
+		this.executor = worker;
+	}
+
+	static Thread daemon(Runnable task, String name) {
+		Thread thread = new Thread(task, name);
+		thread.setDaemon(true);
+		return thread;
+	}
+
+	/**
+	 * Start the bean if this node leads its election, unless it is started. Does not
+	 * wait.
+	 */
+	public void start() {
+		ElectionServices owner = this.services;
+		if (owner != null) {
+			owner.startAgain(this);
+		}
+	}
+
+	/**
+	 * Stop the bean until leadership is granted again or {@link #start()} is called. Does
+	 * not wait.
+	 * @return a future that completes when it has stopped, or has failed to
+	 */
+	public CompletableFuture<@Nullable Void> stop() {
+		return submitStop();
+	}
+
+	/**
+	 * Return whether the current thread starts or stops the bean.
+	 * @return whether it is the thread of this service
+	 */
+	public boolean isCurrentThread() {
+		synchronized (this.monitor) {
+			return this.worker == Thread.currentThread();
+		}
+	}
+
+	void joined(ElectionServices owner) {
+		this.services = owner;
+	}
+
+	int phase() {
+		return (this.bean instanceof Phased phased) ? phased.getPhase() : 0;
+	}
+
+	/**
+	 * Start the bean when it has come to rest, unless it is not wanted any more then.
+	 */
+	CompletableFuture<@Nullable Void> submitStart(BooleanSupplier wanted) {
+		return submit(() -> {
+			if (wanted.getAsBoolean()) {
+				doStart();
+			}
+			return null;
+		});
+	}
+
+	/**
+	 * Stop the bean after what it was asked before.
+	 */
+	CompletableFuture<@Nullable Void> submitStop() {
+		return submit(() -> {
+			doStop();
+			return null;
+		});
+	}
+
+	/**
+	 * Wait until nothing is left of what the bean was asked before.
+	 * @return whether that is so
+	 */
+	boolean awaitRest(Duration timeout) throws InterruptedException {
+		try {
+			submit(() -> null).get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+			return true;
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			return false;
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> submit(Callable<@Nullable Void> task) {
+		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
+		this.executor.execute(() -> {
+			synchronized (this.monitor) {
+				this.worker = Thread.currentThread();
+			}
+			Throwable failure = null;
+			try {
+				task.call();
+			}
+			catch (Throwable ex) {
+				failure = ex;
+			}
+			synchronized (this.monitor) {
+				this.worker = null;
+				Thread.interrupted();
+			}
+			if (failure != null) {
+				result.completeExceptionally(failure);
+			}
+			else {
+				result.complete(null);
+			}
+		});
+		return result;
+	}
+
+	private void doStart() throws InterruptedException {
+		if (this.state == State.UNKNOWN) {
+			doStop();
+		}
+		if (!this.bean.isRunning()) {
+			this.state = State.UNKNOWN;
+			this.bean.start();
+		}
+		this.state = State.STARTED;
+	}
+
+	private void doStop() throws InterruptedException {
+		boolean running = this.bean.isRunning();
+		if (this.state == State.STOPPED && !running) {
+			return;
+		}
+		this.state = State.UNKNOWN;
+		if (running && this.bean instanceof SmartLifecycle smart) {
+			CountDownLatch stopped = new CountDownLatch(1);
+			smart.stop(stopped::countDown);
+			stopped.await();
+		}
+		else {
+			this.bean.stop();
+		}
+		if (this.bean.isRunning()) {
+			throw new IllegalStateException("Service " + this + " is still running after it was stopped");
+		}
+		this.state = State.STOPPED;
+	}
+
+	/**
+	 * Interrupt the start or stop that is in progress, if any.
+	 */
+	void interrupt() {
+		synchronized (this.monitor) {
+			if (this.worker != null) {
+				this.worker.interrupt();
+			}
+		}
+	}
+
+	@Override
+	public String toString() {
+		return "'" + this.name + "'";
+	}
+
+	/**
+	 * What has become of the bean.
+	 */
+	private enum State {
+
+		STOPPED, STARTED,
+
+		/**
+		 * The last start or stop has failed.
+		 */
+		UNKNOWN
+
+	}
+
+}

@@ -1,0 +1,104 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.IntSupplier;
+
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The beans of an application that leadership starts and stops.
+ * <p>
+ * Hears of leadership where its events are published and not as a listener: so it hears
+ * of the elections of its own application only, and in order, whatever the application
+ * makes of its listeners. Services are started after the listeners of the granted event
+ * and stopped before those of the revoked event; an orderly hand-over frees the lock
+ * after both.
+ */
+public final class LeaderServices {
+
+	private final Map<String, ElectionServices> elections = new ConcurrentHashMap<>();
+
+	private final Function<String, Duration> drainTimeouts;
+
+	private final IntSupplier startAttempts;
+
+	/**
+	 * Create a new {@code LeaderServices} instance.
+	 * @param drainTimeouts how long an orderly hand-over of an election may wait
+	 * @param startAttempts how often a service may fail to start before this node resigns
+	 */
+	public LeaderServices(Function<String, Duration> drainTimeouts, IntSupplier startAttempts) {
+		this.drainTimeouts = drainTimeouts;
+		this.startAttempts = startAttempts;
+	}
+
+	/**
+	 * Let an election start and stop a service from now on.
+	 * @param election the name of the election, which exists
+	 * @param service the service
+	 */
+	public void add(String election, LeaderService service) {
+		election(election).add(service);
+	}
+
+	/**
+	 * Return what starts and stops services around the delivery of events.
+	 * @param publisher delivers the events to listeners
+	 * @return the publisher for the elections
+	 */
+	public Consumer<LeadershipEvent> around(Consumer<LeadershipEvent> publisher) {
+		return (event) -> {
+			ElectionServices services = election(event.getLeadership().getElection());
+			if (event instanceof LeadershipRevokedEvent revoked) {
+				services.revoked(revoked, this.drainTimeouts.apply(event.getLeadership().getElection()));
+			}
+			try {
+				publisher.accept(event);
+			}
+			finally {
+				if (event instanceof LeadershipGrantedEvent granted) {
+					services.granted(granted, this.startAttempts.getAsInt());
+				}
+			}
+		};
+	}
+
+	/**
+	 * Return what completes when the services of an election have been started that
+	 * should be, or will not be.
+	 * @param election the name of the election
+	 * @return the future
+	 */
+	public CompletableFuture<@Nullable Void> started(String election) {
+		return election(election).started();
+	}
+
+	private ElectionServices election(String election) {
+		return this.elections.computeIfAbsent(election, (name) -> new ElectionServices());
+	}
+
+}

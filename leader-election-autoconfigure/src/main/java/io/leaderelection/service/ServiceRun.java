@@ -1,0 +1,154 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Starts services in one term. If one of them cannot be started, hands leadership over:
+ * another node may be able to.
+ */
+final class ServiceRun {
+
+	private static final Log logger = LogFactory.getLog(ServiceRun.class);
+
+	private static final Duration LONGEST_REST = Duration.ofSeconds(2);
+
+	private static final Duration FIRST_BACKOFF = Duration.ofMillis(500);
+
+	private static final Duration LONGEST_BACKOFF = Duration.ofSeconds(5);
+
+	private final LeaderElector elector;
+
+	private final Leadership leadership;
+
+	private final int attempts;
+
+	private final CountDownLatch over = new CountDownLatch(1);
+
+	ServiceRun(LeaderElector elector, Leadership leadership, int attempts) {
+		this.elector = elector;
+		this.leadership = leadership;
+		this.attempts = attempts;
+	}
+
+	/**
+	 * Start services one after the other, on a thread of its own.
+	 * @param services the services in order
+	 * @return a future that completes when they have been started, or will not be
+	 */
+	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
+		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+		String name = "leader-election-" + this.leadership.getElection() + "-services";
+		LeaderService.daemon(() -> startAll(services, done), name).start();
+		return done;
+	}
+
+	private void startAll(List<LeaderService> services, CompletableFuture<@Nullable Void> done) {
+		try {
+			for (LeaderService service : services) {
+				if (!startWithRetries(service)) {
+					return;
+				}
+			}
+			logger.info("Started " + services + " (" + this.leadership + ")");
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		finally {
+			done.complete(null);
+		}
+	}
+
+	private boolean startWithRetries(LeaderService service) throws InterruptedException {
+		Duration backoff = FIRST_BACKOFF;
+		for (int attempt = 1; isWanted(); attempt++) {
+			Throwable failure = startOnce(service);
+			if (failure == null) {
+				return isWanted();
+			}
+			if (!isWanted()) {
+				logger.debug("Service " + service + " has failed to start, but should not start any more", failure);
+				return false;
+			}
+			if (attempt >= this.attempts) {
+				logger.warn(
+						"Service " + service + " has failed to start, giving up after attempt " + attempt
+								+ " and resigning, so that another node can do its work (" + this.leadership + ")",
+						failure);
+				this.elector.resign();
+				return false;
+			}
+			logger.warn(
+					"Service " + service + " has failed to start, trying again in " + backoff.toMillis()
+							+ "ms (attempt " + attempt + " of " + this.attempts + ", " + this.leadership + ")",
+					failure);
+			this.over.await(backoff.toNanos(), TimeUnit.NANOSECONDS);
+			backoff = backoff.multipliedBy(2);
+			backoff = (backoff.compareTo(LONGEST_BACKOFF) < 0) ? backoff : LONGEST_BACKOFF;
+		}
+		return false;
+	}
+
+	private @Nullable Throwable startOnce(LeaderService service) throws InterruptedException {
+		if (!service.awaitRest(LONGEST_REST)) {
+			return new IllegalStateException("Service " + service + " has not stopped since an earlier term");
+		}
+		CompletableFuture<?> started;
+		synchronized (this) {
+			if (!isWanted()) {
+				return null;
+			}
+			// What is asked for from here on runs before the stop that the end asks for
+			started = service.submitStart(this::isWanted);
+		}
+		try {
+			started.get();
+			return null;
+		}
+		catch (ExecutionException ex) {
+			return ex.getCause();
+		}
+	}
+
+	/**
+	 * Return whether services should start: not any more from the begin of a hand-over.
+	 */
+	private boolean isWanted() {
+		return this.over.getCount() > 0 && this.elector.getLeadership() == this.leadership;
+	}
+
+	/**
+	 * Ask for no further starts.
+	 */
+	synchronized void end() {
+		this.over.countDown();
+	}
+
+}
