@@ -291,6 +291,7 @@ public class Election {
 			if (resignation == null) {
 				return CompletableFuture.completedFuture(false);
 			}
+			this.sessions.resigned();
 			depart(Reason.RESIGNED);
 			return resignation;
 		}
@@ -578,6 +579,7 @@ public class Election {
 			}
 			tellListeners(leadership);
 			this.state = this.state.followed(View.NONE);
+			this.changed.signalAll();
 			return true;
 		}
 		finally {

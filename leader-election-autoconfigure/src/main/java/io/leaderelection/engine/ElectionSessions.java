@@ -38,6 +38,12 @@ public interface ElectionSessions {
 	}
 
 	/**
+	 * Told when this node is asked to let others go first. Any thread; never blocks.
+	 */
+	default void resigned() {
+	}
+
+	/**
 	 * Return what fences transactions of this election.
 	 * @return the fence, by default one that is open
 	 */

@@ -53,6 +53,14 @@ public final class ManualSessions implements ElectionSessions {
 	}
 
 	/**
+	 * Not to win again as soon as leadership has been handed over.
+	 */
+	@Override
+	public void resigned() {
+		this.wins = false;
+	}
+
+	/**
 	 * Grant leadership and wait until the listeners have been told.
 	 * @param elector the elector whose sessions are manual
 	 * @throws InterruptedException if the current thread is interrupted

@@ -1,0 +1,259 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.annotation.LeaderOnly;
+
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
+
+/**
+ * Beans that leadership starts and stops, for tests. What happens to them is in the
+ * {@link Log} of the context.
+ */
+final class Services {
+
+	private Services() {
+	}
+
+	/**
+	 * What has happened, in order.
+	 */
+	static class Log {
+
+		final List<String> entries = Collections.synchronizedList(new ArrayList<>());
+
+		@EventListener
+		void granted(LeadershipGrantedEvent event) {
+			this.entries.add("granted");
+		}
+
+		@EventListener
+		void revoked(LeadershipRevokedEvent event) {
+			this.entries.add("revoked");
+		}
+
+	}
+
+	/**
+	 * A service that does as it is told.
+	 */
+	@LeaderOnly
+	static class Service implements SmartLifecycle {
+
+		final Log log;
+
+		final String name;
+
+		int phase = DEFAULT_PHASE;
+
+		volatile boolean running;
+
+		@Autowired
+		Service(Log log) {
+			this(log, "service");
+		}
+
+		Service(Log log, String name) {
+			this.log = log;
+			this.name = name;
+		}
+
+		Service inPhase(int phase) {
+			this.phase = phase;
+			return this;
+		}
+
+		@Override
+		public void start() {
+			this.log.entries.add("start " + this.name);
+			this.running = true;
+		}
+
+		@Override
+		public void stop() {
+			this.running = false;
+			this.log.entries.add("stop " + this.name);
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.running;
+		}
+
+		@Override
+		public int getPhase() {
+			return this.phase;
+		}
+
+		boolean work() {
+			return true;
+		}
+
+	}
+
+	/**
+	 * Fails to start a number of times.
+	 */
+	static class FailingService extends Service {
+
+		volatile int failures;
+
+		volatile int attempts;
+
+		FailingService(Log log) {
+			super(log, "failing");
+		}
+
+		@Override
+		public void start() {
+			this.attempts++;
+			if (this.failures-- > 0) {
+				throw new IllegalStateException("Not yet");
+			}
+			super.start();
+		}
+
+	}
+
+	/**
+	 * Stops when it is let.
+	 */
+	static class SlowService extends Service {
+
+		final CountDownLatch stopping = new CountDownLatch(1);
+
+		final CountDownLatch mayStop = new CountDownLatch(1);
+
+		volatile boolean interrupted;
+
+		boolean stubborn;
+
+		SlowService(Log log) {
+			super(log, "slow");
+		}
+
+		@Override
+		public void stop() {
+			this.log.entries.add("stopping");
+			this.stopping.countDown();
+			while (this.mayStop.getCount() > 0) {
+				try {
+					this.mayStop.await();
+				}
+				catch (InterruptedException ex) {
+					this.interrupted = true;
+					if (!this.stubborn) {
+						break;
+					}
+				}
+			}
+			super.stop();
+		}
+
+	}
+
+	/**
+	 * Starts when it is let.
+	 */
+	static class SlowToStart extends Service {
+
+		final CountDownLatch starting = new CountDownLatch(1);
+
+		final CountDownLatch mayStart = new CountDownLatch(1);
+
+		SlowToStart(Log log) {
+			super(log, "late");
+		}
+
+		@Override
+		public void start() {
+			this.starting.countDown();
+			try {
+				this.mayStart.await();
+			}
+			catch (InterruptedException ex) {
+				this.log.entries.add("interrupted");
+				throw new IllegalStateException(ex);
+			}
+			super.start();
+		}
+
+	}
+
+	/**
+	 * A container of somebody else that cannot be extended where it matters.
+	 */
+	static class ForeignContainer implements SmartLifecycle {
+
+		volatile boolean running;
+
+		volatile int starts;
+
+		@Override
+		public final void start() {
+			this.starts++;
+			this.running = true;
+		}
+
+		@Override
+		public final void stop() {
+			this.running = false;
+		}
+
+		@Override
+		public final boolean isRunning() {
+			return this.running;
+		}
+
+	}
+
+	/**
+	 * No {@code SmartLifecycle}.
+	 */
+	@LeaderOnly
+	static class PlainService implements Lifecycle {
+
+		volatile boolean running;
+
+		@Override
+		public void start() {
+			this.running = true;
+		}
+
+		@Override
+		public void stop() {
+			this.running = false;
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.running;
+		}
+
+	}
+
+}
