@@ -341,15 +341,6 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void annotatedLifecycle() {
-		assertRejected(AnnotatedLifecycle.class, "Class '" + name(AnnotatedLifecycle.class)
-				+ "' is a Lifecycle and annotated with @LeaderOnly: to start and stop a bean with leadership is "
-				+ "not supported yet.",
-				"Start and stop it from listeners of LeadershipGrantedEvent and LeadershipRevokedEvent, or annotate "
-						+ "only the methods that are leader work, not the class.");
-	}
-
-	@Test
 	void annotatedMethodOfLifecycleMayBeOneOfTheApplicationOnly() {
 		this.contextRunner.withBean(LifecycleWithJob.class)
 			.run((context) -> assertThat(context.getBean(LifecycleWithJob.class).job()).isNull());
@@ -378,7 +369,7 @@ class LeaderOnlyRejectionTests {
 				+ ".revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but is told when leadership has "
 				+ "ended: it would never be called.", action);
 		assertRejected(AnnotatedBeanMethod.class, "Method '" + name(AnnotatedBeanMethod.class)
-				+ ".value()' is annotated with @LeaderOnly, but makes a bean: it is the methods of the bean that can be "
+				+ ".value()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the methods of the bean that can be "
 				+ "guarded.", action);
 	}
 
@@ -753,11 +744,6 @@ class LeaderOnlyRejectionTests {
 		public boolean isRunning() {
 			return false;
 		}
-
-	}
-
-	@LeaderOnly
-	static class AnnotatedLifecycle extends AbstractLifecycle {
 
 	}
 

@@ -53,8 +53,9 @@ class ConfigurationMetadataTests {
 				"leader-election.datasource.username", "leader-election.drain-timeout", "leader-election.elections",
 				"leader-election.fail-fast", "leader-election.fencing", "leader-election.group",
 				"leader-election.health.unreachable-after", "leader-election.lease-duration", "leader-election.lock-id",
-				"leader-election.mode", "leader-election.name", "leader-election.node-id",
-				"leader-election.takeover-delay", "leader-election.term-epoch", "management.health.leadership.enabled");
+				"leader-election.manual.leader", "leader-election.services.start-attempts", "leader-election.mode",
+				"leader-election.name", "leader-election.node-id", "leader-election.takeover-delay",
+				"leader-election.term-epoch", "management.health.leadership.enabled");
 	}
 
 	@Test
@@ -71,15 +72,18 @@ class ConfigurationMetadataTests {
 
 	@Test
 	void tellsTheDefaults() {
-		assertThat(properties).allSatisfy((name, property) -> assertThat(property.get("defaultValue")).isEqualTo(Map
-			.<String, Object>ofEntries(Map.entry("leader-election.allow-session-pooler", false),
+		assertThat(properties).allSatisfy((name, property) -> assertThat(property.get("defaultValue"))
+			.isEqualTo(Map.<String, Object>ofEntries(Map.entry("leader-election.allow-session-pooler", false),
 					Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
 					Map.entry("leader-election.fail-fast", false), Map.entry("leader-election.fencing", "auto"),
 					Map.entry("leader-election.health.unreachable-after", "30s"),
-					Map.entry("leader-election.lease-duration", "5s"), Map.entry("leader-election.mode", "postgresql"),
-					Map.entry("leader-election.name", "default"), Map.entry("leader-election.takeover-delay", "100ms"),
-					Map.entry("leader-election.term-epoch", 0), Map.entry("management.health.leadership.enabled", true))
-			.get(name)));
+					Map.entry("leader-election.lease-duration", "5s"),
+					Map.entry("leader-election.manual.leader", false),
+					Map.entry("leader-election.services.start-attempts", 3),
+					Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
+					Map.entry("leader-election.takeover-delay", "100ms"), Map.entry("leader-election.term-epoch", 0),
+					Map.entry("management.health.leadership.enabled", true))
+				.get(name)));
 	}
 
 	@Test

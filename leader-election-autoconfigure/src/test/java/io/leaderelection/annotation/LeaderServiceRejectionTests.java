@@ -1,0 +1,250 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.core.NestedExceptionUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for beans that cannot be left to leadership.
+ */
+class LeaderServiceRejectionTests {
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withPropertyValues("leader-election.mode=manual");
+
+	@Test
+	void finalClass() {
+		assertRejected(FinalService.class,
+				"Bean 'bean' is started and stopped by leadership, but its class is final or "
+						+ "sealed: the proxy that keeps the container from starting it cannot extend '"
+						+ FinalService.class.getName() + "'.",
+				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+						+ "SmartLifecycle.");
+	}
+
+	@Test
+	void finalLifecycleMethod() {
+		assertRejected(FinalMethodConfiguration.class,
+				"Bean 'container' is started and stopped by leadership, but its method 'isRunning' is final: the proxy "
+						+ "that keeps the container from starting it cannot extend '" + Container.class.getName()
+						+ "'.",
+				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+						+ "SmartLifecycle.");
+	}
+
+	@Test
+	void finalLifecycleMethodOfABeanThatIsProxiedAlready() {
+		assertRejected(ProxiedConfiguration.class,
+				"Bean 'proxied' is started and stopped by leadership, but its method 'isRunning' is final: the proxy "
+						+ "that keeps the container from starting it cannot extend '" + Container.class.getName()
+						+ "'.",
+				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+						+ "SmartLifecycle.");
+	}
+
+	@Test
+	void prototype() {
+		this.contextRunner.withUserConfiguration(PrototypeConfiguration.class).run((context) -> {
+			assertThat(context).hasNotFailed();
+			assertThat(catchRejection(() -> context.getBean(Service.class))).isEqualTo(
+					"Bean 'prototype' is annotated with @LeaderOnly, but is no singleton: the container neither starts "
+							+ "nor stops it, and leadership does not either.");
+		});
+	}
+
+	@Test
+	void rejectingCalls() {
+		assertRejected(RejectingService.class,
+				"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): "
+						+ "there is no call to reject.",
+				"Remove 'otherwise'. To guard its methods, annotate them.");
+	}
+
+	@Test
+	void unknownElection() {
+		assertRejected(UnknownElection.class,
+				"Bean 'bean' is guarded by @LeaderOnly for the election 'nowhere', which does not exist.",
+				"Use one of 'default', or configure the election with properties 'leader-election.elections.nowhere.*'.");
+	}
+
+	@Test
+	void factoryMethodOfABeanThatIsNoLifecycle() {
+		assertRejected(NoLifecycleConfiguration.class,
+				"Method '" + NoLifecycleConfiguration.class.getName()
+						+ ".job()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the "
+						+ "methods of the bean that can be guarded.",
+				"Move the leader work into a method of its own, and annotate that.");
+	}
+
+	@Test
+	void annotatedMethodsOfAServiceAreGuarded() {
+		this.contextRunner.withBean(ServiceWithJob.class).run((context) -> {
+			assertThat(context.getBean(ServiceWithJob.class).job()).isNull();
+			assertThat(context.getBean(ServiceWithJob.class).other()).isEqualTo("ran");
+			assertThat(context.getBean(ServiceWithJob.class).isAutoStartup()).isFalse();
+		});
+	}
+
+	private void assertRejected(Class<?> type, String description, String action) {
+		ApplicationContextRunner runner = type.isAnnotationPresent(Configuration.class)
+				? this.contextRunner.withUserConfiguration(type) : this.contextRunner.withBean("bean", type);
+		runner.run((context) -> {
+			assertThat(context).hasFailed();
+			InvalidLeaderOnlyException failure = (InvalidLeaderOnlyException) NestedExceptionUtils
+				.getMostSpecificCause(context.getStartupFailure());
+			assertThat(failure.getDescription()).isEqualTo(description);
+			assertThat(failure.getAction()).isEqualTo(action);
+		});
+	}
+
+	private static String catchRejection(Runnable code) {
+		try {
+			code.run();
+			return "accepted";
+		}
+		catch (RuntimeException ex) {
+			return ((InvalidLeaderOnlyException) NestedExceptionUtils.getMostSpecificCause(ex)).getDescription();
+		}
+	}
+
+	@LeaderOnly
+	static class Service implements SmartLifecycle {
+
+		@Override
+		public void start() {
+		}
+
+		@Override
+		public void stop() {
+		}
+
+		@Override
+		public boolean isRunning() {
+			return false;
+		}
+
+	}
+
+	static final class FinalService extends Service {
+
+	}
+
+	static class Container implements SmartLifecycle {
+
+		@Override
+		public void start() {
+		}
+
+		@Override
+		public void stop() {
+		}
+
+		@Override
+		public final boolean isRunning() {
+			return false;
+		}
+
+	}
+
+	@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+	static class RejectingService extends Service {
+
+	}
+
+	@LeaderOnly("nowhere")
+	static class UnknownElection extends Service {
+
+	}
+
+	static class ServiceWithJob extends Service {
+
+		@LeaderOnly
+		String job() {
+			return "ran";
+		}
+
+		String other() {
+			return "ran";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class FinalMethodConfiguration {
+
+		@Bean
+		@LeaderOnly
+		Container container() {
+			return new Container();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ProxiedConfiguration {
+
+		@Bean
+		@LeaderOnly
+		Lifecycle proxied() {
+			ProxyFactory proxyFactory = new ProxyFactory(new Container());
+			proxyFactory.setProxyTargetClass(true);
+			return (Lifecycle) proxyFactory.getProxy();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class PrototypeConfiguration {
+
+		@Bean
+		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
+		Service prototype() {
+			return new Service();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NoLifecycleConfiguration {
+
+		@Bean
+		@LeaderOnly
+		Runnable job() {
+			return () -> {
+			};
+		}
+
+	}
+
+}
