@@ -69,6 +69,12 @@ import org.springframework.core.annotation.AliasFor;
  * {@link org.springframework.context.ApplicationListener}, runners and the like are
  * guarded.
  * <p>
+ * On a class that is a {@link org.springframework.context.Lifecycle}, or on the
+ * {@code @Bean} method that makes one, the annotation guards no methods: leadership
+ * starts the bean when it is granted and stops it before the lock is freed; the container
+ * does not. The bean must be a singleton; its class must not be final, nor the methods of
+ * the life cycle, unless the {@code @Bean} method returns an interface.
+ * <p>
  * As with every Spring AOP advice, calls inside the same object are not guarded. What
  * cannot be guarded as annotated keeps the application from starting, with an
  * {@link InvalidLeaderOnlyException} that says what to do: annotated methods that are
@@ -76,8 +82,7 @@ import org.springframework.core.annotation.AliasFor;
  * interfaces, or of the kinds listed above; final classes and records; on a class, final
  * public methods and {@code @Scheduled} or {@code @EventListener} methods that no proxy
  * sees; primitive results and others of which there is no empty one with
- * {@link NotLeaderPolicy#SKIP}; elections that do not exist; and, not supported yet,
- * classes that are a {@link org.springframework.context.Lifecycle}.
+ * {@link NotLeaderPolicy#SKIP}; elections that do not exist.
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)

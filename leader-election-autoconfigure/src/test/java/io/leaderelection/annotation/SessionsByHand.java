@@ -73,11 +73,11 @@ final class SessionsByHand implements ElectionSessions {
 				return this.local.acquire(timeout);
 			}
 			park(Duration.ofMillis(Math.min(10, TimeUnit.MILLISECONDS.convert(timeout))));
-			return new Acquisition.Held(null);
+			return new Acquisition.Held(View.NONE);
 		}
 
 		@Override
-		public @Nullable Leader observe() throws SessionException {
+		public View observe() throws SessionException {
 			return this.local.observe();
 		}
 
