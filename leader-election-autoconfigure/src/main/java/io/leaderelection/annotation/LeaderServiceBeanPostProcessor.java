@@ -116,7 +116,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			return bean;
 		}
 		String description = "Bean '" + beanName + "'";
-		ServiceRules.check(description, annotation, definition == null || definition.isSingleton());
+		ServiceRules.check(description, type, annotation, definition == null || definition.isSingleton());
 		LeaderService service = new LeaderService(beanName, target(bean, description));
 		Object proxy = proxy(bean, type, definition, factoryMethod, service, description);
 		this.beanNames.add(beanName);

@@ -25,8 +25,13 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ReflectionUtils;
+import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
  * Which beans leadership starts and stops since they are {@link LeaderOnly @LeaderOnly},
@@ -72,11 +77,12 @@ final class ServiceRules {
 	/**
 	 * Fail if a bean cannot be left to leadership.
 	 * @param bean what it is called in messages
+	 * @param type its class
 	 * @param annotation the annotation
 	 * @param singleton whether there is one of it
 	 * @throws InvalidLeaderOnlyException if not
 	 */
-	static void check(String bean, LeaderOnly annotation, boolean singleton) {
+	static void check(String bean, Class<?> type, LeaderOnly annotation, boolean singleton) {
 		if (!singleton) {
 			throw new InvalidLeaderOnlyException(bean
 					+ " is annotated with @LeaderOnly, but is no singleton: the container neither starts nor stops it, and leadership does not either.",
@@ -87,6 +93,18 @@ final class ServiceRules {
 					+ " is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): there is no call to reject.",
 					"Remove 'otherwise'. To guard its methods, annotate them.");
 		}
+		Set<Method> jobs = MethodIntrospector.selectMethods(type, (MethodFilter) ServiceRules::isUnguardedJob);
+		if (!jobs.isEmpty()) {
+			throw new InvalidLeaderOnlyException(
+					"%s is started and stopped by leadership, but its @Scheduled method '%s' runs on every node."
+						.formatted(bean, jobs.iterator().next().getName()),
+					"Annotate the method with @LeaderOnly too, or move it to another bean.");
+		}
+	}
+
+	private static boolean isUnguardedJob(Method method) {
+		return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class)
+				&& GuardRules.annotationOf(method) == null;
 	}
 
 	/**

@@ -76,10 +76,8 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static LeaderServices leaderServices(ObjectProvider<ElectionDefinitions> definitions,
-			ObjectProvider<LeaderElectionProperties> properties) {
-		return new LeaderServices((election) -> definitions.getObject().get(election).settings().drainTimeout(),
-				() -> properties.getObject().services().startAttempts());
+	static LeaderServices leaderServices() {
+		return new LeaderServices();
 	}
 
 	@Bean
@@ -113,8 +111,10 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store, LeaderServices services,
-			LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
-		Consumer<LeadershipEvent> publisher = services.around(context::publishEvent);
+			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
+		Consumer<LeadershipEvent> publisher = services.around(context::publishEvent,
+				(election) -> definitions.get(election).settings().drainTimeout(),
+				properties.services().startAttempts());
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
 				(settings) -> store.sessions(definitions.get(settings.election())),
 				(event) -> publish(event, guard, publisher));

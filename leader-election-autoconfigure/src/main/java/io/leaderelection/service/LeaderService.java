@@ -57,6 +57,9 @@ public final class LeaderService {
 
 	private volatile @Nullable ElectionServices services;
 
+	private volatile CompletableFuture<@Nullable Void> lastStop = CompletableFuture
+		.<@Nullable Void>completedFuture(null);
+
 	/**
 	 * Create a new {@code LeaderService} instance.
 	 * @param name the name of the bean
@@ -131,22 +134,27 @@ public final class LeaderService {
 	 * Stop the bean after what it was asked before.
 	 */
 	CompletableFuture<@Nullable Void> submitStop() {
-		return submit(() -> {
+		CompletableFuture<@Nullable Void> stop = submit(() -> {
 			doStop();
 			return null;
 		});
+		this.lastStop = stop;
+		return stop;
 	}
 
 	/**
-	 * Wait until nothing is left of what the bean was asked before.
-	 * @return whether that is so
+	 * Wait for the end of the last stop, however it ends.
+	 * @return whether it has ended
 	 */
-	boolean awaitRest(Duration timeout) throws InterruptedException {
+	boolean awaitStop(Duration timeout) throws InterruptedException {
 		try {
-			submit(() -> null).get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+			this.lastStop.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
 			return true;
 		}
-		catch (ExecutionException | TimeoutException ex) {
+		catch (ExecutionException ex) {
+			return true;
+		}
+		catch (TimeoutException ex) {
 			return false;
 		}
 	}

@@ -22,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.IntSupplier;
 
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
@@ -42,20 +41,6 @@ public final class LeaderServices {
 
 	private final Map<String, ElectionServices> elections = new ConcurrentHashMap<>();
 
-	private final Function<String, Duration> drainTimeouts;
-
-	private final IntSupplier startAttempts;
-
-	/**
-	 * Create a new {@code LeaderServices} instance.
-	 * @param drainTimeouts how long an orderly hand-over of an election may wait
-	 * @param startAttempts how often a service may fail to start before this node resigns
-	 */
-	public LeaderServices(Function<String, Duration> drainTimeouts, IntSupplier startAttempts) {
-		this.drainTimeouts = drainTimeouts;
-		this.startAttempts = startAttempts;
-	}
-
 	/**
 	 * Let an election start and stop a service from now on.
 	 * @param election the name of the election, which exists
@@ -68,20 +53,23 @@ public final class LeaderServices {
 	/**
 	 * Return what starts and stops services around the delivery of events.
 	 * @param publisher delivers the events to listeners
+	 * @param drainTimeouts how long an orderly hand-over of an election may wait
+	 * @param startAttempts how often a service may fail to start before this node resigns
 	 * @return the publisher for the elections
 	 */
-	public Consumer<LeadershipEvent> around(Consumer<LeadershipEvent> publisher) {
+	public Consumer<LeadershipEvent> around(Consumer<LeadershipEvent> publisher,
+			Function<String, Duration> drainTimeouts, int startAttempts) {
 		return (event) -> {
 			ElectionServices services = election(event.getLeadership().getElection());
 			if (event instanceof LeadershipRevokedEvent revoked) {
-				services.revoked(revoked, this.drainTimeouts.apply(event.getLeadership().getElection()));
+				services.revoked(revoked, drainTimeouts.apply(event.getLeadership().getElection()));
 			}
 			try {
 				publisher.accept(event);
 			}
 			finally {
 				if (event instanceof LeadershipGrantedEvent granted) {
-					services.granted(granted, this.startAttempts.getAsInt());
+					services.granted(granted, startAttempts);
 				}
 			}
 		};

@@ -37,7 +37,7 @@ final class ServiceRun {
 
 	private static final Log logger = LogFactory.getLog(ServiceRun.class);
 
-	private static final Duration LONGEST_REST = Duration.ofSeconds(2);
+	private static final Duration LONGEST_STOP = Duration.ofSeconds(5);
 
 	private static final Duration FIRST_BACKOFF = Duration.ofMillis(500);
 
@@ -117,7 +117,7 @@ final class ServiceRun {
 	}
 
 	private @Nullable Throwable startOnce(LeaderService service) throws InterruptedException {
-		if (!service.awaitRest(LONGEST_REST)) {
+		if (!service.awaitStop(LONGEST_STOP)) {
 			return new IllegalStateException("Service " + service + " has not stopped since an earlier term");
 		}
 		CompletableFuture<?> started;

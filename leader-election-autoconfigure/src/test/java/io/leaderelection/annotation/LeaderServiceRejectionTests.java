@@ -31,6 +31,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Scope;
 import org.springframework.core.NestedExceptionUtils;
+import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -89,6 +90,13 @@ class LeaderServiceRejectionTests {
 				"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): "
 						+ "there is no call to reject.",
 				"Remove 'otherwise'. To guard its methods, annotate them.");
+	}
+
+	@Test
+	void scheduledMethodThatIsNotGuarded() {
+		assertRejected(ServiceWithUnguardedJob.class,
+				"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'job' runs on every node.",
+				"Annotate the method with @LeaderOnly too, or move it to another bean.");
 	}
 
 	@Test
@@ -187,9 +195,18 @@ class LeaderServiceRejectionTests {
 
 	}
 
+	static class ServiceWithUnguardedJob extends Service {
+
+		@Scheduled(fixedDelay = 1000)
+		void job() {
+		}
+
+	}
+
 	static class ServiceWithJob extends Service {
 
 		@LeaderOnly
+		@Scheduled(fixedDelay = 1000)
 		String job() {
 			return "ran";
 		}

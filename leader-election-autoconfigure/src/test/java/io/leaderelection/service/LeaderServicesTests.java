@@ -377,6 +377,20 @@ class LeaderServicesTests {
 	}
 
 	@Test
+	void startByHandWaitsForAStartInProgress(CapturedOutput output) {
+		leader().withBean("late", SlowToStart.class).run((context) -> {
+			SlowToStart service = target(context, SlowToStart.class);
+			assertThat(service.starting.await(10, TimeUnit.SECONDS)).isTrue();
+			context.getBean(SlowToStart.class).start();
+			service.mayStart.countDown();
+			await().until(() -> service.running);
+			context.getBean(TestLeadership.class).revoke();
+			assertThat(log(context)).containsExactly("granted", "start late", "stop late", "revoked");
+			assertThat(output).doesNotContain("has failed to start");
+		});
+	}
+
+	@Test
 	void finishedObjectIsNamed(CapturedOutput output) {
 		this.contextRunner.withInitializer(
 				(context) -> ((ConfigurableListableBeanFactory) ((AbstractApplicationContext) context).getBeanFactory())
