@@ -160,6 +160,12 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
+	void servicesAreStartedAtLeastOnce() {
+		refused("leader-election.services.start-attempts", "0");
+		assertThat(definitions("leader-election.services.start-attempts", "1").all()).hasSize(1);
+	}
+
+	@Test
 	void termEpochHasFourBits() {
 		refused("leader-election.term-epoch", "16");
 		refused("leader-election.term-epoch", "-1");
