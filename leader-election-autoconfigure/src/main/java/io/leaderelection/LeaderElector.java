@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -86,6 +87,15 @@ public interface LeaderElector {
 	 * @return whether the work was run
 	 */
 	boolean runIfLeader(Runnable work);
+
+	/**
+	 * Run the given work on the current thread if this node leads, as
+	 * {@link #runIfLeader(Runnable)}, and give it the leadership in whose term it runs:
+	 * for a fencing token, or to look at {@link Leadership#isCurrent()} between steps.
+	 * @param work the work
+	 * @return whether the work was run
+	 */
+	boolean runWithLeadership(Consumer<? super Leadership> work);
 
 	/**
 	 * Call the given work on the current thread if this node leads, as

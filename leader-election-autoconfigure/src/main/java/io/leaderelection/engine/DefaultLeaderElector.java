@@ -87,6 +87,17 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	@Override
+	public boolean runWithLeadership(Consumer<? super Leadership> work) {
+		try (Work entered = this.election.gate().enter(work)) {
+			if (entered == null) {
+				return false;
+			}
+			work.accept(entered.getLeadership());
+			return true;
+		}
+	}
+
+	@Override
 	public <T> Optional<T> callIfLeader(Callable<? extends @Nullable T> work) throws Exception {
 		try (Work entered = this.election.gate().enter(work)) {
 			return (entered != null) ? Optional.ofNullable(work.call()) : Optional.empty();

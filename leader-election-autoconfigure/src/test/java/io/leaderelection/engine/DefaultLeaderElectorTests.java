@@ -73,6 +73,9 @@ class DefaultLeaderElectorTests {
 		assertThat(elector.runIfLeader(() -> {
 			throw new IllegalStateException("must not run");
 		})).isFalse();
+		assertThat(elector.runWithLeadership((leadership) -> {
+			throw new IllegalStateException("must not run");
+		})).isFalse();
 		assertThat(elector.<String>callIfLeader(() -> "result")).isEmpty();
 		assertThat(elector.stop()).succeedsWithin(LONG);
 		assertThat(this.events).isEmpty();
@@ -103,6 +106,9 @@ class DefaultLeaderElectorTests {
 			.runIfLeader(() -> assertThat(elector.getWorkLeadership()).isNotNull().isSameAs(elector.getLeadership())))
 			.isTrue();
 		assertThat(elector.getWorkLeadership()).isNull();
+		assertThat(elector.runWithLeadership(
+				(leadership) -> assertThat(leadership).isSameAs(elector.getWorkLeadership()).isNotNull()))
+			.isTrue();
 		assertThat(elector.callIfLeader(() -> "result")).contains("result");
 		assertThat(elector.callIfLeader(() -> null)).isEmpty();
 		assertThatIOException().isThrownBy(() -> elector.callIfLeader(() -> {
