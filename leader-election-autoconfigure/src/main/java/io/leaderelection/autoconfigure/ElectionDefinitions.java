@@ -57,7 +57,7 @@ final class ElectionDefinitions {
 	/** How often a follower and an observer hear from the database, rounded up. */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 
-	private static final Duration OBSERVER_INTERVAL = Duration.ofSeconds(5);
+	private static final Duration OBSERVER_INTERVAL = Duration.ofMillis(1500);
 
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 

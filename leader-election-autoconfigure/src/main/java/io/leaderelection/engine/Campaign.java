@@ -50,7 +50,7 @@ final class Campaign {
 
 	private static final Duration WAIT = Duration.ofMillis(800);
 
-	private static final long OBSERVE_INTERVAL = TimeUnit.SECONDS.toNanos(5);
+	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
 
 	private static final long UNUSABLE_RETRY = TimeUnit.SECONDS.toNanos(30);
 

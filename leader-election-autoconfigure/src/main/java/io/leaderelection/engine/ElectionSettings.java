@@ -38,7 +38,7 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	 */
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
-	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofSeconds(5);
+	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofMillis(1500);
 
 	/**
 	 * Return how long a confirmation is trusted, counted from its start: three quarters

@@ -130,10 +130,10 @@ class ElectionTests {
 			assertThat(decision).isCompleted();
 			assertThat(observer.election.state().view().leader()).isEqualTo(OTHER);
 		});
-		observer.at(Duration.ofSeconds(6), () -> observer.store.leader = null);
-		observer.stopAt(Duration.ofSeconds(12)).run();
-		assertThat(observer.store.observations).containsExactly(Duration.ZERO, Duration.ofSeconds(5),
-				Duration.ofSeconds(10));
+		observer.at(Duration.ofSeconds(2), () -> observer.store.leader = null);
+		observer.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(observer.store.observations).containsExactly(Duration.ZERO, Duration.ofMillis(1500),
+				Duration.ofSeconds(3));
 		assertThat(observer.trace).containsExactly("open", "close");
 	}
 
