@@ -217,14 +217,14 @@ class ElectionDefinitionsTests {
 			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1s (election 'default')"));
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.candidate", "false",
-					"leader-election.health.unreachable-after", "5s"))
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 5s"));
+					"leader-election.health.unreachable-after", "1500ms"))
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1500ms"));
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
-					"leader-election.health.unreachable-after", "5s"))
+					"leader-election.health.unreachable-after", "1500ms"))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.health.unreachable-after");
-				assertThat(ex.getReason()).contains("only every 5s");
+				assertThat(ex.getReason()).contains("only every 1500ms");
 			});
 	}
 
