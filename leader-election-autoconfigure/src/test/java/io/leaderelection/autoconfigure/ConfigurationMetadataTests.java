@@ -55,7 +55,8 @@ class ConfigurationMetadataTests {
 				"leader-election.health.unreachable-after", "leader-election.lease-duration", "leader-election.lock-id",
 				"leader-election.manual.leader", "leader-election.services.start-attempts", "leader-election.mode",
 				"leader-election.name", "leader-election.node-id", "leader-election.takeover-delay",
-				"leader-election.term-epoch", "management.health.leadership.enabled");
+				"leader-election.term-epoch", "management.endpoint.leadership.access",
+				"management.endpoint.leadership.cache.time-to-live", "management.health.leadership.enabled");
 	}
 
 	@Test
@@ -82,6 +83,8 @@ class ConfigurationMetadataTests {
 					Map.entry("leader-election.services.start-attempts", 3),
 					Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
 					Map.entry("leader-election.takeover-delay", "100ms"), Map.entry("leader-election.term-epoch", 0),
+					Map.entry("management.endpoint.leadership.access", "read_only"),
+					Map.entry("management.endpoint.leadership.cache.time-to-live", "0ms"),
 					Map.entry("management.health.leadership.enabled", true))
 				.get(name)));
 	}
