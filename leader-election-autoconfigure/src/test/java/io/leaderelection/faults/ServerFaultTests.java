@@ -108,10 +108,11 @@ class ServerFaultTests {
 			}
 			awaitQueue();
 			assertThat(sessions()).isEqualTo(pids);
-			// All hold the candidate key, the leader holds main and term, and nobody more
+			// All hold the candidate key, the leader main, term and two notices, and
+			// nobody more
 			assertThat(server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
 					+ "GROUP BY pid ORDER BY 1"))
-				.containsExactly("1", "1", "3");
+				.containsExactly("1", "1", "5");
 			// A cancel that meets a confirmation leaves a line, as of any statement; one
 			// of a wait does not
 			assertThat(this.log.complaints()).allMatch((complaint) -> complaint.pid() == leading

@@ -110,7 +110,7 @@ class StandbyTests {
 
 	private static List<String> candidates(PostgreSqlServer server) {
 		return server.query("SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid) "
-				+ "WHERE application_name LIKE 'leader-election %' AND locktype = 'advisory' AND mode = 'ShareLock'");
+				+ "WHERE application_name LIKE 'leader-election %' AND locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1");
 	}
 
 	private static String url(PostgreSqlServer server) {
