@@ -86,21 +86,51 @@ public class LeadershipEndpoint {
 	}
 
 	/**
-	 * Ask the leader of an election to hand over. Does not wait for it.
+	 * Ask the leader of an election to hand over, whichever node that is. Does not wait
+	 * for it.
 	 * @param election the name of the election
-	 * @param node the node that must be the leader, or {@code null} for whichever it is
-	 * @return what becomes of it, or {@code null} if there is no election of that name
+	 * @return what becomes of it
 	 */
 	@WriteOperation
-	public @Nullable ResignationDescriptor resign(@Selector String election, @Nullable String node) {
+	public ResignationDescriptor resign(@Selector String election) {
+		DefaultLeaderElector elector = find(election);
+		return (elector != null) ? ask(elector, elector.status().leader()) : unknown(election);
+	}
+
+	/**
+	 * Ask the leader of an election to hand over if it is the given node. The node is
+	 * part of the path, as a parameter would ask every request for a content type.
+	 * @param election the name of the election
+	 * @param node the node that must be the leader
+	 * @return what becomes of it
+	 */
+	@WriteOperation
+	public ResignationDescriptor resignNode(@Selector String election, @Selector String node) {
 		DefaultLeaderElector elector = find(election);
 		if (elector == null) {
-			return null;
+			return unknown(election);
 		}
 		String leader = elector.status().leader();
-		if (node != null && !node.equals(leader)) {
+		if (leader == null || !(isSame(node, leader) || isSame(leader, node))) {
 			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
 		}
+		return ask(elector, leader);
+	}
+
+	// Other nodes may have seen the name shortened in its middle
+	private static boolean isSame(String node, String shortened) {
+		int cut = shortened.indexOf('~');
+		return node.equals(shortened) || (cut > 0 && node.length() > shortened.length()
+				&& node.startsWith(shortened.substring(0, cut)) && node.endsWith(shortened.substring(cut + 1)));
+	}
+
+	// Without a body, a write would be answered as if it had been done
+	private ResignationDescriptor unknown(String election) {
+		return new ResignationDescriptor("refused", null, null,
+				"there is no election '" + election + "', only " + this.electors.getElections());
+	}
+
+	private static ResignationDescriptor ask(DefaultLeaderElector elector, @Nullable String leader) {
 		ResignationAnswer answer = elector.requestResignation();
 		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()), leader,
 				answer.refusal());

@@ -376,9 +376,11 @@ final class Campaign {
 	private void holdBack(ElectionSession session) throws SessionException {
 		long until = this.holdBackUntil;
 		while (!this.stopping && until - this.time.nanoTime() > 0) {
-			if (call(session, session::observe).leader() != null) {
+			View view = call(session, session::observe);
+			if (view.leader() != null) {
 				return;
 			}
+			this.election.see(view.candidates());
 			pause(Math.min(MIN_BACKOFF, until - this.time.nanoTime()));
 		}
 	}
@@ -398,8 +400,9 @@ final class Campaign {
 	private Acquisition acquire(ElectionSession session, Duration timeout) throws SessionException {
 		this.waiting = true;
 		try {
-			// A stop either sees that this thread waits, or is seen here
-			return this.stopping ? new Acquisition.Held(View.NONE) : call(session, () -> session.acquire(timeout));
+			// A stop or request either sees that this thread waits, or is seen here
+			return isWaitUnwanted() ? new Acquisition.Held(this.election.state().view())
+					: call(session, () -> session.acquire(timeout));
 		}
 		finally {
 			this.waiting = false;
@@ -667,6 +670,10 @@ final class Campaign {
 	private boolean isRequestDue() {
 		Term asked = this.request;
 		return this.stopping || (asked != null && !asked.equals(this.requested));
+	}
+
+	private boolean isWaitUnwanted() {
+		return this.stopping || (isRequestDue() && this.election.state().view().leader() != null);
 	}
 
 	private void parkUntil(ElectionSession session, long deadline) throws SessionException {

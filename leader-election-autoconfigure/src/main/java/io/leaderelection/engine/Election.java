@@ -113,6 +113,9 @@ public class Election {
 
 	private static final Log logger = LogFactory.getLog(Election.class);
 
+	/** A follower hears from the store every second. */
+	private static final long LONGEST_SILENCE = TimeUnit.SECONDS.toNanos(3);
+
 	private final ElectionSettings settings;
 
 	private final ElectionSessions sessions;
@@ -316,7 +319,8 @@ public class Election {
 			if (current.phase().isDeparting() && term != null) {
 				return ResignationAnswer.requested(term);
 			}
-			if (current.contact().problem() != null) {
+			if (current.contact().problem() != null || (current.phase() == Phase.FOLLOWING
+					&& this.time.nanoTime() - current.contact().last() > LONGEST_SILENCE)) {
 				return ResignationAnswer.refused("the database is out of reach");
 			}
 			if (current.phase() == Phase.FOLLOWING && (leader == null || leader.term() == null)) {
@@ -621,8 +625,9 @@ public class Election {
 		update((current) -> {
 			Leader leader = view.leader();
 			ElectionState followed = current.followed(view);
-			return (leader == null || leader.equals(current.view().leader())) ? followed : followed.remembered(
-					new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
+			return (leader == null || leader.term() == null || current.remembers(leader)) ? followed
+					: followed.remembered(new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(),
+							leader.term(), null));
 		});
 	}
 

@@ -52,8 +52,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 
 	/**
 	 * Return the time from the start of one confirmation to the start of the next: a
-	 * fifth of the lease, but never so long that health would know nothing of a lost
-	 * database.
+	 * fifth of the lease, but never so long that this node would not know who stands, or
+	 * hear late of a wish that it should resign.
 	 * @return the interval
 	 */
 	public Duration confirmInterval() {

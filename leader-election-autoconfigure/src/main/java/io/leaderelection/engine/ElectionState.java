@@ -18,10 +18,12 @@ package io.leaderelection.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import org.jspecify.annotations.Nullable;
 
@@ -103,6 +105,16 @@ record ElectionState(Phase phase, @Nullable Term term, @Nullable TermLeadership 
 		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
 		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.view,
 				this.blockedBy, this.contact, List.copyOf(remembered.subList(forgotten, remembered.size())));
+	}
+
+	/**
+	 * Return whether the last transition is that this leader was seen, whatever sessions
+	 * of this node have come and gone since.
+	 */
+	boolean remembers(Leader leader) {
+		Transition last = this.history.isEmpty() ? null : this.history.get(this.history.size() - 1);
+		return last != null && last.kind() == Transition.Kind.FOLLOWED && last.node().equals(leader.nodeId())
+				&& Objects.equals(last.term(), leader.term());
 	}
 
 	/**

@@ -196,6 +196,43 @@ class ElectionRequestTests {
 	}
 
 	@Test
+	void sameLeaderIsRememberedOnceWhateverSessionsComeAndGo() {
+		this.store.leader = new Leader("node-2", "pid 2");
+		this.fixture.at(Duration.ofMillis(1500), () -> this.store.leader = OTHER);
+		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
+			throw FakeStore.failure();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(ElectionStatus.of(this.election).history()).hasSize(1).last().satisfies((transition) -> {
+			assertThat(transition.kind()).isEqualTo(Kind.FOLLOWED);
+			assertThat(transition.term()).isEqualTo(TERM);
+		});
+	}
+
+	@Test
+	void nodeThatHoldsBackKnowsWhoStands() {
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(2), this.election::resign);
+		this.fixture.at(Duration.ofSeconds(4), () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(ElectionStatus.of(this.election).candidates()).containsExactly("node-1", "node-2");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+	}
+
+	@Test
+	void nobodyIsAskedThroughADatabaseThatHasFallenSilent() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
+			this.fixture.hang(Duration.ofSeconds(4));
+			this.answer = this.election.requestResignation();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database is out of reach"));
+	}
+
+	@Test
 	void noMoreThanTwentyChangesAreRemembered() {
 		for (int i = 1; i < 30; i++) {
 			Leader leader = new Leader("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH);

@@ -1,0 +1,300 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import javax.management.MBeanInfo;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.sample.SampleNode.Answer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The endpoint {@code leadership} over HTTP and JMX, on nodes of the sample that share a
+ * database. Each test has an election of its own.
+ */
+class LeadershipEndpointTests {
+
+	private static final String UNRESTRICTED = "management.endpoint.leadership.access=unrestricted";
+
+	/** How old what a node tells may be, and a moment for this machine. */
+	private static final Duration SOON = Duration.ofSeconds(2).plusMillis(500);
+
+	@TempDir
+	private static Path temp;
+
+	private final List<SampleNode> nodes = new ArrayList<>();
+
+	private String group = "test";
+
+	@BeforeEach
+	void nameGroup(TestInfo info) {
+		this.group = info.getDisplayName().replace("()", "");
+	}
+
+	@AfterEach
+	void stopNodes() {
+		this.nodes.forEach(SampleNode::close);
+	}
+
+	@AfterAll
+	static void awaitEndOfServer() throws IOException {
+		Properties server = new Properties();
+		try (InputStream in = Files.newInputStream(temp.resolve("shared/server.properties"))) {
+			server.load(in);
+		}
+		for (String property : List.of("pid", "postgres-pid")) {
+			long pid = Long.parseLong(server.getProperty(property));
+			eventually().until(() -> ProcessHandle.of(pid).isEmpty());
+		}
+	}
+
+	@Test
+	void readsAllElectionsAndOneAndIsReadOnly() {
+		SampleNode node = start("only", "leader-election.elections.reports.lease-duration=10s");
+		Answer all = node.get("");
+		assertThat(all.status()).isEqualTo(200);
+		assertThat(all).extractingJsonPathMapValue("elections").containsOnlyKeys("default", "reports");
+		assertThat(all).extractingJsonPathMapValue("fencing").containsEntry("transactionManager", "fenced");
+
+		Answer one = node.get("/default");
+		assertThat(one.status()).isEqualTo(200);
+		assertThat(one).extractingJsonPathStringValue("role").isEqualTo("leader");
+		assertThat(one).extractingJsonPathStringValue("node").isEqualTo("only");
+		assertThat(one).extractingJsonPathStringValue("term").matches("0:1:\\d+");
+		assertThat(one).extractingJsonPathStringValue("since").satisfies(LeadershipEndpointTests::isRecent);
+		assertThat(one).extractingJsonPathStringValue("leader.node").isEqualTo("only");
+		assertThat(one).extractingJsonPathArrayValue("candidates").containsExactly("only");
+		assertThat(one).extractingJsonPathStringValue("lastConfirmation").satisfies(LeadershipEndpointTests::isRecent);
+		assertThat(one).extractingJsonPathStringValue("lease").isEqualTo("PT5S");
+		assertThat(one).extractingJsonPathStringValue("leaseRemaining").startsWith("PT");
+		assertThat(one).extractingJsonPathNumberValue("workInFlight").isNotNull();
+		assertThat(one).extractingJsonPathArrayValue("transitions[*].change").containsExactly("granted");
+		assertThat(node.get("/reports")).extractingJsonPathStringValue("lease").isEqualTo("PT10S");
+
+		assertThat(node.get("/unknown").status()).isEqualTo(404);
+		assertThat(node.post("/default", null).status()).isEqualTo(405);
+		assertThat(node.post("/default", "{}").status()).isEqualTo(405);
+		assertThat(node.elector().isLeader()).isTrue();
+	}
+
+	@Test
+	void isReadOverJmxToo() throws Exception {
+		start("managed", "spring.jmx.enabled=true", "management.endpoints.jmx.exposure.include=leadership",
+				"management.endpoints.jmx.domain=leadership.test", "spring.jmx.default-domain=leadership.test");
+		MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+		ObjectName name = server.queryNames(new ObjectName("leadership.test:type=Endpoint,name=Leadership,*"), null)
+			.iterator()
+			.next();
+		MBeanInfo info = server.getMBeanInfo(name);
+		assertThat(Stream.of(info.getOperations()).map((operation) -> operation.getName()))
+			.containsExactlyInAnyOrder("leadership", "election");
+		Object election = server.invoke(name, "election", new Object[] { "default" },
+				new String[] { String.class.getName() });
+		assertThat(election).asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.MAP)
+			.containsEntry("role", "leader")
+			.containsEntry("node", "managed");
+		assertThat(server.invoke(name, "leadership", new Object[0], new String[0])).isInstanceOf(Map.class);
+	}
+
+	@Test
+	void everyNodeKnowsWithinTwoSecondsWhoLeadsAndWhoStands() {
+		SampleNode first = add(SampleNode.fork(server(), "first", properties()));
+		SampleNode second = start("second");
+		SampleNode observer = start("observer", "leader-election.candidate=false");
+		soon("first", List.of("first", "second"), first, second, observer);
+
+		SampleNode third = start("third");
+		soon("first", List.of("first", "second", "third"), first, second, third, observer);
+
+		first.kill();
+		Answer changed = soon(null, List.of("second", "third"), second, third, observer);
+		SampleNode leader = (leaderOf(changed).equals("second")) ? second : third;
+		SampleNode follower = (leader == second) ? third : second;
+
+		leader.elector().resign();
+		soon(follower.id(), List.of("second", "third"), second, third, observer);
+
+		leader.close();
+		soon(follower.id(), List.of(follower.id()), follower, observer);
+		assertThat(observer.get("/default")).extractingJsonPathArrayValue("transitions[*].node")
+			.containsExactly("first", leader.id(), follower.id());
+		assertThat(observer.get("/default")).extractingJsonPathStringValue("leader.since")
+			.satisfies(LeadershipEndpointTests::isRecent);
+	}
+
+	@Test
+	void followerAsksTheLeaderToResignWhichDrainsItsWorkFirst() throws Exception {
+		SampleNode leader = start("leader", UNRESTRICTED);
+		SampleNode follower = start("follower", UNRESTRICTED);
+		soon("leader", List.of("leader", "follower"), leader, follower);
+		CountDownLatch started = new CountDownLatch(1);
+		CountDownLatch done = new CountDownLatch(1);
+		LeaderElector elector = leader.elector();
+		Thread work = new Thread(() -> elector.runIfLeader(() -> {
+			started.countDown();
+			awaitQuietly(done);
+		}));
+		work.start();
+		assertThat(started.await(10, TimeUnit.SECONDS)).isTrue();
+		String term = String.valueOf(elector.getLeadership().getTerm());
+
+		Answer answer = follower.post("/default", null);
+		assertThat(answer.status()).isEqualTo(200);
+		assertThat(answer).extractingJsonPathStringValue("status").isEqualTo("requested");
+		assertThat(answer).extractingJsonPathStringValue("term").isEqualTo(term);
+		assertThat(answer).extractingJsonPathStringValue("leader").isEqualTo("leader");
+		// Two confirmations of a lease of 5 s
+		Awaitility.await().atMost(Duration.ofSeconds(2)).until(() -> !elector.isLeader());
+
+		Answer draining = leader.get("/default");
+		assertThat(draining).extractingJsonPathStringValue("role").isEqualTo("resigning");
+		assertThat(draining).extractingJsonPathNumberValue("workInFlight").isEqualTo(1);
+		assertThat(draining).extractingJsonPathStringValue("term").isEqualTo(term);
+		assertThat(follower.get("/default")).extractingJsonPathStringValue("role").isEqualTo("follower");
+		assertThat(follower.get("/default")).extractingJsonPathStringValue("leader.node").isEqualTo("leader");
+		assertThat(follower.post("/default", null)).extractingJsonPathStringValue("status").isEqualTo("requested");
+
+		done.countDown();
+		soon("follower", List.of("leader", "follower"), leader, follower);
+		assertThat(leader.get("/default")).extractingJsonPathArrayValue("transitions[*].change")
+			.containsExactly("granted", "revoked", "followed");
+		assertThat(leader.get("/default")).extractingJsonPathStringValue("transitions[1].reason")
+			.isEqualTo("resigned");
+		// Longer than the node that resigned holds back
+		Awaitility.await()
+			.during(Duration.ofSeconds(7))
+			.atMost(Duration.ofSeconds(20))
+			.until(() -> "follower".equals(leaderOf(leader.get("/default"))));
+	}
+
+	@Test
+	void leaderAndObserverAskTooAndRefusalsSayWhy() {
+		SampleNode first = start("first", UNRESTRICTED);
+		SampleNode observer = start("observer", UNRESTRICTED, "leader-election.candidate=false");
+		soon("first", List.of("first"), first, observer);
+		assertThat(first.post("/unknown", null)).extractingJsonPathStringValue("reason")
+			.isEqualTo("there is no election 'unknown', only [default]");
+		for (SampleNode node : List.of(first, observer)) {
+			Answer refused = node.post("/default", null);
+			assertThat(refused.status()).isEqualTo(200);
+			assertThat(refused).extractingJsonPathStringValue("status").isEqualTo("refused");
+			assertThat(refused).extractingJsonPathStringValue("reason").isEqualTo("no other candidate stands");
+		}
+
+		SampleNode second = start("second", UNRESTRICTED);
+		soon("first", List.of("first", "second"), first, second, observer);
+		Answer other = observer.post("/default/second", null);
+		assertThat(other).extractingJsonPathStringValue("status").isEqualTo("refused");
+		assertThat(other).extractingJsonPathStringValue("reason").isEqualTo("node 'second' does not lead");
+		assertThat(other).extractingJsonPathStringValue("leader").isEqualTo("first");
+
+		assertThat(observer.post("/default/first", null)).extractingJsonPathStringValue("status")
+			.isEqualTo("requested");
+		soon("second", List.of("first", "second"), first, second, observer);
+		assertThat(second.post("/default", null)).extractingJsonPathStringValue("status").isEqualTo("requested");
+		soon("first", List.of("first", "second"), first, second, observer);
+	}
+
+	private SampleNode start(String id, String... properties) {
+		return add(SampleNode.start(server(), id, properties(properties)));
+	}
+
+	private SampleNode add(SampleNode node) {
+		this.nodes.add(node);
+		return node;
+	}
+
+	private String[] properties(String... more) {
+		return Stream.concat(Stream.of("spring.application.name=" + this.group), Stream.of(more)).toArray(String[]::new);
+	}
+
+	private static Path server() {
+		return temp.resolve("shared");
+	}
+
+	/**
+	 * Wait until all nodes tell the same.
+	 */
+	private static Answer soon(String leader, List<String> candidates, SampleNode... nodes) {
+		// The first answers of a JVM take their time
+		Stream.of(nodes).forEach((node) -> node.get("/default"));
+		Answer[] answer = new Answer[1];
+		Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(50)).atMost(SOON).untilAsserted(() -> {
+			String expected = leader;
+			for (SampleNode node : nodes) {
+				answer[0] = node.get("/default");
+				expected = (expected != null) ? expected : leaderOf(answer[0]);
+				assertThat(expected).isIn(candidates);
+				assertThat(answer[0]).as("leader on " + node.id())
+					.extractingJsonPathStringValue("leader.node")
+					.isEqualTo(expected);
+				assertThat(answer[0]).as("candidates on " + node.id())
+					.extractingJsonPathArrayValue("candidates")
+					.containsExactlyInAnyOrderElementsOf(candidates);
+			}
+		});
+		return answer[0];
+	}
+
+	private static String leaderOf(Answer answer) {
+		return String.valueOf(answer.content().assertThat().extractingJsonPathValue("leader.node").actual());
+	}
+
+	private static void isRecent(String time) {
+		assertThat(Instant.parse(time)).isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(1));
+	}
+
+	private static void awaitQuietly(CountDownLatch latch) {
+		try {
+			latch.await();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	private static ConditionFactory eventually() {
+		return Awaitility.await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(200));
+	}
+
+}
