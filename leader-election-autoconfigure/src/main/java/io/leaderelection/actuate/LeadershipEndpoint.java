@@ -28,6 +28,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.Transition;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +70,7 @@ public class LeadershipEndpoint {
 	public LeadershipDescriptor leadership() {
 		Map<String, ElectionDescriptor> elections = new LinkedHashMap<>();
 		for (DefaultLeaderElector elector : this.electors.all()) {
-			elections.put(elector.getElection(), ElectionDescriptor.of(elector.status()));
+			elections.put(elector.getElection(), ElectionDescriptor.of(elector));
 		}
 		return new LeadershipDescriptor(elections, this.fencing.get());
 	}
@@ -82,7 +83,7 @@ public class LeadershipEndpoint {
 	@ReadOperation
 	public @Nullable ElectionDescriptor election(@Selector String election) {
 		DefaultLeaderElector elector = find(election);
-		return (elector != null) ? ElectionDescriptor.of(elector.status()) : null;
+		return (elector != null) ? ElectionDescriptor.of(elector) : null;
 	}
 
 	/**
@@ -162,6 +163,7 @@ public class LeadershipEndpoint {
 	 * @param node the id of this node
 	 * @param term the term in which this node leads, if it does
 	 * @param since since when it leads, if it does
+	 * @param standing whether this node may lead now
 	 * @param leader who leads as this node sees it
 	 * @param candidates the nodes that stand, the leader included
 	 * @param lastConfirmation when the database last answered
@@ -173,15 +175,17 @@ public class LeadershipEndpoint {
 	 * @param transitions the last changes that this node saw, the latest last
 	 */
 	public record ElectionDescriptor(String role, String node, @Nullable String term, @Nullable Instant since,
-			@Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
+			boolean standing, @Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
 			Duration lease, Duration leaseRemaining, int workInFlight, @Nullable String blockedBy,
 			@Nullable String problem, List<TransitionDescriptor> transitions) implements OperationResponseBody {
 
-		static ElectionDescriptor of(ElectionStatus status) {
+		static ElectionDescriptor of(DefaultLeaderElector elector) {
+			ElectionStatus status = elector.status();
+			boolean standing = elector.isCandidate() && !elector.isWithheld() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null)
 					? new LeaderDescriptor(status.leader(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
-					text(status.term()), status.since(), leader, status.candidates(), status.lastConfirmation(),
+					text(status.term()), status.since(), standing, leader, status.candidates(), status.lastConfirmation(),
 					status.lease(), status.leaseRemaining(), status.workInFlight(), status.blockedBy(),
 					status.problem(), status.history().stream().map(TransitionDescriptor::of).toList());
 		}

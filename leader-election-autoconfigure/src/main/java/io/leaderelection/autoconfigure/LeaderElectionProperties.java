@@ -54,6 +54,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param services Beans that are started and stopped by leadership.
  * @param manual Elections without a database in tests.
  * @param health Health of the elections.
+ * @param resignWhenUnhealthy Leading only while the application is well.
  * @param datasource Connection for elections.
  * @param elections Further elections by name. Each has lock-id, lease-duration,
  * takeover-delay, drain-timeout, candidate and term-epoch of its own, and inherits what
@@ -67,7 +68,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
 		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
 		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
-		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Where elections are held.
@@ -144,6 +145,17 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 * is OUT_OF_SERVICE.
 	 */
 	public record Health(@DefaultValue("30s") Duration unreachableAfter) {
+
+	}
+
+	/**
+	 * Leading only while the application is well.
+	 *
+	 * @param group Health group by which this node resigns and does not stand while it is
+	 * bad, for instance readiness. Off unless set.
+	 * @param after Time that the group must have been bad before this node resigns.
+	 */
+	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
 
 	}
 

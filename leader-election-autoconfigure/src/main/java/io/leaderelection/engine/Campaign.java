@@ -153,7 +153,7 @@ final class Campaign {
 	}
 
 	boolean isLeaving() {
-		return this.stopping || this.resignation != null;
+		return this.stopping || this.resignation != null || this.election.isWithheld();
 	}
 
 	/**
@@ -300,7 +300,10 @@ final class Campaign {
 			}
 			session = open();
 			this.current = session;
-			if (this.settings.candidate()) {
+			if (this.settings.candidate() && this.election.isWithheld()) {
+				standAside(session);
+			}
+			else if (this.settings.candidate()) {
 				holdBack(session);
 				stand(session);
 			}
@@ -371,6 +374,22 @@ final class Campaign {
 	}
 
 	/**
+	 * Be no candidate for a while. The session is one whose silence the store ends.
+	 */
+	private void standAside(ElectionSession session) throws SessionException {
+		this.<@Nullable Void>call(session, () -> {
+			session.withdraw();
+			return null;
+		});
+		while (!this.stopping && this.election.isWithheld()) {
+			follow(call(session, session::observe));
+			request(session);
+			pause(Math.min(OBSERVE_INTERVAL, this.settings.confirmNanos()),
+					() -> isRequestDue() || !this.election.isWithheld());
+		}
+	}
+
+	/**
 	 * After a resignation, let others go first.
 	 */
 	private void holdBack(ElectionSession session) throws SessionException {
@@ -387,7 +406,7 @@ final class Campaign {
 
 	private void stand(ElectionSession session) throws SessionException {
 		Acquisition acquisition = acquire(session, FIRST_TRY);
-		while (acquisition instanceof Acquisition.Held held && !this.stopping) {
+		while (acquisition instanceof Acquisition.Held held && !this.stopping && !this.election.isWithheld()) {
 			follow(held.view());
 			request(session);
 			acquisition = acquire(session, WAIT);
@@ -400,7 +419,7 @@ final class Campaign {
 	private Acquisition acquire(ElectionSession session, Duration timeout) throws SessionException {
 		this.waiting = true;
 		try {
-			// A stop or request either sees that this thread waits, or is seen here
+			// What ends the wait either sees that this thread waits, or is seen here
 			return isWaitUnwanted() ? new Acquisition.Held(this.election.state().view())
 					: call(session, () -> session.acquire(timeout));
 		}
@@ -673,7 +692,7 @@ final class Campaign {
 	}
 
 	private boolean isWaitUnwanted() {
-		return this.stopping || (isRequestDue() && this.election.state().view().leader() != null);
+		return this.stopping || this.election.isWithheld() || (isRequestDue() && this.election.state().view().leader() != null);
 	}
 
 	private void parkUntil(ElectionSession session, long deadline) throws SessionException {

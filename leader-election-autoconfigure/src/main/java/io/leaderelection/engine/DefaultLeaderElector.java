@@ -128,6 +128,29 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Hand leadership over if there is any, and do not stand until
+	 * {@link #standAgain()}. Does not wait.
+	 */
+	public void withhold() {
+		this.election.withhold();
+	}
+
+	/**
+	 * Stand again after {@link #withhold()}.
+	 */
+	public void standAgain() {
+		this.election.standAgain();
+	}
+
+	/**
+	 * Return whether this node does not stand although it may lead.
+	 * @return whether it was withheld
+	 */
+	public boolean isWithheld() {
+		return this.election.isWithheld();
+	}
+
+	/**
 	 * Return the gate that guards the work of this election.
 	 * @return the gate
 	 */

@@ -146,6 +146,8 @@ public class Election {
 
 	private volatile @Nullable Campaign active;
 
+	private volatile boolean withheld;
+
 	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
 			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
 		this.settings = settings;
@@ -301,6 +303,38 @@ public class Election {
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	/**
+	 * Hand leadership over if there is any, and do not stand until told to. Does not
+	 * wait.
+	 */
+	void withhold() {
+		this.lock.lock();
+		try {
+			Campaign running = this.active;
+			this.withheld = true;
+			resign();
+			this.changed.signalAll();
+			if (running != null) {
+				runAside(running::endWaitForLock);
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Stand again after {@link #withhold()}.
+	 */
+	void standAgain() {
+		this.withheld = false;
+		wakeUp();
+	}
+
+	boolean isWithheld() {
+		return this.withheld;
 	}
 
 	/**

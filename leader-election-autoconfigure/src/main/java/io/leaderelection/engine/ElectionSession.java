@@ -47,6 +47,13 @@ public interface ElectionSession {
 	View observe() throws SessionException;
 
 	/**
+	 * Be no candidate any more: only observe from here on.
+	 * @throws SessionException if the session has ended
+	 */
+	default void withdraw() throws SessionException {
+	}
+
+	/**
 	 * Ask the holder of the lock to hand over, until the session ends or
 	 * {@link #withdrawRequest()}.
 	 * @param term the term that is to end

@@ -76,7 +76,11 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		boolean down = false;
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
-			elections.put(status.election(), details(status));
+			Map<String, Object> details = details(status);
+			if (elector.isWithheld()) {
+				details.put("problem", "does not stand, since the application is not healthy");
+			}
+			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
 				continue;
 			}
@@ -106,6 +110,10 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		put(details, "term", status.term());
 		put(details, "since", status.since());
 		put(details, "leader", status.leader());
+		put(details, "leaderSince", status.leaderSince());
+		if (!status.candidates().isEmpty()) {
+			details.put("candidates", status.candidates());
+		}
 		put(details, "lastConfirmation", status.lastConfirmation());
 		put(details, "lease", status.lease());
 		put(details, "leaseRemaining", (status.term() != null) ? status.leaseRemaining() : null);

@@ -97,6 +97,11 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	@Override
+	public void withdraw() throws SessionException {
+		query(this.sql.withdraw(), (row) -> row.getBoolean(1));
+	}
+
+	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		record Outcome(String text, int holder, @Nullable String candidates) {

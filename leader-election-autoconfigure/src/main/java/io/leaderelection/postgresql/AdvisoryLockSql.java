@@ -161,6 +161,13 @@ class AdvisoryLockSql {
 	}
 
 	/**
+	 * Hold no share of the candidate key any more.
+	 */
+	String withdraw() {
+		return "SELECT pg_catalog.pg_advisory_unlock_shared(%d)".formatted(this.keys.candidate());
+	}
+
+	/**
 	 * Wait for the main key, then take it for the session and issue the term.
 	 * <p>
 	 * The wait is for a lock of the transaction, in a sub-block: if a timeout and the

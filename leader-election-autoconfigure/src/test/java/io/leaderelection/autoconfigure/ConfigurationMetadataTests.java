@@ -82,6 +82,7 @@ class ConfigurationMetadataTests {
 					Map.entry("leader-election.manual.leader", false),
 					Map.entry("leader-election.services.start-attempts", 3),
 					Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
+					Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
 					Map.entry("leader-election.takeover-delay", "100ms"), Map.entry("leader-election.term-epoch", 0),
 					Map.entry("management.endpoint.leadership.access", "read_only"),
 					Map.entry("management.endpoint.leadership.cache.time-to-live", "0ms"),

@@ -1,0 +1,98 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.health.GroupHealth;
+import io.leaderelection.health.HealthWatch;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.availability.ApplicationAvailability;
+import org.springframework.boot.availability.ReadinessState;
+import org.springframework.boot.health.actuate.endpoint.HealthEndpoint;
+import org.springframework.boot.health.actuate.endpoint.HealthEndpointGroups;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * {@link EnableAutoConfiguration Auto-configuration} for {@link HealthWatch}.
+ */
+@AutoConfiguration(after = LeaderElectionAutoConfiguration.class,
+		afterName = { "org.springframework.boot.autoconfigure.availability.ApplicationAvailabilityAutoConfiguration",
+				"org.springframework.boot.health.autoconfigure.actuate.endpoint.HealthEndpointAutoConfiguration" })
+@ConditionalOnBean(DefaultLeaderElectors.class)
+@ConditionalOnProperty("leader-election.resign-when-unhealthy.group")
+public final class ResignWhenUnhealthyAutoConfiguration {
+
+	private static final String PREFIX = "leader-election.resign-when-unhealthy.";
+
+	private static final String READINESS = "readiness";
+
+	@Bean
+	HealthWatch leadershipHealthWatch(DefaultLeaderElectors electors, LeaderElectionProperties properties,
+			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability) {
+		String group = String.valueOf(properties.resignWhenUnhealthy().group());
+		Duration after = properties.resignWhenUnhealthy().after();
+		if (after.isNegative()) {
+			throw new InvalidElectionPropertyException(PREFIX + "after", ElectionDefinitions.print(after),
+					"A time cannot be negative.", "Set a duration with its unit, for instance 30s.");
+		}
+		BooleanSupplier well = well(group, groups.getIfAvailable(), availability.getIfAvailable());
+		return new HealthWatch(electors, (properties.mode() != Mode.MANUAL) ? well : () -> true,
+				"health group '" + group + "'", after);
+	}
+
+	private static BooleanSupplier well(String group, @Nullable GroupHealth health,
+			@Nullable ApplicationAvailability availability) {
+		if (health != null && health.contains(group)) {
+			return () -> health.isWell(group);
+		}
+		if (group.equals(READINESS) && availability != null) {
+			return () -> availability.getReadinessState() == ReadinessState.ACCEPTING_TRAFFIC;
+		}
+		throw new InvalidElectionPropertyException(PREFIX + "group", group,
+				"There is no health group of that name, so this node would never resign.",
+				"Define it by management.endpoint.health.group." + group
+						+ ".include (this needs Actuator and its health endpoint), or set readiness.");
+	}
+
+	/**
+	 * Health groups, if the health endpoint is available.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(HealthEndpoint.class)
+	static class GroupHealthConfiguration {
+
+		@Bean
+		@ConditionalOnBean({ HealthEndpoint.class, HealthEndpointGroups.class })
+		GroupHealth leadershipGroupHealth(HealthEndpoint endpoint, HealthEndpointGroups groups) {
+			return new GroupHealth(endpoint, groups);
+		}
+
+	}
+
+}

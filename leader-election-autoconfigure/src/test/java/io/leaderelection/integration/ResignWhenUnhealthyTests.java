@@ -1,0 +1,200 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.availability.AvailabilityChangeEvent;
+import org.springframework.boot.availability.ReadinessState;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * Nodes that lead only while they are well, on one server.
+ */
+class ResignWhenUnhealthyTests {
+
+	private static PostgreSqlServer server;
+
+	private final List<LocalNode> nodes = new ArrayList<>();
+
+	@BeforeAll
+	static void startServer() {
+		server = PostgreSqlServer.start();
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@AfterEach
+	void stopNodes() {
+		this.nodes.forEach(LocalNode::close);
+	}
+
+	@Test
+	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
+		LocalNode first = start("first", "work").awaitLeader();
+		LocalNode second = start("second", "work");
+		health(first).well = false;
+		eventually().until(second::leads);
+		eventually().until(() -> candidates(second).equals(List.of("second")));
+		eventually().until(() -> "second".equals(elector(first).status().leader()));
+		assertThat(elector(first).isWithheld()).isTrue();
+		assertThat(elector(second).requestResignation().refusal()).isEqualTo("no other candidate stands");
+		assertThat(first.events().get(1)).startsWith("revoked");
+
+		health(first).well = true;
+		eventually().until(() -> candidates(second).size() == 2);
+		assertThat(second.leads()).isTrue();
+		second.close();
+		eventually().until(first::leads);
+	}
+
+	@Test
+	void nodeThatIsNotWellDoesNotLeadThoughNobodyElseStands() {
+		LocalNode only = start("only", "work").awaitLeader();
+		health(only).well = false;
+		eventually().until(() -> !only.leads());
+		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(() -> !only.leads());
+		health(only).well = true;
+		eventually().until(only::leads);
+	}
+
+	@Test
+	void slowCheckHoldsUpNothing() {
+		LocalNode node = start("slow", "work").awaitLeader();
+		FakeHealth health = health(node);
+		CountDownLatch answer = new CountDownLatch(1);
+		health.answer = answer;
+		eventually().until(() -> health.asked);
+		// Twice the lease
+		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(node::leads);
+		assertThat(node.events()).hasSize(1);
+		answer.countDown();
+	}
+
+	@Test
+	void readinessIsAskedFor() {
+		LocalNode node = start("ready", "readiness").awaitLeader();
+		AvailabilityChangeEvent.publish(node.context(), ReadinessState.REFUSING_TRAFFIC);
+		eventually().until(() -> !node.leads());
+		AvailabilityChangeEvent.publish(node.context(), ReadinessState.ACCEPTING_TRAFFIC);
+		eventually().until(node::leads);
+	}
+
+	@Test
+	void unknownGroupIsRefused() {
+		assertThatException().isThrownBy(() -> start("unknown", "unknown"))
+			.havingRootCause()
+			.withMessageContaining("leader-election.resign-when-unhealthy.group")
+			.withMessageContaining("There is no health group of that name");
+	}
+
+	private LocalNode start(String id, String healthGroup) {
+		LocalNode node = LocalNode.start(server, Application.class,
+				Stream
+					.of("spring.application.name=" + getClass().getSimpleName(), "leader-election.node-id=" + id,
+							"management.endpoint.health.group.work.include=fake,leadership",
+							"leader-election.resign-when-unhealthy.group=" + healthGroup,
+							"leader-election.resign-when-unhealthy.after=300ms")
+					.toArray(String[]::new));
+		this.nodes.add(node);
+		return node;
+	}
+
+	private static FakeHealth health(LocalNode node) {
+		return node.context().getBean(FakeHealth.class);
+	}
+
+	private static DefaultLeaderElector elector(LocalNode node) {
+		return node.context().getBean(DefaultLeaderElector.class);
+	}
+
+	private static List<String> candidates(LocalNode node) {
+		return elector(node).status().candidates();
+	}
+
+	private static ConditionFactory eventually() {
+		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(20));
+	}
+
+	/**
+	 * Health that a test sets.
+	 */
+	static final class FakeHealth implements HealthIndicator {
+
+		private volatile boolean well = true;
+
+		private volatile boolean asked;
+
+		private volatile CountDownLatch answer = new CountDownLatch(0);
+
+		@Override
+		public Health health() {
+			if (this.answer.getCount() > 0) {
+				this.asked = true;
+			}
+			try {
+				this.answer.await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			return (this.well ? Health.up() : Health.down()).build();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application {
+
+		@Bean
+		FakeHealth fakeHealthIndicator() {
+			return new FakeHealth();
+		}
+
+		/**
+		 * Would keep every node from leading if it counted.
+		 */
+		@Bean
+		HealthIndicator leadershipHealthIndicator() {
+			return () -> Health.down().build();
+		}
+
+	}
+
+}
