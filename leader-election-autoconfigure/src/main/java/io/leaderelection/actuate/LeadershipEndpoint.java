@@ -175,9 +175,10 @@ public class LeadershipEndpoint {
 	 * @param transitions the last changes that this node saw, the latest last
 	 */
 	public record ElectionDescriptor(String role, String node, @Nullable String term, @Nullable Instant since,
-			boolean standing, @Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
-			Duration lease, Duration leaseRemaining, int workInFlight, @Nullable String blockedBy,
-			@Nullable String problem, List<TransitionDescriptor> transitions) implements OperationResponseBody {
+			boolean standing, @Nullable LeaderDescriptor leader, List<String> candidates,
+			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, int workInFlight,
+			@Nullable String blockedBy, @Nullable String problem,
+			List<TransitionDescriptor> transitions) implements OperationResponseBody {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
 			ElectionStatus status = elector.status();
@@ -185,9 +186,10 @@ public class LeadershipEndpoint {
 			LeaderDescriptor leader = (status.leader() != null)
 					? new LeaderDescriptor(status.leader(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
-					text(status.term()), status.since(), standing, leader, status.candidates(), status.lastConfirmation(),
-					status.lease(), status.leaseRemaining(), status.workInFlight(), status.blockedBy(),
-					status.problem(), status.history().stream().map(TransitionDescriptor::of).toList());
+					text(status.term()), status.since(), standing, leader, status.candidates(),
+					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
+					status.blockedBy(), status.problem(),
+					status.history().stream().map(TransitionDescriptor::of).toList());
 		}
 
 	}

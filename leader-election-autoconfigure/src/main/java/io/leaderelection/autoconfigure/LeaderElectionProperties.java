@@ -68,7 +68,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
 		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
 		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
-		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Datasource datasource,
+		@DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Where elections are held.

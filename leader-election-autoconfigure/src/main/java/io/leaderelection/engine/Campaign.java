@@ -692,7 +692,8 @@ final class Campaign {
 	}
 
 	private boolean isWaitUnwanted() {
-		return this.stopping || this.election.isWithheld() || (isRequestDue() && this.election.state().view().leader() != null);
+		return this.stopping || this.election.isWithheld()
+				|| (isRequestDue() && this.election.state().view().leader() != null);
 	}
 
 	private void parkUntil(ElectionSession session, long deadline) throws SessionException {

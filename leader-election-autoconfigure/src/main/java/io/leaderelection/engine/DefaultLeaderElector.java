@@ -128,8 +128,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Hand leadership over if there is any, and do not stand until
-	 * {@link #standAgain()}. Does not wait.
+	 * Hand leadership over if there is any, and do not stand until {@link #standAgain()}.
+	 * Does not wait.
 	 */
 	public void withhold() {
 		this.election.withhold();

@@ -659,9 +659,9 @@ public class Election {
 		update((current) -> {
 			Leader leader = view.leader();
 			ElectionState followed = current.followed(view);
-			return (leader == null || leader.term() == null || current.remembers(leader)) ? followed
-					: followed.remembered(new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(),
-							leader.term(), null));
+			return (leader == null || leader.term() == null || current.remembers(leader)) ? followed : followed
+				.remembered(
+						new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
 		});
 	}
 

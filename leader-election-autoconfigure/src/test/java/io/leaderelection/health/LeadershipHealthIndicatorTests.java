@@ -104,6 +104,20 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
+	void nodeThatIsWithheldSaysSoAndIsUp() {
+		start("default", LocalSessions.always());
+		await().until(this.electors.getDefault()::isLeader);
+		this.electors.getDefault().withhold();
+		await().until(() -> !this.electors.getDefault().isLeader());
+		Health health = health(Duration.ofSeconds(30));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat((String) details(health, "default").get("problem")).contains("does not stand");
+		this.electors.getDefault().standAgain();
+		await().until(this.electors.getDefault()::isLeader);
+		assertThat(details(health(Duration.ofSeconds(30)), "default")).doesNotContainKey("problem");
+	}
+
+	@Test
 	void worstElectionCounts() {
 		start("default", LocalSessions.always(), "broken", UNUSABLE, "silent", UNREACHABLE);
 		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));

@@ -29,21 +29,24 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import javax.management.MBeanInfo;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
+import com.jayway.jsonpath.JsonPath;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.sample.SampleNode.Answer;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -130,7 +133,7 @@ class LeadershipEndpointTests {
 			.containsExactlyInAnyOrder("leadership", "election");
 		Object election = server.invoke(name, "election", new Object[] { "default" },
 				new String[] { String.class.getName() });
-		assertThat(election).asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.MAP)
+		assertThat(election).asInstanceOf(InstanceOfAssertFactories.MAP)
 			.containsEntry("role", "leader")
 			.containsEntry("node", "managed");
 		assertThat(server.invoke(name, "leadership", new Object[0], new String[0])).isInstanceOf(Map.class);
@@ -198,8 +201,7 @@ class LeadershipEndpointTests {
 		soon("follower", List.of("leader", "follower"), leader, follower);
 		assertThat(leader.get("/default")).extractingJsonPathArrayValue("transitions[*].change")
 			.containsExactly("granted", "revoked", "followed");
-		assertThat(leader.get("/default")).extractingJsonPathStringValue("transitions[1].reason")
-			.isEqualTo("resigned");
+		assertThat(leader.get("/default")).extractingJsonPathStringValue("transitions[1].reason").isEqualTo("resigned");
 		// Longer than the node that resigned holds back
 		Awaitility.await()
 			.during(Duration.ofSeconds(7))
@@ -235,6 +237,50 @@ class LeadershipEndpointTests {
 		soon("first", List.of("first", "second"), first, second, observer);
 	}
 
+	@Test
+	void readmeShowsWhatAFollowerAnswers() throws IOException {
+		SampleNode leader = start("leader", UNRESTRICTED);
+		SampleNode follower = start("follower", UNRESTRICTED);
+		soon("leader", List.of("leader", "follower"), leader, follower);
+		List<String> examples = Pattern.compile("```json\n(.*?)```", Pattern.DOTALL)
+			.matcher(Files.readString(Path.of("../README.md")))
+			.results()
+			.map((match) -> match.group(1))
+			.toList();
+		String example = examples.stream().filter((json) -> json.contains("\"transitions\"")).findFirst().orElseThrow();
+		assertSameShape(json(example), json(follower.get("/default").body()));
+
+		String[] answers = examples.stream()
+			.filter((json) -> json.contains("\"refused\""))
+			.findFirst()
+			.orElseThrow()
+			.split("\n");
+		assertSameShape(json(answers[0]), json(follower.post("/default", null).body()));
+		soon("follower", List.of("leader", "follower"), leader, follower);
+		leader.close();
+		soon("follower", List.of("follower"), follower);
+		assertThat(json(follower.post("/default", null).body()))
+			.isEqualTo(json(answers[1].replaceAll("\"leader\": \"[^\"]*\"", "\"leader\": \"follower\"")));
+	}
+
+	private static Map<String, Object> json(String text) {
+		return JsonPath.parse(text).json();
+	}
+
+	private static void assertSameShape(Object expected, Object actual) {
+		if (expected instanceof Map<?, ?> map) {
+			assertThat(actual).asInstanceOf(InstanceOfAssertFactories.MAP).containsOnlyKeys(map.keySet().toArray());
+			map.forEach((key, value) -> assertSameShape(value, ((Map<?, ?>) actual).get(key)));
+		}
+		else if (expected instanceof List<?> list) {
+			assertThat(actual).asInstanceOf(InstanceOfAssertFactories.LIST).hasSameSizeAs(list);
+			assertSameShape(list.get(0), ((List<?>) actual).get(0));
+		}
+		else {
+			assertThat(actual).hasSameClassAs(expected);
+		}
+	}
+
 	private SampleNode start(String id, String... properties) {
 		return add(SampleNode.start(server(), id, properties(properties)));
 	}
@@ -245,7 +291,8 @@ class LeadershipEndpointTests {
 	}
 
 	private String[] properties(String... more) {
-		return Stream.concat(Stream.of("spring.application.name=" + this.group), Stream.of(more)).toArray(String[]::new);
+		return Stream.concat(Stream.of("spring.application.name=" + this.group), Stream.of(more))
+			.toArray(String[]::new);
 	}
 
 	private static Path server() {
@@ -259,20 +306,24 @@ class LeadershipEndpointTests {
 		// The first answers of a JVM take their time
 		Stream.of(nodes).forEach((node) -> node.get("/default"));
 		Answer[] answer = new Answer[1];
-		Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(50)).atMost(SOON).untilAsserted(() -> {
-			String expected = leader;
-			for (SampleNode node : nodes) {
-				answer[0] = node.get("/default");
-				expected = (expected != null) ? expected : leaderOf(answer[0]);
-				assertThat(expected).isIn(candidates);
-				assertThat(answer[0]).as("leader on " + node.id())
-					.extractingJsonPathStringValue("leader.node")
-					.isEqualTo(expected);
-				assertThat(answer[0]).as("candidates on " + node.id())
-					.extractingJsonPathArrayValue("candidates")
-					.containsExactlyInAnyOrderElementsOf(candidates);
-			}
-		});
+		Awaitility.await()
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(50))
+			.atMost(SOON)
+			.untilAsserted(() -> {
+				String expected = leader;
+				for (SampleNode node : nodes) {
+					answer[0] = node.get("/default");
+					expected = (expected != null) ? expected : leaderOf(answer[0]);
+					assertThat(expected).isIn(candidates);
+					assertThat(answer[0]).as("leader on " + node.id())
+						.extractingJsonPathStringValue("leader.node")
+						.isEqualTo(expected);
+					assertThat(answer[0]).as("candidates on " + node.id())
+						.extractingJsonPathArrayValue("candidates")
+						.containsExactlyInAnyOrderElementsOf(candidates);
+				}
+			});
 		return answer[0];
 	}
 

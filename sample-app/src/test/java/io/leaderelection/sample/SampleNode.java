@@ -19,6 +19,7 @@ package io.leaderelection.sample;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.test.json.BasicJsonTester;
 import org.springframework.boot.test.json.JsonContent;
+import org.springframework.boot.test.json.JsonContentAssert;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatusCode;
@@ -81,9 +83,9 @@ final class SampleNode implements AutoCloseable {
 	static SampleNode fork(Path server, String id, String... properties) {
 		try {
 			int port = freePort();
-			List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java")
-				.toString(), "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-					SampleApplication.class.getName()));
+			List<String> command = new ArrayList<>(List.of(
+					Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
+					"-cp", System.getProperty("java.class.path"), SampleApplication.class.getName()));
 			command.addAll(arguments(server, id, port, properties));
 			Process process = new ProcessBuilder(command).redirectErrorStream(true)
 				.redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -108,10 +110,10 @@ final class SampleNode implements AutoCloseable {
 	}
 
 	private static List<String> arguments(Path server, String id, int port, String... properties) {
-		return Stream
-			.concat(Stream.of("server.port=" + port, "leader-election.node-id=" + id,
-					"sample.postgres.directory=" + server, "sample.postgres.idle-timeout=5s",
-					"spring.main.banner-mode=off"), Stream.of(properties))
+		return Stream.concat(
+				Stream.of("server.port=" + port, "leader-election.node-id=" + id, "sample.postgres.directory=" + server,
+						"sample.postgres.idle-timeout=5s", "spring.main.banner-mode=off"),
+				Stream.of(properties))
 			.map((property) -> "--" + property)
 			.toList();
 	}
@@ -149,7 +151,7 @@ final class SampleNode implements AutoCloseable {
 			request.contentType(MediaType.APPLICATION_JSON).body(body);
 		}
 		return request.exchange((sent, response) -> {
-			String text = new String(response.getBody().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+			String text = new String(response.getBody().readAllBytes(), StandardCharsets.UTF_8);
 			HttpStatusCode status = response.getStatusCode();
 			return new Answer(status.value(), text);
 		});
@@ -179,14 +181,14 @@ final class SampleNode implements AutoCloseable {
 	 * @param status the status of HTTP
 	 * @param body the body
 	 */
-	record Answer(int status, String body) implements AssertProvider<org.springframework.boot.test.json.JsonContentAssert> {
+	record Answer(int status, String body) implements AssertProvider<JsonContentAssert> {
 
 		JsonContent<Object> content() {
 			return json.from(this.body);
 		}
 
 		@Override
-		public org.springframework.boot.test.json.JsonContentAssert assertThat() {
+		public JsonContentAssert assertThat() {
 			return content().assertThat();
 		}
 

@@ -1,0 +1,71 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.time.Duration;
+import java.util.Map;
+
+import io.leaderelection.actuate.LeadershipEndpoint;
+import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The node that a request to {@link LeadershipEndpoint} names.
+ */
+class LeadershipEndpointNodeTests {
+
+	private static final String LONG_ID = "a-host-name-of-a-data-centre.with.its-domain.example.com-1234-abcd";
+
+	@Test
+	void longIdIsKnownInFullAndAsOtherNodesSeeIt() {
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + LONG_ID).awaitLeader();
+				LocalNode follower = LocalNode.start(server, "leader-election.node-id=short")) {
+			LeadershipEndpoint there = endpoint(leader);
+			LeadershipEndpoint here = endpoint(follower);
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(10))
+				.until(() -> here.election("default").leader() != null
+						&& here.election("default").candidates().size() == 2
+						&& there.election("default").candidates().size() == 2);
+			String seen = here.election("default").leader().node();
+			assertThat(seen).isNotEqualTo(LONG_ID).contains("~");
+			String other = LONG_ID.replace("1234", "1235");
+			assertThat(here.resignNode("default", other))
+				.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));
+			assertThat(there.resignNode("default", seen).status()).isEqualTo("requested");
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			follower.elector().resign();
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(10))
+				.until(() -> seen.equals(here.election("default").leader().node()));
+			assertThat(here.resignNode("default", LONG_ID).status()).isEqualTo("requested");
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+		}
+	}
+
+	private static LeadershipEndpoint endpoint(LocalNode node) {
+		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of);
+	}
+
+}
