@@ -54,7 +54,7 @@ final class ElectionDefinitions {
 
 	private static final int MAX_EPOCH = 15;
 
-	/** How often a follower hears from the database, rounded up. */
+	/** How often a follower and an observer hear from the database, rounded up. */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 
 	private static final Duration OBSERVER_INTERVAL = Duration.ofMillis(1500);
@@ -198,7 +198,7 @@ final class ElectionDefinitions {
 			Duration confirmInterval = settings.confirmInterval();
 			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
-			Duration interval = settings.candidate() ? leaderInterval : FOLLOWER_INTERVAL;
+			Duration interval = settings.candidate() ? leaderInterval : OBSERVER_INTERVAL;
 			if (unreachableAfter.compareTo(interval) <= 0) {
 				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
 						"While all is well, this node hears from its database only every " + print(interval)

@@ -54,7 +54,8 @@ class ConfigurationMetadataTests {
 				"leader-election.fail-fast", "leader-election.fencing", "leader-election.group",
 				"leader-election.health.unreachable-after", "leader-election.lease-duration", "leader-election.lock-id",
 				"leader-election.manual.leader", "leader-election.services.start-attempts", "leader-election.mode",
-				"leader-election.name", "leader-election.node-id", "leader-election.takeover-delay",
+				"leader-election.name", "leader-election.node-id", "leader-election.resign-when-unhealthy.after",
+				"leader-election.resign-when-unhealthy.group", "leader-election.takeover-delay",
 				"leader-election.term-epoch", "management.endpoint.leadership.access",
 				"management.endpoint.leadership.cache.time-to-live", "management.health.leadership.enabled");
 	}

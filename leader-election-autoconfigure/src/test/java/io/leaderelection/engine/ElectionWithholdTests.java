@@ -1,0 +1,92 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A node that is kept from standing for a while.
+ */
+class ElectionWithholdTests {
+
+	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final FakeStore store = this.fixture.store;
+
+	private final Election election = this.fixture.election;
+
+	@Test
+	void leaderHandsOverAndDoesNotStandUntilToldTo() {
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			this.election.withhold();
+			assertThat(this.fixture.isLeader()).isFalse();
+		});
+		this.fixture.at(Duration.ofSeconds(20), () -> {
+			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+			assertThat(this.store.observations).hasSizeGreaterThan(10);
+			this.election.standAgain();
+		});
+		this.fixture.at(Duration.ofSeconds(27), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(28)).run();
+	}
+
+	@Test
+	void winnerIsNotGranted() {
+		this.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			assertThat(ElectionStatus.of(this.election).role()).isEqualTo(Role.CANDIDATE);
+			this.election.withhold();
+			this.store.predecessor = null;
+		});
+		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		assertThat(this.fixture.tracedEvents()).isEmpty();
+	}
+
+	@Test
+	void followerSeesWhoLeadsAndMayAsk() {
+		this.store.leader = OTHER;
+		this.store.candidates = List.of(new Candidate("node-2", "pid 2"), new Candidate("node-3", "pid 3"));
+		this.fixture.at(Duration.ofSeconds(1), this.election::withhold);
+		this.fixture.at(Duration.ofSeconds(4), () -> {
+			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");
+			assertThat(this.election.requestResignation().isRequested()).isTrue();
+		});
+		this.fixture.at(Duration.ofSeconds(6), () -> {
+			assertThat(this.fixture.trace).contains("request 0:1:775");
+			// The lock is free, for others
+			this.store.leader = null;
+		});
+		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		assertThat(this.fixture.tracedEvents()).isEmpty();
+	}
+
+}
