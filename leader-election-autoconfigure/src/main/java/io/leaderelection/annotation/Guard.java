@@ -35,6 +35,7 @@ import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
+import org.springframework.util.ClassUtils;
 
 /**
  * What {@link LeaderOnly @LeaderOnly} means for one method of one class, worked out once.
@@ -42,6 +43,8 @@ import org.springframework.core.GenericTypeResolver;
 final class Guard {
 
 	private final String method;
+
+	private final String label;
 
 	private final String electionExpression;
 
@@ -66,6 +69,7 @@ final class Guard {
 	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections) {
 		this.method = describe(method, type);
+		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
 		this.reject = (annotation.otherwise() == NotLeaderPolicy.REJECT);
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
@@ -96,7 +100,15 @@ final class Guard {
 	 * @return the work to close when it is done, or {@code null} if it may not run
 	 */
 	@Nullable Work enter(@Nullable Work origin) {
-		return gate().enter(this, origin);
+		GuardedElection asked = election();
+		Work work = asked.gate().enter(this, origin);
+		if (work != null) {
+			work.countIn(asked.invocations());
+		}
+		else {
+			asked.invocations().refused(this.reject);
+		}
+		return work;
 	}
 
 	/**
@@ -161,7 +173,7 @@ final class Guard {
 		// A race is harmless: all find the same
 		GuardedElection election = this.election;
 		if (election == null) {
-			election = this.elections.resolve(this.electionExpression, this.method);
+			election = this.elections.resolve(this.electionExpression, this.method, this.label);
 			this.election = election;
 		}
 		return election;
@@ -176,11 +188,15 @@ final class Guard {
 		return Future.class.isAssignableFrom(resultType) || CompletionStage.class.isAssignableFrom(resultType);
 	}
 
+	private static Class<?> owner(Method method, Class<?> type) {
+		return (type.isSynthetic() || Proxy.isProxyClass(type)) ? method.getDeclaringClass() : type;
+	}
+
 	static String describe(Method method, Class<?> type) {
-		Class<?> owner = (type.isSynthetic() || Proxy.isProxyClass(type)) ? method.getDeclaringClass() : type;
 		return Arrays.stream(method.getParameterTypes())
 			.map(Class::getSimpleName)
-			.collect(Collectors.joining(", ", "Method '" + owner.getName() + "." + method.getName() + "(", ")'"));
+			.collect(Collectors.joining(", ", "Method '" + owner(method, type).getName() + "." + method.getName() + "(",
+					")'"));
 	}
 
 	private static @Nullable Object emptyResult(Class<?> resultType) {

@@ -18,7 +18,9 @@ package io.leaderelection.annotation;
 
 import java.util.function.Supplier;
 
+import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +32,9 @@ import org.springframework.util.StringValueResolver;
  *
  * @param name the name of the election
  * @param gate the gate that lets work in
+ * @param invocations the counts of what it lets in and not
  */
-record GuardedElection(String name, WorkGate gate) {
+record GuardedElection(String name, WorkGate gate, InvocationCounts invocations) {
 
 	/**
 	 * Finds elections by what {@link LeaderOnly#election()} says, not before they are
@@ -53,7 +56,18 @@ record GuardedElection(String name, WorkGate gate) {
 			this.valueResolver = valueResolver;
 		}
 
-		GuardedElection resolve(String election, String method) {
+		/**
+		 * Return the election that a method asks.
+		 * @param election what the annotation says
+		 * @param method the method, for who reads of a failure
+		 * @param label the method as it is counted
+		 */
+		GuardedElection resolve(String election, String method, String label) {
+			DefaultLeaderElector elector = find(election, method);
+			return new GuardedElection(elector.getElection(), elector.gate(), elector.statistics().invocations(label));
+		}
+
+		DefaultLeaderElector find(String election, String method) {
 			DefaultLeaderElectors electors = this.electors.get();
 			String name = resolvePlaceholders(election, method);
 			if (name.isEmpty()) {
@@ -66,7 +80,7 @@ record GuardedElection(String name, WorkGate gate) {
 						"Use one of '%s', or configure the election with properties 'leader-election.elections.%s.*'."
 							.formatted(String.join("', '", electors.getElections()), name));
 			}
-			return new GuardedElection(name, electors.gate(name));
+			return electors.get(name);
 		}
 
 		private String resolvePlaceholders(String election, String method) {

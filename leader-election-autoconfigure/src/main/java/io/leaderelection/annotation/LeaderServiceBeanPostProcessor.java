@@ -179,7 +179,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	}
 
 	private void join(LeaderService service, LeaderOnly annotation, String description) {
-		Runnable join = () -> this.services.add(this.elections.resolve(annotation.election(), description).name(),
+		Runnable join = () -> this.services.add(this.elections.find(annotation.election(), description).getElection(),
 				service);
 		synchronized (this.pending) {
 			if (!this.electionsKnown) {

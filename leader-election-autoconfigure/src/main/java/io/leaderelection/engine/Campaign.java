@@ -487,10 +487,15 @@ final class Campaign {
 			this.election.elect(won.term());
 			TermLeadership leadership = awaitGrant(session, won, reply);
 			boolean orderly = leadership != null && serve(session, leadership);
+			Departure departure = this.election.state().departure();
 			if (leadership != null && !this.election.relinquish(leadership)) {
 				throw lapsed();
 			}
 			release(session, orderly);
+			if (departure != null) {
+				long shut = departure.interruptAt() - this.settings.drainTimeout().toNanos();
+				this.election.statistics().drained(this.time.nanoTime() - shut);
+			}
 			if (this.resignation != null) {
 				holdBack();
 				this.election.completeResignation(this);
@@ -535,6 +540,7 @@ final class Campaign {
 			if (clear) {
 				TermLeadership leadership = new TermLeadership(this.election, won.term(), Instant.now());
 				if (this.election.grant(this, leadership, start)) {
+					this.election.statistics().acquired(this.time.nanoTime() - reply);
 					this.decision.complete(null);
 					logger.info("Acquired leadership" + (announce() ? ", starting schedulers" : "") + " ("
 							+ this.election + ", term " + won.term() + ")");
@@ -714,7 +720,9 @@ final class Campaign {
 	}
 
 	private Confirmation confirm(ElectionSession session) throws SessionException {
+		long start = this.time.nanoTime();
 		Confirmation confirmation = call(session, session::confirm);
+		this.election.statistics().confirmed(this.time.nanoTime() - start);
 		this.election.see(confirmation.candidates());
 		if (confirmation.resignationRequested() && !isLeaving()) {
 			logger.info("Another node asks this one to resign (" + this.election + ")");

@@ -167,6 +167,23 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Return what this election counts.
+	 * @return the statistics
+	 */
+	public ElectionStatistics statistics() {
+		return this.election.statistics();
+	}
+
+	/**
+	 * Return for how long this node has led, until the lock was free or leadership lost.
+	 * @return the sum since the start of the application, that of the current term
+	 * included
+	 */
+	public Duration led() {
+		return this.election.led();
+	}
+
+	/**
 	 * Return what this node can tell of the election.
 	 * @return the status
 	 */

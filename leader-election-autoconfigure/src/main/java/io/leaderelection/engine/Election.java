@@ -130,6 +130,8 @@ public class Election {
 
 	private final FenceChecks fenceChecks;
 
+	private final ElectionStatistics statistics = new ElectionStatistics();
+
 	private final WorkGate gate;
 
 	private final EventRelay relay;
@@ -179,6 +181,10 @@ public class Election {
 
 	FenceChecks fenceChecks() {
 		return this.fenceChecks;
+	}
+
+	ElectionStatistics statistics() {
+		return this.statistics;
 	}
 
 	EventRelay relay() {
@@ -464,6 +470,19 @@ public class Election {
 		}
 	}
 
+	/**
+	 * Return for how long this node has led since the start of the application.
+	 */
+	Duration led() {
+		this.lock.lock();
+		try {
+			return Duration.ofNanos(this.statistics.led(this.state, this.time.nanoTime()));
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
 	// Deadlines: the watchdog
 
 	/**
@@ -560,6 +579,7 @@ public class Election {
 				this.state = elected;
 				throw ex;
 			}
+			this.statistics.granted(this.time.nanoTime());
 			this.changed.signalAll();
 			this.watchdog.lookWithin(until - this.time.nanoTime());
 			return true;
@@ -597,6 +617,7 @@ public class Election {
 			if (current.leadership() == leadership && current.phase() == Phase.DRAINING && departure != null) {
 				this.state = current.leaving()
 					.remembered(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
+				this.statistics.revokedFor(departure.reason());
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, departure.reason()));
 			}
 		}
@@ -616,6 +637,7 @@ public class Election {
 				return false;
 			}
 			tellListeners(leadership);
+			this.statistics.ended(this.state, this.time.nanoTime());
 			this.state = this.state.followed(View.NONE);
 			this.changed.signalAll();
 			return true;
@@ -635,9 +657,11 @@ public class Election {
 			if (current.leadership() != leadership) {
 				return false;
 			}
+			this.statistics.ended(current, this.time.nanoTime());
 			this.state = current.followed(View.NONE);
 			this.changed.signalAll();
 			if (current.phase() != Phase.LEAVING) {
+				this.statistics.revokedFor(reason);
 				this.state = this.state.remembered(transition(Transition.Kind.REVOKED, leadership, reason));
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, reason));
 			}

@@ -39,6 +39,8 @@ public final class Work implements AutoCloseable {
 
 	private @Nullable Runnable cancellation;
 
+	private @Nullable InvocationCounts counts;
+
 	private boolean interrupted;
 
 	private boolean flagged;
@@ -63,6 +65,14 @@ public final class Work implements AutoCloseable {
 	 */
 	public Leadership getLeadership() {
 		return this.leadership;
+	}
+
+	/**
+	 * Have this work counted when it has ended.
+	 * @param counts where
+	 */
+	public synchronized void countIn(InvocationCounts counts) {
+		this.counts = counts;
 	}
 
 	/**
@@ -110,6 +120,7 @@ public final class Work implements AutoCloseable {
 		synchronized (this) {
 			this.ended = true;
 			over = this.closed;
+			count(over);
 		}
 		if (over) {
 			this.gate.ended(this);
@@ -133,9 +144,18 @@ public final class Work implements AutoCloseable {
 				Thread.interrupted();
 			}
 			over = (this.cancellation == null || this.ended);
+			count(over);
 		}
 		if (over) {
 			this.gate.ended(this);
+		}
+	}
+
+	private void count(boolean over) {
+		InvocationCounts uncounted = this.counts;
+		if (over && uncounted != null) {
+			this.counts = null;
+			uncounted.ended(this.interrupted || (this.outer != null && this.outer.isInterrupted()));
 		}
 	}
 

@@ -17,12 +17,15 @@
 package io.leaderelection.metrics;
 
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FenceChecks;
@@ -33,21 +36,13 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link MeterBinder} for the elections of this node. All gauges have the tag
- * {@code election}, are computed from memory when they are read, and so cannot outlive
- * what they tell.
+ * {@link MeterBinder} for the elections of this node. All meters have the tag
+ * {@code election}. Gauges are computed from memory when they are read, and so cannot
+ * outlive what they tell.
  */
 public class LeadershipMetrics implements MeterBinder {
 
-	private static final String LEADER = "leader.election.leader";
-
-	private static final String TERM = "leader.election.term";
-
-	private static final String LEASE_REMAINING = "leader.election.lease.remaining";
-
-	private static final String CONFIRMATION_AGE = "leader.election.confirmation.age";
-
-	private static final String FENCE = "leader.election.fence";
+	private static final String PREFIX = "leader.election.";
 
 	private static final String SECONDS = "seconds";
 
@@ -64,37 +59,68 @@ public class LeadershipMetrics implements MeterBinder {
 	@Override
 	public void bindTo(MeterRegistry registry) {
 		for (DefaultLeaderElector elector : this.electors.all()) {
-			count(registry, elector, "passed", FenceChecks::passed);
-			count(registry, elector, "refused", FenceChecks::refused);
-			bind(registry, elector, LEADER, null, "Whether this node leads: 1 or 0",
-					(current) -> current.isLeader() ? 1 : 0);
-			bind(registry, elector, TERM, null,
-					"Transaction id of the term in which this node leads; 0, which no term has, while it does not",
-					(current) -> term(current.status()));
-			bind(registry, elector, LEASE_REMAINING, SECONDS,
-					"How long leadership is trusted without a further confirmation; 0 while this node does not lead",
-					(current) -> seconds(current.status().leaseRemaining()));
-			bind(registry, elector, CONFIRMATION_AGE, SECONDS,
-					"Time since the database last answered, or since the start if it never has; "
-							+ "not a number while this node takes no part",
-					(current) -> confirmationAge(current.status()));
+			bindStatus(registry, elector);
+			bindTransitions(registry, elector);
+			bindFence(registry, elector, "passed", FenceChecks::passed);
+			bindFence(registry, elector, "refused", FenceChecks::refused);
+			FunctionCounter.builder(PREFIX + "led", elector, (current) -> seconds(current.led()))
+				.tag("election", elector.getElection())
+				.baseUnit(SECONDS)
+				.description("How long this node has led, the hand-overs included")
+				.register(registry);
+			elector.statistics().addListener(new ListenerMeters(registry, elector.getElection()));
 		}
 	}
 
-	private static void bind(MeterRegistry registry, DefaultLeaderElector elector, String name,
+	private static void bindStatus(MeterRegistry registry, DefaultLeaderElector elector) {
+		gauge(registry, elector, "leader", null, "Whether this node leads: 1 or 0",
+				(current) -> current.isLeader() ? 1 : 0);
+		gauge(registry, elector, "term", null,
+				"Transaction id of the term in which this node leads; 0, which no term has, while it does not",
+				(current) -> term(current.status()));
+		gauge(registry, elector, "lease", SECONDS, "The length of the lease that is configured",
+				(current) -> seconds(current.status().lease()));
+		gauge(registry, elector, "lease.remaining", SECONDS,
+				"How long leadership is trusted without a further confirmation; 0 while this node does not lead",
+				(current) -> seconds(current.status().leaseRemaining()));
+		gauge(registry, elector, "confirmation.age", SECONDS,
+				"Time since the database last answered, or since the start if it never has; "
+						+ "not a number while this node takes no part",
+				(current) -> confirmationAge(current.status()));
+		gauge(registry, elector, "blocked", null,
+				"Whether this node has won and waits for the end of an earlier term: 1 or 0",
+				(current) -> (current.status().blockedBy() != null) ? 1 : 0);
+	}
+
+	private static void gauge(MeterRegistry registry, DefaultLeaderElector elector, String name,
 			@Nullable String baseUnit, String description, ToDoubleFunction<DefaultLeaderElector> value) {
-		Gauge.builder(name, elector, value)
+		Gauge.builder(PREFIX + name, elector, value)
 			.tag("election", elector.getElection())
 			.baseUnit(baseUnit)
 			.description(description)
 			.register(registry);
 	}
 
-	private static void count(MeterRegistry registry, DefaultLeaderElector elector, String result,
+	private static void bindTransitions(MeterRegistry registry, DefaultLeaderElector elector) {
+		bindTransitions(registry, elector, "granted", "none", ElectionStatistics::granted);
+		for (Reason reason : Reason.values()) {
+			bindTransitions(registry, elector, "revoked", reason.name().toLowerCase(Locale.ROOT),
+					(statistics) -> statistics.revoked(reason));
+		}
+	}
+
+	private static void bindTransitions(MeterRegistry registry, DefaultLeaderElector elector, String kind,
+			String reason, ToDoubleFunction<ElectionStatistics> count) {
+		FunctionCounter.builder(PREFIX + "transitions", elector.statistics(), count)
+			.tags("election", elector.getElection(), "kind", kind, "reason", reason)
+			.description("Grants of leadership to this node, and revocations by reason")
+			.register(registry);
+	}
+
+	private static void bindFence(MeterRegistry registry, DefaultLeaderElector elector, String result,
 			ToDoubleFunction<FenceChecks> count) {
-		FunctionCounter.builder(FENCE, elector.fenceChecks(), count)
-			.tag("election", elector.getElection())
-			.tag("result", result)
+		FunctionCounter.builder(PREFIX + "fence", elector.fenceChecks(), count)
+			.tags("election", elector.getElection(), "result", result)
 			.description("Checks of transactions of leader work at the fence")
 			.register(registry);
 	}

@@ -1,0 +1,162 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * What one election counts since the start of the application, in memory.
+ */
+public final class ElectionStatistics {
+
+	private static final Log logger = LogFactory.getLog(ElectionStatistics.class);
+
+	private final LongAdder granted = new LongAdder();
+
+	private final Map<Reason, LongAdder> revoked = new EnumMap<>(Reason.class);
+
+	private final Map<String, InvocationCounts> invocations = new ConcurrentHashMap<>();
+
+	private final List<ElectionListener> listeners = new CopyOnWriteArrayList<>();
+
+	private long ledBefore;
+
+	private long ledSince;
+
+	ElectionStatistics() {
+		for (Reason reason : Reason.values()) {
+			this.revoked.put(reason, new LongAdder());
+		}
+	}
+
+	/**
+	 * Return how often this node was granted leadership.
+	 * @return the number of grants
+	 */
+	public long granted() {
+		return this.granted.sum();
+	}
+
+	/**
+	 * Return how often the leadership of this node was revoked for a reason.
+	 * @param reason the reason
+	 * @return the number of revocations
+	 */
+	public long revoked(Reason reason) {
+		LongAdder count = this.revoked.get(reason);
+		return (count != null) ? count.sum() : 0;
+	}
+
+	/**
+	 * Return the counts of guarded methods, to be counted in.
+	 * @param method the class and the name of the methods
+	 * @return the counts, always the same for the same name
+	 */
+	public InvocationCounts invocations(String method) {
+		InvocationCounts counts = this.invocations.get(method);
+		return (counts != null) ? counts : addInvocations(method);
+	}
+
+	// Under one lock, so that each listener hears of each method once
+	private synchronized InvocationCounts addInvocations(String method) {
+		InvocationCounts counts = this.invocations.get(method);
+		if (counts == null) {
+			InvocationCounts added = new InvocationCounts(method);
+			this.invocations.put(method, added);
+			tell((listener) -> listener.guarded(added));
+			return added;
+		}
+		return counts;
+	}
+
+	/**
+	 * Add a listener. It is told at once of the methods that are guarded by now.
+	 * @param listener the listener
+	 */
+	public synchronized void addListener(ElectionListener listener) {
+		this.listeners.add(listener);
+		this.invocations.values().forEach((counts) -> tell(listener, (added) -> added.guarded(counts)));
+	}
+
+	void acquired(long nanos) {
+		tell((listener) -> listener.acquired(nanos));
+	}
+
+	void confirmed(long nanos) {
+		tell((listener) -> listener.confirmed(nanos));
+	}
+
+	void drained(long nanos) {
+		tell((listener) -> listener.drained(nanos));
+	}
+
+	private void tell(Consumer<ElectionListener> what) {
+		for (ElectionListener listener : this.listeners) {
+			tell(listener, what);
+		}
+	}
+
+	private static void tell(ElectionListener listener, Consumer<ElectionListener> what) {
+		try {
+			what.accept(listener);
+		}
+		catch (RuntimeException ex) {
+			logger.debug("Election listener failed", ex);
+		}
+	}
+
+	// Under the lock of the election
+
+	void granted(long now) {
+		this.granted.increment();
+		this.ledSince = now;
+	}
+
+	void revokedFor(Reason reason) {
+		LongAdder count = this.revoked.get(reason);
+		if (count != null) {
+			count.increment();
+		}
+	}
+
+	void ended(ElectionState last, long now) {
+		this.ledBefore = led(last, now);
+	}
+
+	/**
+	 * Return for how long this node has led, in nanoseconds. A term whose lease has run
+	 * out has ended then, and not when somebody noticed.
+	 */
+	long led(ElectionState current, long now) {
+		if (current.leadership() == null) {
+			return this.ledBefore;
+		}
+		long end = (current.trustedUntil() - now > 0) ? now : current.trustedUntil();
+		return this.ledBefore + end - this.ledSince;
+	}
+
+}
