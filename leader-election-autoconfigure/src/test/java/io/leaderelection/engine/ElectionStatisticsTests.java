@@ -1,0 +1,219 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ElectionStatistics}.
+ */
+@Timeout(60)
+class ElectionStatisticsTests {
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final ElectionStatistics statistics = this.fixture.election.statistics();
+
+	private final Durations durations = new Durations();
+
+	@BeforeEach
+	void listen() {
+		this.statistics.addListener(this.durations);
+	}
+
+	@Test
+	void countTransitionsByReason() {
+		this.fixture.at(Duration.ofSeconds(1), this.fixture.election::resign);
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.statistics.granted()).isEqualTo(2);
+		assertThat(this.statistics.revoked(Reason.RESIGNED)).isOne();
+		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
+		assertThat(this.statistics.revoked(Reason.LEASE_EXPIRED)).isZero();
+		assertThat(this.statistics.revoked(Reason.SESSION_LOST)).isZero();
+	}
+
+	@Test
+	void countNoTransitionOfAFollower() {
+		this.fixture.store.leader = new Leader("node-2", "4711");
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.statistics.granted()).isZero();
+		for (Reason reason : Reason.values()) {
+			assertThat(this.statistics.revoked(reason)).isZero();
+		}
+		assertThat(this.fixture.election.led()).isZero();
+		assertThat(this.durations.all).isEmpty();
+	}
+
+	@Test
+	void countALostSession() {
+		this.fixture.at(Duration.ofSeconds(1), () -> this.fixture.store.next(Call.CONFIRM, () -> {
+			throw FakeStore.failure();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.statistics.granted()).isEqualTo(2);
+		assertThat(this.statistics.revoked(Reason.SESSION_LOST)).isOne();
+		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
+	}
+
+	@Test
+	void countTheTimeLedWhileItLasts() {
+		this.fixture.at(Duration.ofSeconds(3),
+				() -> assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(3)));
+		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(5));
+		this.fixture.time.advance(Duration.ofSeconds(5));
+		assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(5));
+	}
+
+	@Test
+	void countNoTimeAfterTheLeaseHasLapsedEvenIfNobodyHasLooked() {
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.next(Call.CONFIRM, () -> {
+			this.fixture.time.advance(Duration.ofSeconds(8));
+			// Trusted from the start of the confirmation before the grant
+			assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);
+			this.fixture.store.leader = new Leader("node-2", "4711");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);
+		assertThat(this.statistics.revoked(Reason.LEASE_EXPIRED)).isOne();
+	}
+
+	@Test
+	void timeAcquisitionFromTheReplyToTheGrant() {
+		this.fixture.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofSeconds(2), () -> this.fixture.store.predecessor = null);
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.durations.of("acquired")).singleElement()
+			.satisfies((duration) -> assertThat(duration).isBetween(Duration.ofSeconds(2), Duration.ofMillis(2100)));
+	}
+
+	@Test
+	void timeConfirmations() {
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.skip(Call.CONFIRM);
+		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofMillis(700)));
+		this.fixture.stopAt(Duration.ofMillis(2500)).run();
+		assertThat(this.durations.of("confirmed")).containsExactly(Duration.ZERO, Duration.ZERO, Duration.ofMillis(700),
+				Duration.ZERO);
+	}
+
+	@Test
+	void timeADrainFromTheShutGateToTheFreeLock() {
+		Work[] work = new Work[1];
+		this.fixture.at(Duration.ofSeconds(1), () -> work[0] = this.fixture.election.gate().enter("job"));
+		this.fixture.at(Duration.ofSeconds(2), this.fixture.election::resign);
+		this.fixture.at(Duration.ofSeconds(5), () -> work[0].close());
+		this.fixture.store.next(Call.RELEASE, () -> this.fixture.time.advance(Duration.ofSeconds(1)));
+		this.fixture.stopAt(Duration.ofSeconds(7)).run();
+		assertThat(this.durations.of("drained").get(0)).isBetween(Duration.ofSeconds(4), Duration.ofMillis(4100));
+	}
+
+	@Test
+	void timeNoDrainThatBecameALoss() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.fixture.store.next(Call.RELEASE, () -> {
+				throw FakeStore.failure();
+			});
+			this.fixture.election.resign();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.durations.of("drained")).isEmpty();
+	}
+
+	@Test
+	void survivesAListenerThatFails() {
+		this.statistics.addListener(new ElectionListener() {
+
+			@Override
+			public void confirmed(long nanos) {
+				throw new IllegalStateException("Broken");
+			}
+
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
+	}
+
+	@Test
+	void tellEachListenerOfEachMethodOnce() {
+		List<String> methods = new ArrayList<>();
+		this.statistics.invocations("Jobs.first");
+		this.statistics.addListener(new ElectionListener() {
+
+			@Override
+			public void guarded(InvocationCounts counts) {
+				methods.add(counts.method());
+			}
+
+		});
+		InvocationCounts second = this.statistics.invocations("Jobs.second");
+		assertThat(this.statistics.invocations("Jobs.second")).isSameAs(second);
+		assertThat(methods).containsExactly("Jobs.first", "Jobs.second");
+	}
+
+	/**
+	 * Keeps what it hears.
+	 */
+	private static final class Durations implements ElectionListener {
+
+		private final List<String> all = new ArrayList<>();
+
+		private final Map<String, List<Duration>> durations = new HashMap<>();
+
+		@Override
+		public void acquired(long nanos) {
+			heard("acquired", nanos);
+		}
+
+		@Override
+		public void confirmed(long nanos) {
+			heard("confirmed", nanos);
+		}
+
+		@Override
+		public void drained(long nanos) {
+			heard("drained", nanos);
+		}
+
+		private void heard(String what, long nanos) {
+			this.all.add(what);
+			this.durations.computeIfAbsent(what, (key) -> new ArrayList<>()).add(Duration.ofNanos(nanos));
+		}
+
+		private List<Duration> of(String what) {
+			return this.durations.getOrDefault(what, List.of());
+		}
+
+	}
+
+}
