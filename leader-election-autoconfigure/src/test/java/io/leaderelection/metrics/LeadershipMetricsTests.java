@@ -19,13 +19,22 @@ package io.leaderelection.metrics;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.Work;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,6 +42,8 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -101,6 +112,120 @@ class LeadershipMetricsTests {
 		assertThat(fenced("refused")).isZero();
 	}
 
+	@Test
+	void transitionsAreCountedByReason() throws Exception {
+		lead();
+		this.electors.getDefault().resign().get(5, TimeUnit.SECONDS);
+		await().until(this.electors.getDefault()::isLeader);
+		this.electors.getDefault().stop().get(5, TimeUnit.SECONDS);
+		assertThat(transitions("default", "granted", "none")).isEqualTo(2);
+		assertThat(transitions("default", "revoked", "resigned")).isOne();
+		assertThat(transitions("default", "revoked", "stopped")).isOne();
+		assertThat(transitions("default", "revoked", "lease_expired")).isZero();
+		assertThat(transitions("default", "revoked", "session_lost")).isZero();
+		assertThat(transitions("reports", "granted", "none")).isZero();
+	}
+
+	@Test
+	void acquisitionsConfirmationsAndDrainsAreTimed() throws Exception {
+		lead();
+		assertThat(timer("acquire", "default").count()).isOne();
+		assertThat(timer("confirm", "default").count()).isPositive();
+		assertThat(timer("drain", "default").count()).isZero();
+		Work work = this.electors.getDefault().gate().enter("job");
+		CompletableFuture<Boolean> handOver = this.electors.getDefault().resign();
+		await().pollDelay(Duration.ofMillis(100)).until(() -> !handOver.isDone());
+		work.close();
+		handOver.get(5, TimeUnit.SECONDS);
+		assertThat(timer("drain", "default").count()).isOne();
+		assertThat(timer("drain", "default").totalTime(TimeUnit.MILLISECONDS)).isBetween(100.0, 5000.0);
+		assertThat(timer("acquire", "reports").count()).isZero();
+		assertThat(timer("confirm", "reports").count()).isZero();
+	}
+
+	@Test
+	void timeLedGrowsWhileThisNodeLeads() throws Exception {
+		assertThat(led("default")).isZero();
+		this.electors.all().forEach(DefaultLeaderElector::start);
+		await().until(() -> led("default") > 0.2);
+		this.electors.getDefault().stop().get(5, TimeUnit.SECONDS);
+		double led = led("default");
+		assertThat(led).isGreaterThan(0.2);
+		assertThat(led("default")).isEqualTo(led);
+		assertThat(led("reports")).isZero();
+	}
+
+	@Test
+	void invocationsAreCountedOfMethodsKnownBeforeAndAfter() {
+		SimpleMeterRegistry later = new SimpleMeterRegistry();
+		InvocationCounts counts = this.electors.getDefault().statistics().invocations("Jobs.job");
+		new LeadershipMetrics(this.electors).bindTo(later);
+		counts.refused(false);
+		for (SimpleMeterRegistry registry : List.of(this.registry, later)) {
+			assertThat(invocations(registry, "Jobs.job", "skipped")).isOne();
+			for (String outcome : List.of("run", "rejected", "interrupted")) {
+				assertThat(invocations(registry, "Jobs.job", outcome)).isZero();
+			}
+		}
+	}
+
+	@Test
+	void winnerThatWaitsIsBlocked() throws Exception {
+		ElectionSession session = mock(ElectionSession.class);
+		given(session.acquire(any())).willReturn(new Acquisition.Won(new Term(0, 1, 7), true));
+		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
+		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), List.of(), false));
+		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),
+				(settings) -> () -> session, (event) -> {
+				});
+		new LeadershipMetrics(blocked).bindTo(this.registry);
+		assertThat(value("leader.election.blocked", "blocked")).isZero();
+		blocked.getDefault().start();
+		try {
+			await().until(() -> value("leader.election.blocked", "blocked") == 1);
+			assertThat(value("leader.election.leader", "blocked")).isZero();
+			predecessor.set(null);
+			await().until(() -> value("leader.election.leader", "blocked") == 1);
+			assertThat(value("leader.election.blocked", "blocked")).isZero();
+		}
+		finally {
+			blocked.getDefault().stop().get(5, TimeUnit.SECONDS);
+		}
+	}
+
+	@Test
+	void leaseIsThatOfTheConfiguration() {
+		assertThat(value("leader.election.lease", "default")).isEqualTo(5);
+	}
+
+	private void lead() {
+		this.electors.all().forEach(DefaultLeaderElector::start);
+		await().until(this.electors.getDefault()::isLeader);
+		await().until(() -> timer("acquire", "default").count() == 1);
+	}
+
+	private double transitions(String election, String kind, String reason) {
+		return this.registry.get("leader.election.transitions")
+			.tags("election", election, "kind", kind, "reason", reason)
+			.functionCounter()
+			.count();
+	}
+
+	private Timer timer(String name, String election) {
+		return this.registry.get("leader.election." + name).tag("election", election).timer();
+	}
+
+	private double led(String election) {
+		return this.registry.get("leader.election.led").tag("election", election).functionCounter().count();
+	}
+
+	private static double invocations(SimpleMeterRegistry registry, String method, String outcome) {
+		return registry.get("leader.election.invocations")
+			.tags("election", "default", "method", method, "outcome", outcome)
+			.functionCounter()
+			.count();
+	}
+
 	private double fenced(String result) {
 		return this.registry.get("leader.election.fence")
 			.tags("election", "default", "result", result)
@@ -112,7 +237,8 @@ class LeadershipMetricsTests {
 	void timesAreInSecondsAndEverythingIsDescribed() {
 		assertThat(gauge("leader.election.lease.remaining", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(gauge("leader.election.confirmation.age", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(this.registry.getMeters()).hasSize(12)
+		assertThat(gauge("leader.election.lease", "default").getId().getBaseUnit()).isEqualTo("seconds");
+		assertThat(this.registry.getMeters()).hasSize(2 * 17)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 
