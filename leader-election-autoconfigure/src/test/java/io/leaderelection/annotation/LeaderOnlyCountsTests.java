@@ -173,48 +173,48 @@ class LeaderOnlyCountsTests {
 		}
 
 		@LeaderOnly
-		public void job() {
+		void job() {
 		}
 
 		@LeaderOnly
-		public void fail() {
+		void fail() {
 			throw new IllegalStateException("Failed");
 		}
 
 		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
-		public void rejected() {
+		void rejected() {
 		}
 
 		@LeaderOnly
-		public void outer() {
+		void outer() {
 			this.self.getObject().job();
 		}
 
 		@LeaderOnly
-		public void overloaded() {
+		void overloaded() {
 		}
 
 		@LeaderOnly
-		public void overloaded(Integer argument) {
+		void overloaded(Integer argument) {
 		}
 
 		@LeaderOnly
-		public CompletableFuture<String> stage(CompletableFuture<String> stage) {
+		CompletableFuture<String> stage(CompletableFuture<String> stage) {
 			return stage;
 		}
 
 		@LeaderOnly
-		public Mono<String> mono(Mono<String> mono) {
+		Mono<String> mono(Mono<String> mono) {
 			return mono;
 		}
 
 		@LeaderOnly
-		public void block() {
+		void block() {
 			this.self.getObject().blockInside();
 		}
 
 		@LeaderOnly
-		public void blockInside() {
+		void blockInside() {
 			this.blocking.countDown();
 			try {
 				new CountDownLatch(1).await();

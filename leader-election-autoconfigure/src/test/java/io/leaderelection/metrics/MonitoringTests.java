@@ -217,7 +217,7 @@ class MonitoringTests {
 	static class Jobs {
 
 		@LeaderOnly
-		public void job() {
+		void job() {
 		}
 
 	}
