@@ -30,6 +30,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
+import org.springframework.aop.SpringProxy;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -39,13 +40,14 @@ import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.NameMatchMethodPointcut;
+import org.springframework.aot.AotDetector;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.SmartInstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.Lifecycle;
@@ -61,7 +63,8 @@ import org.springframework.util.StringValueResolver;
  */
 @SuppressWarnings("serial")
 public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
-		implements BeanPostProcessor, BeanFactoryAware, EmbeddedValueResolverAware, SmartInitializingSingleton {
+		implements SmartInstantiationAwareBeanPostProcessor, BeanFactoryAware, EmbeddedValueResolverAware,
+		SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaderServiceBeanPostProcessor.class);
 
@@ -99,6 +102,25 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		this.elections.setValueResolver(resolver);
 	}
 
+	/**
+	 * Return the class that the proxy will have, for the build to make it.
+	 */
+	@Override
+	public Class<?> determineBeanType(Class<?> beanClass, String beanName) {
+		if (!Lifecycle.class.isAssignableFrom(beanClass) || SpringProxy.class.isAssignableFrom(beanClass)) {
+			return beanClass;
+		}
+		RootBeanDefinition definition = definition(beanName);
+		Method factoryMethod = (definition != null) ? definition.getResolvedFactoryMethod() : null;
+		if ((definition != null && isProduct(beanClass, definition))
+				|| ServiceRules.annotationOf(beanClass, factoryMethod) == null) {
+			return beanClass;
+		}
+		ProxyFactory proxyFactory = proxyFactory(beanClass, factoryMethod, "Bean '" + beanName + "'");
+		proxyFactory.setTargetClass(beanClass);
+		return proxyFactory.getProxyClass(getProxyClassLoader());
+	}
+
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		if (!(bean instanceof Lifecycle) || bean instanceof AopInfrastructureBean) {
@@ -106,7 +128,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		}
 		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
 		RootBeanDefinition definition = definition(beanName);
-		if (definition != null && isProduct(bean, definition)) {
+		if (definition != null && isProduct(bean.getClass(), definition)) {
 			// The container starts and stops the factory
 			return bean;
 		}
@@ -130,9 +152,9 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 						? definition : null;
 	}
 
-	private static boolean isProduct(Object bean, RootBeanDefinition definition) {
+	private static boolean isProduct(Class<?> beanClass, RootBeanDefinition definition) {
 		Class<?> type = definition.getResolvableType().resolve(Object.class);
-		return FactoryBean.class.isAssignableFrom(type) && !(bean instanceof FactoryBean);
+		return FactoryBean.class.isAssignableFrom(type) && !FactoryBean.class.isAssignableFrom(beanClass);
 	}
 
 	private static Lifecycle target(Object bean, String description) {
@@ -160,22 +182,29 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			advised.addAdvisor(0, advisor);
 			return bean;
 		}
-		ProxyFactory proxyFactory = new ProxyFactory();
-		proxyFactory.copyFrom(this);
+		ProxyFactory proxyFactory = proxyFactory(bean.getClass(), factoryMethod, description);
 		proxyFactory.setTarget(bean);
-		if (factoryMethod != null && factoryMethod.getReturnType().isInterface()) {
-			proxyFactory.setInterfaces(ClassUtils.getAllInterfacesForClass(bean.getClass(), getProxyClassLoader()));
-		}
-		else {
-			ServiceRules.checkClass(description, type);
-			proxyFactory.setProxyTargetClass(true);
-		}
 		if (definition != null) {
 			// For those who look for annotated methods behind a proxy
 			definition.setAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE, type);
 		}
 		proxyFactory.addAdvisor(advisor);
 		return proxyFactory.getProxy(getProxyClassLoader());
+	}
+
+	private ProxyFactory proxyFactory(Class<?> type, @Nullable Method factoryMethod, String description) {
+		ProxyFactory proxyFactory = new ProxyFactory();
+		proxyFactory.copyFrom(this);
+		if (factoryMethod != null && factoryMethod.getReturnType().isInterface()) {
+			// What the build knows is all that a native image can make a proxy of
+			Class<?> known = AotDetector.useGeneratedArtifacts() ? factoryMethod.getReturnType() : type;
+			proxyFactory.setInterfaces(ClassUtils.getAllInterfacesForClass(known, getProxyClassLoader()));
+		}
+		else {
+			ServiceRules.checkClass(description, ClassUtils.getUserClass(type));
+			proxyFactory.setProxyTargetClass(true);
+		}
+		return proxyFactory;
 	}
 
 	private void join(LeaderService service, LeaderOnly annotation, String description) {

@@ -1,0 +1,57 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.TypeReference;
+
+/**
+ * What a native image has to find by name. Without the types here it would take libraries
+ * for absent that are there, and so, for instance, refuse to guard publishers.
+ */
+class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
+
+	@Override
+	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+		ReflectionHints reflection = hints.reflection();
+		Stream
+			.of("com.zaxxer.hikari.HikariDataSource", "kotlin.reflect.full.KClasses",
+					"kotlinx.coroutines.reactor.MonoKt", "org.postgresql.PGConnection",
+					"org.springframework.orm.jpa.JpaTransactionManager", "reactor.core.publisher.Flux")
+			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, (hint) -> {
+			}));
+		reflection.registerTypeIfPresent(classLoader, "kotlinx.coroutines.reactor.MonoKt",
+				(hint) -> registerSuspendingCalls(reflection));
+	}
+
+	private static void registerSuspendingCalls(ReflectionHints reflection) {
+		reflection.registerType(TypeReference.of("org.springframework.core.CoroutinesUtils"),
+				(hint) -> hint.withMethod(
+						"invokeSuspendingFunction", List.of(TypeReference.of("java.lang.reflect.Method"),
+								TypeReference.of(Object.class), TypeReference.of(Object[].class)),
+						ExecutableMode.INVOKE));
+	}
+
+}
