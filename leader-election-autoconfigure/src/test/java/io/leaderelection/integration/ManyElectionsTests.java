@@ -1,0 +1,195 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.leaderelection.LeaderElector;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for nodes with many elections, and what these cost.
+ */
+class ManyElectionsTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(60);
+
+	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 20));
+
+	private PostgreSqlServer server;
+
+	private final List<LocalNode> nodes = new ArrayList<>();
+
+	@BeforeEach
+	void startServer() {
+		this.server = PostgreSqlServer.start("max_connections=150");
+	}
+
+	@AfterEach
+	void stopServer() {
+		this.nodes.forEach(LocalNode::close);
+		this.server.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 20, 50 })
+	void nodeHoldsManyElectionsAndHandsAllOver(int elections) {
+		LocalNode first = start(elections);
+		assertThat(electors(first)).hasSize(elections);
+		awaitLeaderOfAll(first);
+		awaitThreadsAndSessions(elections, 1);
+		assertThat(electors(first).stream().map((elector) -> elector.getLeadership().getTerm()))
+			.doesNotHaveDuplicates();
+
+		LocalNode second = start(elections);
+		String leader = first.elector().getNodeId();
+		Awaitility.await()
+			.atMost(LIMIT)
+			.until(() -> electors(second).stream().allMatch((elector) -> leader.equals(elector.status().leader())));
+		awaitThreadsAndSessions(elections, 2);
+		assertThat(electors(second)).noneMatch(LeaderElector::isLeader);
+		assertThat(electors(first)).allMatch(LeaderElector::isLeader);
+
+		first.close();
+		awaitLeaderOfAll(second);
+		awaitThreadsAndSessions(elections, 1);
+		assertThat(first.events()).hasSize(2 * elections);
+		assertThat(second.events()).hasSize(elections).allMatch((event) -> event.startsWith("granted"));
+	}
+
+	/**
+	 * Prints a row of a table. The leader's is measured while it is alone.
+	 */
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 5, 20, 50 })
+	@EnabledIfSystemProperty(named = "leader-election.test.figures", matches = "true")
+	void cost(int elections) throws InterruptedException {
+		Load idle = measure();
+		awaitLeaderOfAll(start(elections, "leader-election.lease-duration=5s"));
+		awaitThreadsAndSessions(elections, 1);
+		Load leader = measure();
+		leader.print("leader", elections, idle);
+		start(elections, "leader-election.lease-duration=5s");
+		awaitThreadsAndSessions(elections, 2);
+		measure().print("follower", elections, leader);
+	}
+
+	private Load measure() throws InterruptedException {
+		OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+		long transactions = transactions();
+		long cpu = system.getProcessCpuTime();
+		long start = System.nanoTime();
+		Thread.sleep(PERIOD.toMillis());
+		double seconds = (System.nanoTime() - start) / 1e9;
+		return new Load(threads().size(), sessions(), (transactions() - transactions) / seconds,
+				(system.getProcessCpuTime() - cpu) / 1e7 / seconds);
+	}
+
+	private long transactions() {
+		return Long
+			.parseLong(this.server.query("SELECT sum(xact_commit + xact_rollback) FROM pg_stat_database").get(0));
+	}
+
+	private static List<String> threads() {
+		return Thread.getAllStackTraces()
+			.keySet()
+			.stream()
+			.map(Thread::getName)
+			.filter((name) -> name.startsWith("leader-election-"))
+			.toList();
+	}
+
+	private int sessions() {
+		return Integer.parseInt(this.server
+			.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
+			.get(0));
+	}
+
+	private LocalNode start(int elections, String... properties) {
+		LocalNode node = LocalNode.start(this.server,
+				Stream
+					.of(Stream.of("leader-election.lease-duration=3s", "leader-election.takeover-delay=0"),
+							IntStream.range(1, elections)
+								.mapToObj((number) -> "leader-election.elections.job" + number + ".candidate=true"),
+							Stream.of(properties))
+					.flatMap((stream) -> stream)
+					.toArray(String[]::new));
+		this.nodes.add(node);
+		return node;
+	}
+
+	private static Collection<DefaultLeaderElector> electors(LocalNode node) {
+		return node.context().getBean(DefaultLeaderElectors.class).all();
+	}
+
+	private static void awaitLeaderOfAll(LocalNode node) {
+		Awaitility.await().atMost(LIMIT).until(() -> electors(node).stream().allMatch(LeaderElector::isLeader));
+	}
+
+	/**
+	 * Threads that deliver events end when there are none to deliver.
+	 */
+	private void awaitThreadsAndSessions(int elections, int nodes) {
+		List<String> expected = IntStream.range(0, nodes)
+			.boxed()
+			.flatMap((node) -> Stream.concat(Stream.of("leader-election-default", "leader-election-watchdog"),
+					IntStream.range(1, elections).mapToObj((number) -> "leader-election-job" + number)))
+			.toList();
+		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
+			assertThat(threads()).containsExactlyInAnyOrderElementsOf(expected);
+			assertThat(sessions()).isEqualTo(nodes * elections);
+		});
+	}
+
+	/**
+	 * What there is and happens at a time.
+	 *
+	 * @param threads the threads of elections
+	 * @param sessions the sessions of elections
+	 * @param transactions transactions of the server in a second
+	 * @param cpu CPU time of this process in percent of one core
+	 */
+	private record Load(int threads, int sessions, double transactions, double cpu) {
+
+		void print(String role, int elections, Load before) {
+			System.out.printf(Locale.ROOT,
+					"| %d | %s | %d threads | %d connections | %.1f transactions/s | %.1f %% CPU |%n", elections, role,
+					this.threads - before.threads, this.sessions - before.sessions,
+					this.transactions - before.transactions, this.cpu - before.cpu);
+		}
+
+	}
+
+}
