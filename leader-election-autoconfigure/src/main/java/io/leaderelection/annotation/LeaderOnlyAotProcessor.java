@@ -56,14 +56,14 @@ class LeaderOnlyAotProcessor implements BeanRegistrationAotProcessor {
 					.isEmpty());
 	}
 
-	private static void registerMethods(Class<?> type, ReflectionHints hints) {
-		for (Class<?> inherited = type; inherited != null
-				&& inherited != Object.class; inherited = inherited.getSuperclass()) {
-			hints.registerType(inherited, MemberCategory.INVOKE_PUBLIC_METHODS, MemberCategory.INVOKE_DECLARED_METHODS);
+	private static void registerMethods(@Nullable Class<?> type, ReflectionHints hints) {
+		if (type == null || type == Object.class) {
+			return;
 		}
-		for (Class<?> implemented : ClassUtils.getAllInterfacesForClass(type)) {
-			hints.registerType(implemented, MemberCategory.INVOKE_PUBLIC_METHODS,
-					MemberCategory.INVOKE_DECLARED_METHODS);
+		hints.registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS, MemberCategory.INVOKE_DECLARED_METHODS);
+		registerMethods(type.getSuperclass(), hints);
+		for (Class<?> implemented : type.getInterfaces()) {
+			registerMethods(implemented, hints);
 		}
 	}
 
