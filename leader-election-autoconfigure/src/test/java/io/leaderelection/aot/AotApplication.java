@@ -128,7 +128,7 @@ public class AotApplication {
 		@LeaderOnly
 		@Scheduled(fixedDelay = 100)
 		@Transactional
-		public void write() {
+		void write() {
 			this.jdbc.queryForObject("SELECT pg_current_xact_id()::text", String.class);
 			this.runs.incrementAndGet();
 		}
