@@ -23,13 +23,15 @@ import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The node that a request to {@link LeadershipEndpoint} names.
+ * Requests to {@link LeadershipEndpoint} that name a node, and those on a node that is
+ * cut off.
  */
 class LeadershipEndpointNodeTests {
 
@@ -60,6 +62,27 @@ class LeadershipEndpointNodeTests {
 				.atMost(Duration.ofSeconds(10))
 				.until(() -> seen.equals(here.election("default").leader().node()));
 			assertThat(here.resignNode("default", LONG_ID).status()).isEqualTo("requested");
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+		}
+	}
+
+	@Test
+	void nodeThatIsCutOffRefusesAndAsksAgainWhenItIsBack() {
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				TcpProxy proxy = new TcpProxy(server);
+				LocalNode leader = LocalNode.start(server, "leader-election.node-id=leader").awaitLeader();
+				LocalNode follower = LocalNode.startAt(server, proxy.port(), "leader-election.node-id=follower")) {
+			LeadershipEndpoint here = endpoint(follower);
+			proxy.blackHole();
+			// A request that comes before this node can know waits for a new session
+			Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> here.election("default").problem() != null);
+			assertThat(here.resign("default").reason()).isEqualTo("the database is out of reach");
+			assertThat(leader.leads()).isTrue();
+			proxy.heal();
+			proxy.reset();
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(20))
+				.until(() -> here.resign("default").status().equals("requested"));
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
 		}
 	}
