@@ -199,15 +199,27 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	private void findRunsOnGrant(ConfigurableListableBeanFactory beanFactory) {
 		for (String beanName : beanFactory.getBeanNamesForType(Object.class, true, false)) {
 			if (!ScopedProxyUtils.isScopedTarget(beanName)) {
-				Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
-				if (type != null && ScopedObject.class.isAssignableFrom(type)) {
-					type = AutoProxyUtils.determineTargetClass(beanFactory,
-							ScopedProxyUtils.getTargetBeanName(beanName));
-				}
-				if (type != null) {
-					this.runsOnGrant.add(beanName, type, beanFactory);
-				}
+				findRunsOnGrant(beanName, beanFactory);
 			}
+		}
+	}
+
+	private void findRunsOnGrant(String beanName, ConfigurableListableBeanFactory beanFactory) {
+		try {
+			Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
+			if (type != null && ScopedObject.class.isAssignableFrom(type)) {
+				type = AutoProxyUtils.determineTargetClass(beanFactory, ScopedProxyUtils.getTargetBeanName(beanName));
+			}
+			if (type != null) {
+				this.runsOnGrant.add(beanName, type, beanFactory);
+			}
+		}
+		catch (InvalidLeaderOnlyException ex) {
+			throw ex;
+		}
+		catch (RuntimeException | LinkageError ex) {
+			// The class of a bean that nobody needs may refer to one that is not there
+			logger.debug(LogMessage.format("Could not look for what bean '%s' runs on grant", beanName), ex);
 		}
 	}
 

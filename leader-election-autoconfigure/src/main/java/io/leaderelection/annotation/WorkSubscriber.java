@@ -134,7 +134,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 			}
 		}
 		finally {
-			this.work.end();
+			this.work.endCancelled();
 		}
 	}
 

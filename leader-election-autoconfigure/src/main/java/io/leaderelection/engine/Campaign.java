@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -81,6 +82,8 @@ final class Campaign {
 
 	private static final long LAST_CALL = ElectionSettings.GRACE.toNanos() / 2;
 
+	private static final long LAST_INTERRUPT = ElectionSettings.GRACE.toNanos() / 4 * 3;
+
 	private final Election election;
 
 	private final ElectionSettings settings;
@@ -111,7 +114,7 @@ final class Campaign {
 
 	private volatile boolean waiting;
 
-	private volatile @Nullable Term request;
+	private final AtomicReference<@Nullable Term> request = new AtomicReference<>();
 
 	private @Nullable Term requested;
 
@@ -217,7 +220,7 @@ final class Campaign {
 	 * election.
 	 */
 	void request(Term term) {
-		this.request = term;
+		this.request.set(term);
 	}
 
 	/**
@@ -433,7 +436,7 @@ final class Campaign {
 	 * term lasts.
 	 */
 	private void request(ElectionSession session) throws SessionException {
-		Term asked = this.request;
+		Term asked = this.request.get();
 		Leader leader = this.election.state().view().leader();
 		if (asked == null) {
 			return;
@@ -448,7 +451,7 @@ final class Campaign {
 			}
 		}
 		else {
-			this.request = null;
+			this.request.compareAndSet(asked, null);
 			this.requested = null;
 			this.<@Nullable Void>call(session, () -> {
 				session.withdrawRequest();
@@ -577,6 +580,7 @@ final class Campaign {
 		long next = this.time.nanoTime() + this.settings.confirmNanos();
 		boolean departing = false;
 		boolean interrupted = false;
+		boolean interruptedAgain = false;
 		while (true) {
 			ElectionState state = this.election.state();
 			if (state.leadership() != leadership) {
@@ -606,6 +610,11 @@ final class Campaign {
 				if (overdue >= LAST_CALL && state.phase() == Phase.DRAINING) {
 					// Listeners must have a moment too, whatever the work does
 					this.election.tellListeners(leadership);
+				}
+				if (overdue >= LAST_INTERRUPT && !interruptedAgain) {
+					// Those who were told late were not there to be interrupted before
+					interruptedAgain = true;
+					this.election.relay().interrupt();
 				}
 				if (overdue >= ElectionSettings.GRACE.toNanos()) {
 					logger.warn("Freeing the lock although not everything of " + leadership
@@ -693,7 +702,7 @@ final class Campaign {
 	}
 
 	private boolean isRequestDue() {
-		Term asked = this.request;
+		Term asked = this.request.get();
 		return this.stopping || (asked != null && !asked.equals(this.requested));
 	}
 

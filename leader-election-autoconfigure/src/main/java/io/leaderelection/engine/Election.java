@@ -651,6 +651,7 @@ public class Election {
 	 * End leadership that is not there to be handed over any more.
 	 */
 	boolean lose(TermLeadership leadership, Reason reason) {
+		boolean leaving = false;
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
@@ -660,7 +661,8 @@ public class Election {
 			this.statistics.ended(current, this.time.nanoTime());
 			this.state = current.followed(View.NONE);
 			this.changed.signalAll();
-			if (current.phase() != Phase.LEAVING) {
+			leaving = current.phase() == Phase.LEAVING;
+			if (!leaving) {
 				this.statistics.revokedFor(reason);
 				this.state = this.state.remembered(transition(Transition.Kind.REVOKED, leadership, reason));
 				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, reason));
@@ -669,7 +671,13 @@ public class Election {
 		finally {
 			this.lock.unlock();
 			this.gate.interruptAll(leadership);
-			this.relay.interruptGranted(leadership);
+			if (leaving) {
+				// What is told of the hand-over has no time left: there is none any more
+				this.relay.interrupt();
+			}
+			else {
+				this.relay.interruptGranted(leadership);
+			}
 		}
 		logger.warn("Lost " + leadership + " (" + reason + ")");
 		return true;

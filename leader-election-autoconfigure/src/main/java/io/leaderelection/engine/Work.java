@@ -128,6 +128,21 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
+	 * End what {@link #last} began because somebody does not want its result any more:
+	 * who was to end it may go on.
+	 */
+	public void endCancelled() {
+		boolean early;
+		synchronized (this) {
+			early = !this.ended;
+		}
+		if (early) {
+			this.gate.cancelled(this.leadership);
+		}
+		end();
+	}
+
+	/**
 	 * Leave the current thread. Unless it lasts longer by {@link #last}, the work has
 	 * ended; an interrupt that was meant for it does not outlive it.
 	 */

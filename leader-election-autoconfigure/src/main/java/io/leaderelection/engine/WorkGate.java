@@ -218,9 +218,13 @@ public final class WorkGate {
 	void interrupt(Work work) {
 		Runnable cancellation = work.interrupt();
 		if (cancellation != null) {
-			this.cancelled = work.leadership();
+			cancelled(work.leadership());
 			this.election.runAside(() -> cancel(work, cancellation));
 		}
+	}
+
+	void cancelled(TermLeadership leadership) {
+		this.cancelled = leadership;
 	}
 
 	/**

@@ -214,7 +214,7 @@ class AdvisoryLockSql {
 				  END IF;
 				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
 				    (extract(epoch FROM pg_catalog.clock_timestamp())::bigint - %11$d)::int);
-				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d, (-timeline)::int);
+				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d, (-1 - timeline)::int);
 				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
 				END $acquire$;
@@ -251,7 +251,7 @@ class AdvisoryLockSql {
 				SELECT activity.pid, activity.application_name,
 				  min(objid) FILTER (WHERE classid = %1$d AND mode = 'ExclusiveLock' AND objid < 2147483648) AS term,
 				  min(objid) FILTER (WHERE classid = %2$d AND objid < 2147483648) AS since,
-				  min(4294967296 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS timeline,
+				  min(4294967295 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS timeline,
 				  pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint AS last_transaction_id
 				FROM pg_catalog.pg_stat_activity AS activity LEFT JOIN
 				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)

@@ -32,6 +32,8 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +41,10 @@ import org.jspecify.annotations.Nullable;
  * process ids; what is behind these is looked up only when they change.
  */
 final class Peers {
+
+	private static final Log logger = LogFactory.getLog(Peers.class);
+
+	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	private final AdvisoryLockSql sql;
 
@@ -49,6 +55,8 @@ final class Peers {
 	private List<Integer> knownPids = List.of();
 
 	private View known = View.NONE;
+
+	private boolean refused;
 
 	Peers(AdvisoryLockSql sql, ApplicationName applicationName, int termEpoch) {
 		this.sql = sql;
@@ -66,7 +74,7 @@ final class Peers {
 		List<Integer> standing = pids(candidates);
 		List<Integer> pids = new ArrayList<>(standing);
 		pids.add(0, holder);
-		if (!pids.equals(this.knownPids)) {
+		if (!pids.equals(this.knownPids) && !this.refused) {
 			View view = describe(connection, holder, standing);
 			// A winner may be seen before it has told its term
 			boolean complete = (holder == 0 || (view.leader() != null && view.leader().term() != null))
@@ -82,6 +90,21 @@ final class Peers {
 	}
 
 	private View describe(Connection connection, int holder, List<Integer> standing) throws SQLException {
+		try {
+			return lookUp(connection, holder, standing);
+		}
+		catch (SQLException ex) {
+			if (!INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState())) {
+				throw ex;
+			}
+			// Who they are is good to know, but no reason not to lead
+			this.refused = true;
+			logger.warn("The role may not read pg_stat_activity, so it is not known who leads and who stands");
+			return View.NONE;
+		}
+	}
+
+	private View lookUp(Connection connection, int holder, List<Integer> standing) throws SQLException {
 		TreeSet<Integer> pids = new TreeSet<>(standing);
 		pids.add(holder);
 		Map<Integer, Leader> sessions = new HashMap<>();

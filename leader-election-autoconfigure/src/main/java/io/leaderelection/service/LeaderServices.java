@@ -61,18 +61,27 @@ public final class LeaderServices {
 			Function<String, Duration> drainTimeouts, int startAttempts) {
 		return (event) -> {
 			ElectionServices services = election(event.getLeadership().getElection());
-			if (event instanceof LeadershipRevokedEvent revoked) {
-				services.revoked(revoked, drainTimeouts.apply(event.getLeadership().getElection()));
-			}
 			try {
-				publisher.accept(event);
-			}
-			finally {
-				if (event instanceof LeadershipGrantedEvent granted) {
-					services.granted(granted, startAttempts);
+				if (event instanceof LeadershipRevokedEvent revoked) {
+					services.revoked(revoked, drainTimeouts.apply(event.getLeadership().getElection()));
 				}
 			}
+			finally {
+				publish(event, publisher, services, startAttempts);
+			}
 		};
+	}
+
+	private static void publish(LeadershipEvent event, Consumer<LeadershipEvent> publisher, ElectionServices services,
+			int startAttempts) {
+		try {
+			publisher.accept(event);
+		}
+		finally {
+			if (event instanceof LeadershipGrantedEvent granted) {
+				services.granted(granted, startAttempts);
+			}
+		}
 	}
 
 	/**
