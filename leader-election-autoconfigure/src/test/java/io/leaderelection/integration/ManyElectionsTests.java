@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -54,6 +55,11 @@ class ManyElectionsTests {
 	private PostgreSqlServer server;
 
 	private final List<LocalNode> nodes = new ArrayList<>();
+
+	/**
+	 * Threads of contexts that other tests of this process have left in the cache.
+	 */
+	private final Set<Thread> threadsOfOthers = Set.copyOf(Thread.getAllStackTraces().keySet());
 
 	@BeforeEach
 	void startServer() {
@@ -129,10 +135,11 @@ class ManyElectionsTests {
 		return this.server.log().lines().filter((line) -> STATEMENT.matcher(line).find()).count();
 	}
 
-	private static List<String> threads() {
+	private List<String> threads() {
 		return Thread.getAllStackTraces()
 			.keySet()
 			.stream()
+			.filter((thread) -> !this.threadsOfOthers.contains(thread))
 			.map(Thread::getName)
 			.filter((name) -> name.startsWith("leader-election-"))
 			.toList();
