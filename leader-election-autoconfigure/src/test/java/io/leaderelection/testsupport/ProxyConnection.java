@@ -118,6 +118,9 @@ final class ProxyConnection {
 	}
 
 	void reset() {
+		if (!isOpen()) {
+			return;
+		}
 		try {
 			this.client.setOption(StandardSocketOptions.SO_LINGER, 0);
 			if (this.server != null && this.server.isOpen()) {
