@@ -183,8 +183,8 @@ public class LeadershipEndpoint {
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
 			ElectionStatus status = elector.status();
 			boolean standing = elector.isCandidate() && !elector.isWithheld() && status.role() != Role.STOPPED;
-			LeaderDescriptor leader = (status.leader() != null)
-					? new LeaderDescriptor(status.leader(), text(status.leaderTerm()), status.leaderSince()) : null;
+			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
+					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
 					text(status.term()), status.since(), standing, leader, status.candidates(),
 					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
@@ -198,10 +198,12 @@ public class LeadershipEndpoint {
 	 * Description of the leader as any node sees it.
 	 *
 	 * @param node the id of the node, possibly shortened in its middle
+	 * @param applicationName the {@code application_name} of its session on the database
 	 * @param term its term
 	 * @param since since when it leads, to the second
 	 */
-	public record LeaderDescriptor(String node, @Nullable String term, @Nullable Instant since) {
+	public record LeaderDescriptor(String node, @Nullable String applicationName, @Nullable String term,
+			@Nullable Instant since) {
 
 	}
 

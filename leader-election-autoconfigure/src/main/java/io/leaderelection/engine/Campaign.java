@@ -470,7 +470,7 @@ final class Campaign {
 		if (announce()) {
 			logger.info("Not leader, skipping scheduler startup " + who);
 		}
-		else if (leader != null && !leader.equals(known)) {
+		else if (leader != null && !leader.isSame(known)) {
 			logger.info("Following " + who);
 		}
 	}
@@ -581,6 +581,7 @@ final class Campaign {
 		boolean departing = false;
 		boolean interrupted = false;
 		boolean interruptedAgain = false;
+		see(session);
 		while (true) {
 			ElectionState state = this.election.state();
 			if (state.leadership() != leadership) {
@@ -632,6 +633,7 @@ final class Campaign {
 					throw lapsed();
 				}
 				next = now + this.settings.confirmNanos();
+				see(session);
 			}
 		}
 	}
@@ -732,12 +734,15 @@ final class Campaign {
 		long start = this.time.nanoTime();
 		Confirmation confirmation = call(session, session::confirm);
 		this.election.statistics().confirmed(this.time.nanoTime() - start);
-		this.election.see(confirmation.candidates());
 		if (confirmation.resignationRequested() && !isLeaving()) {
 			logger.info("Another node asks this one to resign (" + this.election + ")");
 			this.election.resign();
 		}
 		return confirmation;
+	}
+
+	private void see(ElectionSession session) throws SessionException {
+		this.election.see(call(session, session::candidates));
 	}
 
 	private void park(ElectionSession session, long nanos) throws SessionException {

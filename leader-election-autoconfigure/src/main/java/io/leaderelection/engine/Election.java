@@ -213,6 +213,15 @@ public class Election {
 	}
 
 	/**
+	 * Return the store's name of the session of this node, or {@code null}.
+	 */
+	@Nullable String sessionName() {
+		Campaign running = this.active;
+		ElectionSession session = (running != null) ? running.session() : null;
+		return (session != null) ? session.name() : null;
+	}
+
+	/**
 	 * Return whether no leader work is in flight that a hand-over waits for.
 	 */
 	boolean isDrained() {

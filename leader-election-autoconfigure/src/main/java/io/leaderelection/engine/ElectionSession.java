@@ -78,6 +78,24 @@ public interface ElectionSession {
 	Confirmation confirm() throws SessionException;
 
 	/**
+	 * Return who stood at the last {@link #confirm() confirmation}. Apart from it, since
+	 * that rests on nothing but its own answer.
+	 * @return who stands, this node included
+	 * @throws SessionException if the session has ended
+	 */
+	default List<Candidate> candidates() throws SessionException {
+		return List.of();
+	}
+
+	/**
+	 * Return the store's name of this session, as others see it. Any thread.
+	 * @return the name, or {@code null} if it has none
+	 */
+	default @Nullable String name() {
+		return null;
+	}
+
+	/**
 	 * Wait until every fenced transaction of earlier terms has ended, at most the given
 	 * time. May be repeated.
 	 * @param timeout the bound
@@ -150,14 +168,9 @@ public interface ElectionSession {
 	 * A successful confirmation.
 	 *
 	 * @param predecessor who still holds a lock of an earlier term, or {@code null}
-	 * @param candidates who stands, this node included
 	 * @param resignationRequested whether another node asks this term to end
 	 */
-	record Confirmation(@Nullable String predecessor, List<Candidate> candidates, boolean resignationRequested) {
-
-		Confirmation(@Nullable String predecessor) {
-			this(predecessor, List.of(), false);
-		}
+	record Confirmation(@Nullable String predecessor, boolean resignationRequested) {
 
 	}
 
@@ -188,6 +201,15 @@ public interface ElectionSession {
 
 		Leader(String nodeId, String session) {
 			this(nodeId, session, null, null);
+		}
+
+		/**
+		 * Return whether another look at it has shown the same leader, of which more or
+		 * less may be known.
+		 */
+		boolean isSame(@Nullable Leader other) {
+			return other != null && this.session.equals(other.session)
+					&& (this.term == null || other.term == null || this.term.equals(other.term));
 		}
 
 	}

@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param term the term of this node, if it leads
  * @param since when it was granted leadership, if it leads
  * @param leader the node that leads as far as this node knows
+ * @param leaderSession the store's name of its session, if known
  * @param leaderTerm the term of that node, if known
  * @param leaderSince since when that node leads, if known
  * @param candidates the nodes that stand, the leader included, as far as this node knows
@@ -49,10 +50,10 @@ import org.jspecify.annotations.Nullable;
  * @param unusable whether that problem has to be mended by somebody
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
-		@Nullable String leader, @Nullable Term leaderTerm, @Nullable Instant leaderSince, List<String> candidates,
-		int workInFlight, List<Transition> history, @Nullable Instant lastConfirmation, Duration silence,
-		Duration lease, Duration leaseRemaining, @Nullable String blockedBy, @Nullable String problem,
-		boolean unusable) {
+		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
+		@Nullable Instant leaderSince, List<String> candidates, int workInFlight, List<Transition> history,
+		@Nullable Instant lastConfirmation, Duration silence, Duration lease, Duration leaseRemaining,
+		@Nullable String blockedBy, @Nullable String problem, boolean unusable) {
 
 	/**
 	 * The role of a node in an election.
@@ -109,6 +110,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		List<String> candidates = state.view().candidates().stream().map(Candidate::nodeId).toList();
 		return new ElectionStatus(settings.election(), role, settings.nodeId(), term, since,
 				trusted ? settings.nodeId() : (seen != null) ? seen.nodeId() : null,
+				trusted ? election.sessionName() : (seen != null) ? seen.session() : null,
 				trusted ? term : (seen != null) ? seen.term() : null,
 				trusted ? since : (seen != null) ? seen.since() : null, candidates, election.gate().size(),
 				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining), state.blockedBy(),

@@ -74,7 +74,7 @@ final class LocalSession implements ElectionSession {
 	@Override
 	public Confirmation confirm() throws SessionException {
 		park(Duration.ZERO);
-		return new Confirmation(null);
+		return new Confirmation(null, false);
 	}
 
 	@Override

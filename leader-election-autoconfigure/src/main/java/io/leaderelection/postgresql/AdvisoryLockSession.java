@@ -21,8 +21,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
@@ -60,6 +62,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final AdvisoryLockSql sql;
 
+	private final String name;
+
 	private final Peers peers;
 
 	private final int termEpoch;
@@ -74,6 +78,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private boolean marked;
 
+	private @Nullable String candidates;
+
 	private @Nullable Term requested;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
@@ -82,6 +88,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
+		this.name = applicationName.toString();
 		this.peers = new Peers(sql, applicationName, termEpoch);
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
@@ -98,7 +105,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public void withdraw() throws SessionException {
-		query(this.sql.withdraw(), (row) -> row.getBoolean(1));
+		queryAgain(this.sql::withdraw, (row) -> row.getBoolean(1));
 	}
 
 	@Override
@@ -120,7 +127,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	public View observe() throws SessionException {
 		record Outcome(int holder, @Nullable String candidates) {
 		}
-		Outcome outcome = query(this.sql.observe(),
+		Outcome outcome = queryAgain(this.sql::observe,
 				(row) -> new Outcome(row.getInt("holder"), row.getString("candidates")));
 		return view(outcome.holder(), outcome.candidates());
 	}
@@ -137,7 +144,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void requestResignation(Term term) throws SessionException {
 		withdrawRequest();
-		query(this.sql.requestResignation(term), (row) -> row.getBoolean(1));
+		queryAgain(() -> this.sql.requestResignation(term), (row) -> row.getBoolean(1));
 		this.requested = term;
 	}
 
@@ -145,7 +152,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	public void withdrawRequest() throws SessionException {
 		Term request = this.requested;
 		if (request != null) {
-			query(this.sql.withdrawRequest(request), (row) -> row.getBoolean(1));
+			queryAgain(() -> this.sql.withdrawRequest(request), (row) -> row.getBoolean(1));
 			this.requested = null;
 		}
 	}
@@ -161,19 +168,26 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private Confirmation confirmOnce() throws SQLException {
-		record Answer(int predecessor, boolean requested, @Nullable String candidates) {
-		}
-		Answer answer = query(this.connection, this.sql.confirm(this.term), (row) -> {
+		return query(this.connection, this.sql.confirm(this.term), (row) -> {
 			this.identity.check(row);
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
 			}
-			return new Answer(row.getInt("predecessor"), row.getBoolean("resignation_requested"),
-					row.getString("candidates"));
+			this.candidates = row.getString("candidates");
+			int predecessor = row.getInt("predecessor");
+			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null,
+					row.getBoolean("resignation_requested"));
 		});
-		View view = this.peers.view(this.connection, 0, answer.candidates());
-		return new Confirmation((answer.predecessor() != 0) ? "the session with pid " + answer.predecessor() : null,
-				view.candidates(), answer.requested());
+	}
+
+	@Override
+	public List<Candidate> candidates() throws SessionException {
+		return view(0, this.candidates).candidates();
+	}
+
+	@Override
+	public String name() {
+		return this.name;
 	}
 
 	/**
@@ -301,6 +315,19 @@ final class AdvisoryLockSession implements ElectionSession {
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
 			return query(this.connection, this.guard + text, mapper);
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+	}
+
+	/**
+	 * The same for statements that may run twice. A cancel that was meant for the wait
+	 * before them may come late.
+	 */
+	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
+		try {
+			return unlessCancelled(() -> query(this.connection, this.guard + text.get(), mapper));
 		}
 		catch (SQLException ex) {
 			throw lost(ex);

@@ -112,8 +112,8 @@ final class Peers {
 				ResultSet rows = statement.executeQuery(this.sql.describe(pids))) {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
-				sessions.put(pid, new Leader(this.applicationName.nodeOf(rows.getString("application_name")),
-						"pid " + pid, term(rows), since(rows)));
+				String name = rows.getString("application_name");
+				sessions.put(pid, new Leader(this.applicationName.nodeOf(name), name, term(rows), since(rows)));
 			}
 		}
 		List<Candidate> candidates = standing.stream()

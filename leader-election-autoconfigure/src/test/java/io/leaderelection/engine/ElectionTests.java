@@ -268,6 +268,19 @@ class ElectionTests {
 	}
 
 	@Test
+	void leaderTrustsItselfAnewBeforeItLooksWhoStands() {
+		this.store.next(Call.CANDIDATES, () -> {
+		});
+		this.store.next(Call.CANDIDATES, () -> {
+			assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(1));
+			this.time.advanceTo(ElectionFixture.TRUST);
+			assertThat(this.fixture.isLeader()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+	}
+
+	@Test
 	void lateConfirmationDoesNotReviveTheTermEvenIfTheWatchdogHasNotLooked() {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
 		this.store.next(Call.CONFIRM, () -> this.time.advance(ElectionFixture.TRUST));

@@ -144,7 +144,7 @@ final class FakeStore implements ElectionSessions {
 
 	enum Call {
 
-		OPEN, ACQUIRE, OBSERVE, CONFIRM, BARRIER, PARK, RELEASE, CLOSE, ABORT
+		OPEN, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PARK, RELEASE, CLOSE, ABORT
 
 	}
 
@@ -215,7 +215,13 @@ final class FakeStore implements ElectionSessions {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);
-			return new Confirmation(answer, FakeStore.this.candidates, FakeStore.this.resignationRequested);
+			return new Confirmation(answer, FakeStore.this.resignationRequested);
+		}
+
+		@Override
+		public List<Candidate> candidates() throws SessionException {
+			call(Call.CANDIDATES);
+			return FakeStore.this.candidates;
 		}
 
 		@Override

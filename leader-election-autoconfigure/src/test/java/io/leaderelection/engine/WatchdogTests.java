@@ -159,7 +159,7 @@ class WatchdogTests {
 			if (++this.confirmations > 2) {
 				hang();
 			}
-			return new Confirmation(null);
+			return new Confirmation(null, false);
 		}
 
 		private void hang() throws SessionException {

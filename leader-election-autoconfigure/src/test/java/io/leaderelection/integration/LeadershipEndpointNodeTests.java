@@ -51,6 +51,9 @@ class LeadershipEndpointNodeTests {
 						&& there.election("default").candidates().size() == 2);
 			String seen = here.election("default").leader().node();
 			assertThat(seen).isNotEqualTo(LONG_ID).contains("~");
+			assertThat(there.election("default").leader().applicationName()).endsWith(seen)
+				.isEqualTo(here.election("default").leader().applicationName())
+				.isIn(server.query("SELECT application_name FROM pg_stat_activity"));
 			String other = LONG_ID.replace("1234", "1235");
 			assertThat(here.resignNode("default", other))
 				.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));

@@ -174,7 +174,7 @@ class LeadershipMetricsTests {
 		ElectionSession session = mock(ElectionSession.class);
 		given(session.acquire(any())).willReturn(new Acquisition.Won(new Term(0, 1, 7), true));
 		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
-		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), List.of(), false));
+		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), false));
 		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),
 				(settings) -> () -> session, (event) -> {
 				});

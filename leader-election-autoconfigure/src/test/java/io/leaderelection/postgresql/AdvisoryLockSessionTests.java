@@ -24,8 +24,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -88,7 +90,10 @@ class AdvisoryLockSessionTests {
 		assertThat(held.view().candidates()).extracting(Candidate::nodeId)
 			.containsExactlyInAnyOrder("node-a", "node-b");
 		assertThat(second.observe()).isEqualTo(held.view());
-		assertThat(first.confirm().candidates()).isEqualTo(held.view().candidates());
+		first.confirm();
+		assertThat(first.candidates()).isEqualTo(held.view().candidates());
+		assertThat(leader.session()).isEqualTo(first.name());
+		assertThat(this.server.query("SELECT application_name FROM pg_stat_activity")).contains(first.name());
 	}
 
 	@Test
@@ -96,10 +101,13 @@ class AdvisoryLockSessionTests {
 		ElectionSession first = open("node-a");
 		win(first);
 		ElectionSession second = open("node-b");
-		assertThat(first.confirm().candidates()).hasSize(2);
+		first.confirm();
+		assertThat(first.candidates()).hasSize(2);
 		second.close();
-		await().untilAsserted(
-				() -> assertThat(first.confirm().candidates()).extracting(Candidate::nodeId).containsExactly("node-a"));
+		await().untilAsserted(() -> {
+			first.confirm();
+			assertThat(first.candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
+		});
 	}
 
 	@Test
@@ -142,6 +150,54 @@ class AdvisoryLockSessionTests {
 		win(winner);
 		assertThat(winner.confirm().predecessor()).isNull();
 		assertThat(cancelled.hasNext()).isFalse();
+	}
+
+	@Test
+	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
+		Set<String> cancelled = new HashSet<>();
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+
+					@Override
+					String observe() {
+						return cancelledAtFirst(super.observe());
+					}
+
+					@Override
+					String requestResignation(Term term) {
+						return cancelledAtFirst(super.requestResignation(term));
+					}
+
+					@Override
+					String withdrawRequest(Term term) {
+						return cancelledAtFirst(super.withdrawRequest(term));
+					}
+
+					@Override
+					String withdraw() {
+						return cancelledAtFirst(super.withdraw());
+					}
+
+					private String cancelledAtFirst(String statement) {
+						return cancelled.add(statement)
+								? "WITH c AS MATERIALIZED (SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)) "
+										+ "SELECT true FROM c"
+								: statement;
+					}
+
+				});
+		ElectionSession holder = open("node-b");
+		Term term = win(holder).term();
+		ElectionSession session = cancelling.open();
+		this.sessions.add(session);
+		assertThat(session.observe().candidates()).hasSize(2);
+		session.requestResignation(term);
+		assertThat(holder.confirm().resignationRequested()).isTrue();
+		session.withdrawRequest();
+		assertThat(holder.confirm().resignationRequested()).isFalse();
+		session.withdraw();
+		assertThat(session.observe().candidates()).hasSize(1);
+		assertThat(cancelled).hasSize(4);
 	}
 
 	@Test
