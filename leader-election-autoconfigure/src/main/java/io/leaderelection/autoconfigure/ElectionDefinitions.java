@@ -138,7 +138,7 @@ final class ElectionDefinitions {
 		});
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
-		checkStartAttempts(properties.services().startAttempts());
+		checkServices(properties.services());
 		return new ElectionDefinitions(definitions);
 	}
 
@@ -208,11 +208,16 @@ final class ElectionDefinitions {
 		}
 	}
 
-	private static void checkStartAttempts(int attempts) {
-		if (attempts < 1) {
-			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", attempts,
+	private static void checkServices(LeaderElectionProperties.Services services) {
+		if (services.startAttempts() < 1) {
+			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", services.startAttempts(),
 					"A service that leadership starts has to be started at least once.",
 					"Set 1 to resign after the first failure, or a higher number to try again before.");
+		}
+		if (services.startTimeout().compareTo(Duration.ZERO) <= 0) {
+			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
+					print(services.startTimeout()), "A service that leadership starts needs time for that.",
+					"Set it to longer than the slowest of them takes.");
 		}
 	}
 

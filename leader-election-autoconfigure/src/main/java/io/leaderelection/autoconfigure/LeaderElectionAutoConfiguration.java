@@ -29,6 +29,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.service.LeaderServices;
+import io.leaderelection.service.StartPolicy;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
@@ -114,7 +115,7 @@ public final class LeaderElectionAutoConfiguration {
 			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
 		Consumer<LeadershipEvent> publisher = services.around(context::publishEvent,
 				(election) -> definitions.get(election).settings().drainTimeout(),
-				properties.services().startAttempts());
+				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
 				(settings) -> store.sessions(definitions.get(settings.election())),
 				(event) -> publish(event, guard, publisher));

@@ -103,8 +103,10 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 *
 	 * @param startAttempts Number of times that a bean may fail to start before this node
 	 * resigns, so that another can do its work. At least 1.
+	 * @param startTimeout Time after which a start that has not ended is interrupted, and
+	 * has failed.
 	 */
-	public record Services(@DefaultValue("3") int startAttempts) {
+	public record Services(@DefaultValue("3") int startAttempts, @DefaultValue("1m") Duration startTimeout) {
 
 	}
 

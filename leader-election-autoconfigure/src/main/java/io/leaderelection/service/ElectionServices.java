@@ -64,8 +64,8 @@ final class ElectionServices {
 		}
 	}
 
-	synchronized void granted(LeadershipGrantedEvent event, int attempts) {
-		ServiceRun next = new ServiceRun(event.getLeaderElector(), event.getLeadership(), attempts);
+	synchronized void granted(LeadershipGrantedEvent event, StartPolicy policy) {
+		ServiceRun next = new ServiceRun(event.getLeaderElector(), event.getLeadership(), policy);
 		this.run = next;
 		if (!this.services.isEmpty()) {
 			this.started = next.start(List.copyOf(this.services));

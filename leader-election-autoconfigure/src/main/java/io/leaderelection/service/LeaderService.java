@@ -46,6 +46,8 @@ public final class LeaderService {
 
 	private final Lifecycle bean;
 
+	private final int phase;
+
 	private final Executor executor;
 
 	private final Object monitor = new Object();
@@ -68,6 +70,7 @@ public final class LeaderService {
 	public LeaderService(String name, Lifecycle bean) {
 		this.name = name;
 		this.bean = bean;
+		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
 		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
 				(task) -> daemon(task, "leader-election-service-" + name));
 		worker.allowCoreThreadTimeOut(true);
@@ -115,7 +118,7 @@ public final class LeaderService {
 	}
 
 	int phase() {
-		return (this.bean instanceof Phased phased) ? phased.getPhase() : 0;
+		return this.phase;
 	}
 
 	/**
@@ -161,7 +164,7 @@ public final class LeaderService {
 
 	private CompletableFuture<@Nullable Void> submit(Callable<@Nullable Void> task) {
 		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
-		this.executor.execute(() -> {
+		Runnable run = () -> {
 			synchronized (this.monitor) {
 				this.worker = Thread.currentThread();
 			}
@@ -182,7 +185,14 @@ public final class LeaderService {
 			else {
 				result.complete(null);
 			}
-		});
+		};
+		try {
+			this.executor.execute(run);
+		}
+		catch (Throwable ex) {
+			// No thread to be had
+			result.completeExceptionally(ex);
+		}
 		return result;
 	}
 

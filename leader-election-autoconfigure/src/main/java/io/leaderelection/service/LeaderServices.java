@@ -54,11 +54,11 @@ public final class LeaderServices {
 	 * Return what starts and stops services around the delivery of events.
 	 * @param publisher delivers the events to listeners
 	 * @param drainTimeouts how long an orderly hand-over of an election may wait
-	 * @param startAttempts how often a service may fail to start before this node resigns
+	 * @param policy how services are started
 	 * @return the publisher for the elections
 	 */
 	public Consumer<LeadershipEvent> around(Consumer<LeadershipEvent> publisher,
-			Function<String, Duration> drainTimeouts, int startAttempts) {
+			Function<String, Duration> drainTimeouts, StartPolicy policy) {
 		return (event) -> {
 			ElectionServices services = election(event.getLeadership().getElection());
 			try {
@@ -67,19 +67,19 @@ public final class LeaderServices {
 				}
 			}
 			finally {
-				publish(event, publisher, services, startAttempts);
+				publish(event, publisher, services, policy);
 			}
 		};
 	}
 
 	private static void publish(LeadershipEvent event, Consumer<LeadershipEvent> publisher, ElectionServices services,
-			int startAttempts) {
+			StartPolicy policy) {
 		try {
 			publisher.accept(event);
 		}
 		finally {
 			if (event instanceof LeadershipGrantedEvent granted) {
-				services.granted(granted, startAttempts);
+				services.granted(granted, policy);
 			}
 		}
 	}

@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -47,14 +48,14 @@ final class ServiceRun {
 
 	private final Leadership leadership;
 
-	private final int attempts;
+	private final StartPolicy policy;
 
 	private final CountDownLatch over = new CountDownLatch(1);
 
-	ServiceRun(LeaderElector elector, Leadership leadership, int attempts) {
+	ServiceRun(LeaderElector elector, Leadership leadership, StartPolicy policy) {
 		this.elector = elector;
 		this.leadership = leadership;
-		this.attempts = attempts;
+		this.policy = policy;
 	}
 
 	/**
@@ -65,7 +66,14 @@ final class ServiceRun {
 	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 		String name = "leader-election-" + this.leadership.getElection() + "-services";
-		LeaderService.daemon(() -> startAll(services, done), name).start();
+		try {
+			LeaderService.daemon(() -> startAll(services, done), name).start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No thread to be had: another node may have one
+			giveUp(services, ex);
+			done.complete(null);
+		}
 		return done;
 	}
 
@@ -81,9 +89,18 @@ final class ServiceRun {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
+		catch (Throwable ex) {
+			giveUp(services, ex);
+		}
 		finally {
 			done.complete(null);
 		}
+	}
+
+	private void giveUp(List<LeaderService> services, Throwable failure) {
+		logger.error("Unexpected failure while starting " + services
+				+ ", resigning, so that another node can do their work (" + this.leadership + ")", failure);
+		this.elector.resign();
 	}
 
 	private boolean startWithRetries(LeaderService service) throws InterruptedException {
@@ -97,7 +114,7 @@ final class ServiceRun {
 				logger.debug("Service " + service + " has failed to start, but should not start any more", failure);
 				return false;
 			}
-			if (attempt >= this.attempts) {
+			if (attempt >= this.policy.attempts()) {
 				logger.warn(
 						"Service " + service + " has failed to start, giving up after attempt " + attempt
 								+ " and resigning, so that another node can do its work (" + this.leadership + ")",
@@ -107,7 +124,7 @@ final class ServiceRun {
 			}
 			logger.warn(
 					"Service " + service + " has failed to start, trying again in " + backoff.toMillis()
-							+ "ms (attempt " + attempt + " of " + this.attempts + ", " + this.leadership + ")",
+							+ "ms (attempt " + attempt + " of " + this.policy.attempts() + ", " + this.leadership + ")",
 					failure);
 			this.over.await(backoff.toNanos(), TimeUnit.NANOSECONDS);
 			backoff = backoff.multipliedBy(2);
@@ -129,8 +146,13 @@ final class ServiceRun {
 			started = service.submitStart(this::isWanted);
 		}
 		try {
-			started.get();
+			started.get(this.policy.timeout().toNanos(), TimeUnit.NANOSECONDS);
 			return null;
+		}
+		catch (TimeoutException ex) {
+			service.interrupt();
+			return new IllegalStateException("Service " + service + " has not started within "
+					+ this.policy.timeout().toMillis() + "ms (leader-election.services.start-timeout)");
 		}
 		catch (ExecutionException ex) {
 			return ex.getCause();

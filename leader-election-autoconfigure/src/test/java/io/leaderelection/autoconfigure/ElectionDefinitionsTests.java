@@ -162,6 +162,7 @@ class ElectionDefinitionsTests {
 	@Test
 	void servicesAreStartedAtLeastOnce() {
 		refused("leader-election.services.start-attempts", "0");
+		refused("leader-election.services.start-timeout", "0s");
 		assertThat(definitions("leader-election.services.start-attempts", "1").all()).hasSize(1);
 	}
 

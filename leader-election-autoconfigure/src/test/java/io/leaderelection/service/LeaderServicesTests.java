@@ -276,6 +276,23 @@ class LeaderServicesTests {
 	}
 
 	@Test
+	void startThatHangsHasFailed(CapturedOutput output) {
+		this.contextRunner.withBean("late", SlowToStart.class)
+			.withPropertyValues("leader-election.services.start-attempts=2",
+					"leader-election.services.start-timeout=100ms")
+			.run((context) -> {
+				context.getBean(TestLeadership.class).grant();
+				await().untilAsserted(() -> assertThat(log(context)).endsWith("revoked")
+					.filteredOn("interrupted"::equals)
+					.hasSize(2));
+				assertThat(target(context, SlowToStart.class).running).isFalse();
+				assertThat(output).contains("'late' has not started within 100ms")
+					.contains("trying again in 500ms (attempt 1 of 2")
+					.contains("giving up after attempt 2 and resigning");
+			});
+	}
+
+	@Test
 	void failedStopIsSaidAndMadeUpForBeforeTheNextStart(CapturedOutput output) {
 		this.contextRunner.withBean("service", Service.class, FailingToStop::new).run((context) -> {
 			TestLeadership leadership = context.getBean(TestLeadership.class);
