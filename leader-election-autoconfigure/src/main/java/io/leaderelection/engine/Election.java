@@ -396,21 +396,7 @@ public class Election {
 	 * Wait until this node leads, at most the given time.
 	 */
 	boolean awaitLeadership(Duration timeout) throws InterruptedException {
-		long deadline = this.time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
-		this.lock.lockInterruptibly();
-		try {
-			while (leadership() == null) {
-				long remaining = deadline - this.time.nanoTime();
-				if (remaining <= 0) {
-					return false;
-				}
-				this.time.await(this.changed, remaining);
-			}
-			return true;
-		}
-		finally {
-			this.lock.unlock();
-		}
+		return awaitChange(timeout, () -> leadership() != null);
 	}
 
 	/**
@@ -418,10 +404,15 @@ public class Election {
 	 * the given time.
 	 */
 	boolean awaitTold(boolean leads, Duration timeout) throws InterruptedException {
-		long deadline = this.time.nanoTime() + timeout.toNanos();
+		return awaitChange(timeout,
+				() -> (leads ? leadership() != null : this.state.leadership() == null) && this.relay.isIdle());
+	}
+
+	private boolean awaitChange(Duration timeout, BooleanSupplier enough) throws InterruptedException {
+		long deadline = this.time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
 		this.lock.lockInterruptibly();
 		try {
-			while ((leads ? leadership() == null : this.state.leadership() != null) || !this.relay.isIdle()) {
+			while (!enough.getAsBoolean()) {
 				long remaining = deadline - this.time.nanoTime();
 				if (remaining <= 0) {
 					return false;
