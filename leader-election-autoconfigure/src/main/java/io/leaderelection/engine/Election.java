@@ -101,6 +101,17 @@ import org.jspecify.annotations.Nullable;
  * stand again before that work has ended or drain-timeout has passed. A late success
  * never revives a term: a new one needs a new acquisition.
  *
+ * Being asked to go. Any node may ask the leader to resign. Its election thread, woken
+ * from its wait for the lock, leaves a request in the store that names the leader's term,
+ * so that it can never end a later one. The leader finds it with its next confirmation and
+ * resigns as if it had been asked itself; the request is taken back when the term is over.
+ * A node that is withheld, since its application is not well, stands aside: it leads no
+ * more and waits for no lock, but looks on.
+ *
+ * Looking on. Every answer of the store to a wait, a look and a confirmation also says
+ * which sessions lead and stand. Who these are is asked only when that has changed, and by
+ * a leader only after its trust has moved on: nothing that trust rests on waits for it.
+ *
  * Runs. Each start() makes a Campaign, with a thread of its own; stop() ends it. A start
  * during an unfinished stop makes a new campaign that waits for the old one. What happens
  * when is there, in the order in which it happens; what it means for others is here.
