@@ -243,7 +243,9 @@ class AdvisoryLockSql {
 
 	/**
 	 * Whose sessions these are, and what they tell about their terms. The last
-	 * transaction id completes that of a term, of which the key has 31 bits.
+	 * transaction id completes that of a term, of which the key has 31 bits. The view
+	 * {@code pg_stat_activity} would lock catalogs that all databases share, for which
+	 * the server may have no room left.
 	 */
 	String describe(Collection<Integer> pids) {
 		String list = pids.stream().map(String::valueOf).collect(Collectors.joining(","));
@@ -253,7 +255,7 @@ class AdvisoryLockSql {
 				  min(objid) FILTER (WHERE classid = %2$d AND objid < 2147483648) AS since,
 				  min(4294967295 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS timeline,
 				  pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint AS last_transaction_id
-				FROM pg_catalog.pg_stat_activity AS activity LEFT JOIN
+				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity LEFT JOIN
 				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)
 				WHERE activity.pid IN (%4$s) GROUP BY activity.pid, activity.application_name
 				""".formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.advisoryLocks,
@@ -322,7 +324,7 @@ class AdvisoryLockSql {
 				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
 				    PERFORM pg_catalog.set_config('%3$s', 'blocked', false);
 				  END;
-				  FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_activity
+				  FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_get_activity(NULL)
 				      WHERE pid IN (SELECT pid FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s)
 				        AND state = 'active' AND wait_event = 'ClientRead'
 				        AND state_change < pg_catalog.clock_timestamp() - interval '%6$d ms' LOOP

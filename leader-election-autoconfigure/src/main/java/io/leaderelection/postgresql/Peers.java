@@ -46,6 +46,11 @@ final class Peers {
 
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
+	/**
+	 * After a failure, so many answers pass before the next try. The server logs each.
+	 */
+	private static final int PAUSE = 10;
+
 	private final AdvisoryLockSql sql;
 
 	private final ApplicationName applicationName;
@@ -56,7 +61,7 @@ final class Peers {
 
 	private View known = View.NONE;
 
-	private boolean refused;
+	private int pause;
 
 	Peers(AdvisoryLockSql sql, ApplicationName applicationName, int termEpoch) {
 		this.sql = sql;
@@ -74,7 +79,10 @@ final class Peers {
 		List<Integer> standing = pids(candidates);
 		List<Integer> pids = new ArrayList<>(standing);
 		pids.add(0, holder);
-		if (!pids.equals(this.knownPids) && !this.refused) {
+		if (this.pause > 0) {
+			this.pause--;
+		}
+		else if (!pids.equals(this.knownPids)) {
 			View view = describe(connection, holder, standing);
 			// A winner may be seen before it has told its term
 			boolean complete = (holder == 0 || (view.leader() != null && view.leader().term() != null))
@@ -94,12 +102,13 @@ final class Peers {
 			return lookUp(connection, holder, standing);
 		}
 		catch (SQLException ex) {
-			if (!INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState())) {
+			String state = String.valueOf(ex.getSQLState());
+			if (connection.isClosed() || state.startsWith("08") || state.startsWith("57")) {
 				throw ex;
 			}
 			// Who they are is good to know, but no reason not to lead
-			this.refused = true;
-			logger.warn("The role may not read pg_stat_activity, so it is not known who leads and who stands");
+			this.pause = INSUFFICIENT_PRIVILEGE.equals(state) ? Integer.MAX_VALUE : PAUSE;
+			logger.warn("It is not known who leads and who stands: " + AdvisoryLockSession.summary(ex));
 			return View.NONE;
 		}
 	}

@@ -24,14 +24,16 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 import java.util.Properties;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
@@ -46,6 +48,8 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -198,6 +202,32 @@ class AdvisoryLockSessionTests {
 		session.withdraw();
 		assertThat(session.observe().candidates()).hasSize(1);
 		assertThat(cancelled).hasSize(4);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "53200, true", "42501, false" })
+	void whoStandsIsNotKnownWhenThatCannotBeLookedUpButNothingIsLost(String state, boolean again) throws Exception {
+		AtomicInteger failures = new AtomicInteger();
+		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+
+					@Override
+					String describe(Collection<Integer> pids) {
+						return (failures.incrementAndGet() == 1)
+								? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '" + state + "'; END $$" : super.describe(pids);
+					}
+
+				});
+		ElectionSession winner = failing.open();
+		this.sessions.add(winner);
+		win(winner);
+		for (int i = 0; i < 11; i++) {
+			winner.confirm();
+			assertThat(winner.candidates()).isEmpty();
+		}
+		winner.confirm();
+		assertThat(winner.candidates()).hasSize(again ? 1 : 0);
+		assertThat(failures).hasValue(again ? 2 : 1);
 	}
 
 	@Test
