@@ -176,8 +176,10 @@ class AdvisoryLockSql {
 	 * and its process group when it cancels, and so may cancel twice. The session's lock
 	 * is taken second, when it can no longer wait. The transaction id is asked for after
 	 * the lock, or it could be older than the predecessor's. A service that knows no
-	 * timelines has none, on all nodes alike. The message makes the transaction one that
-	 * is flushed at commit: an id alone is forgotten in a crash and issued again.
+	 * timelines has none, on all nodes alike. Notices tell the others what the key of the
+	 * term does not; they must not fail, as nothing depends on them. The message makes
+	 * the transaction one that is flushed at commit: an id alone is forgotten in a crash
+	 * and issued again.
 	 */
 	String acquire(long waitMillis) {
 		return """
@@ -213,15 +215,19 @@ class AdvisoryLockSql {
 				    RAISE EXCEPTION 'the key of term %% is in use', term;
 				  END IF;
 				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
-				    (extract(epoch FROM pg_catalog.clock_timestamp())::bigint - %11$d)::int);
-				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d, (-1 - timeline)::int);
+				    ((extract(epoch FROM pg_catalog.clock_timestamp())::bigint - %11$d) & 2147483647)::int);
+				  IF timeline >> %12$d = 0 AND (term >> 31) >> (31 - %12$d) = 0 THEN
+				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
+				      (-1 - ((term >> 31 << %12$d) | timeline))::int);
+				  END IF;
 				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
 				END $acquire$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome, %8$s
 				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks,
 				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view(),
-				ElectionKeys.TIMELINE_DISTANCE, this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH);
+				ElectionKeys.TIMELINE_DISTANCE, this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH,
+				ElectionKeys.TIMELINE_BITS);
 	}
 
 	/**
@@ -242,8 +248,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Whose sessions these are, and what they tell about their terms. The last
-	 * transaction id completes that of a term, of which the key has 31 bits. The view
+	 * Whose sessions these are, and what they tell about their terms. The view
 	 * {@code pg_stat_activity} would lock catalogs that all databases share, for which
 	 * the server may have no room left.
 	 */
@@ -253,8 +258,7 @@ class AdvisoryLockSql {
 				SELECT activity.pid, activity.application_name,
 				  min(objid) FILTER (WHERE classid = %1$d AND mode = 'ExclusiveLock' AND objid < 2147483648) AS term,
 				  min(objid) FILTER (WHERE classid = %2$d AND objid < 2147483648) AS since,
-				  min(4294967295 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS timeline,
-				  pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint AS last_transaction_id
+				  min(4294967295 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS notice
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity LEFT JOIN
 				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)
 				WHERE activity.pid IN (%4$s) GROUP BY activity.pid, activity.application_name

@@ -47,6 +47,12 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	/** What the second of a notice is counted from, 2020-01-01: good for 68 years. */
 	static final long NOTICE_EPOCH = 1_577_836_800;
 
+	/**
+	 * A notice has so many bits for the timeline, and 17 for those of the transaction id
+	 * that are not in the key of the term.
+	 */
+	static final int TIMELINE_BITS = 14;
+
 	/** 2^31 divided by the golden ratio, so that few timelines come close to another. */
 	static final long TIMELINE_DISTANCE = 1_327_217_885;
 
@@ -86,13 +92,11 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	}
 
 	/**
-	 * Return the transaction id of a term by the second half of its key: of those that
-	 * have it, the last that there was.
+	 * Return the transaction id of a term by the second half of its key, which has 31
+	 * bits of it, and by those above.
 	 */
-	static long transactionId(long timeline, long termObject, long lastTransactionId) {
-		long low = (termObject - (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE;
-		long id = (lastTransactionId & ~(long) Integer.MAX_VALUE) | low;
-		return (id <= lastTransactionId) ? id : id - Integer.MAX_VALUE - 1;
+	static long transactionId(long timeline, long termObject, long highBits) {
+		return (highBits << 31) | ((termObject - (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);
 	}
 
 	private static ByteBuffer sha256(String text) {

@@ -138,12 +138,13 @@ final class Peers {
 		if (row.wasNull()) {
 			return null;
 		}
-		long timeline = row.getLong("timeline");
+		long notice = row.getLong("notice");
 		if (row.wasNull()) {
 			return null;
 		}
+		long timeline = notice & ((1 << ElectionKeys.TIMELINE_BITS) - 1);
 		return new Term(this.termEpoch, timeline,
-				ElectionKeys.transactionId(timeline, object, row.getLong("last_transaction_id")));
+				ElectionKeys.transactionId(timeline, object, notice >>> ElectionKeys.TIMELINE_BITS));
 	}
 
 	private static @Nullable Instant since(ResultSet row) throws SQLException {

@@ -101,6 +101,28 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	void termOfALongLivedServerIsSeenInFull() throws SessionException {
+		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
+				(keys, database) -> new AdvisoryLockSql(keys, database) {
+
+					@Override
+					String acquire(long waitMillis) {
+						String acquire = super.acquire(waitMillis);
+						String id = "pg_catalog.pg_current_xact_id()::text::bigint";
+						assertThat(acquire).contains(id);
+						return acquire.replace(id, id + " + (131071::bigint << 31)");
+					}
+
+				});
+		ElectionSession first = late.open();
+		this.sessions.add(first);
+		Won won = win(first);
+		assertThat(won.term().transactionId()).isGreaterThan(131071L << 31);
+		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+	}
+
+	@Test
 	void newcomersAndLeaversAreSeenAtOnce() throws SessionException {
 		ElectionSession first = open("node-a");
 		win(first);
