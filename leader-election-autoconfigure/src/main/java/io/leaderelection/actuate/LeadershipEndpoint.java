@@ -132,7 +132,7 @@ public class LeadershipEndpoint {
 	}
 
 	private static ResignationDescriptor ask(DefaultLeaderElector elector, @Nullable String leader) {
-		ResignationAnswer answer = elector.requestResignation();
+		ResignationAnswer answer = elector.requestResignation(null);
 		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()), leader,
 				answer.refusal());
 	}
@@ -182,7 +182,7 @@ public class LeadershipEndpoint {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
 			ElectionStatus status = elector.status();
-			boolean standing = elector.isCandidate() && !elector.isWithheld() && status.role() != Role.STOPPED;
+			boolean standing = elector.isCandidate() && !elector.standsAside() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),

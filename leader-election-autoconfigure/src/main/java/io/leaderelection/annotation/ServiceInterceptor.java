@@ -16,9 +16,6 @@
 
 package io.leaderelection.annotation;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-
 import io.leaderelection.service.LeaderService;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -55,24 +52,11 @@ final class ServiceInterceptor implements MethodInterceptor {
 				yield null;
 			}
 			case "stop" -> {
-				stop();
+				this.service.stopAndWait();
 				yield null;
 			}
 			default -> invocation.proceed();
 		};
-	}
-
-	private void stop() throws Throwable {
-		CompletableFuture<?> stopped = this.service.stop();
-		try {
-			// The bean itself would wait for itself
-			if (!this.service.isCurrentThread()) {
-				stopped.get();
-			}
-		}
-		catch (ExecutionException ex) {
-			throw ex.getCause();
-		}
 	}
 
 	private void stop(Runnable callback) {

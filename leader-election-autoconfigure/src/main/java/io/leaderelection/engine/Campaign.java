@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
@@ -114,6 +115,8 @@ final class Campaign {
 
 	private volatile boolean waiting;
 
+	private final AtomicInteger cancels = new AtomicInteger();
+
 	private final AtomicReference<@Nullable Term> request = new AtomicReference<>();
 
 	private @Nullable Term requested;
@@ -156,7 +159,7 @@ final class Campaign {
 	}
 
 	boolean isLeaving() {
-		return this.stopping || this.resignation != null || this.election.isWithheld();
+		return this.stopping || this.resignation != null || this.election.standsAside();
 	}
 
 	/**
@@ -218,9 +221,10 @@ final class Campaign {
 	/**
 	 * Have this campaign ask a term of another node to end; under the lock of the
 	 * election.
+	 * @return whether it was not asked before
 	 */
-	void request(Term term) {
-		this.request.set(term);
+	boolean request(Term term) {
+		return !term.equals(this.request.getAndSet(term));
 	}
 
 	/**
@@ -235,9 +239,16 @@ final class Campaign {
 	 * End a wait for the lock, since there is something to do before the next. May block.
 	 */
 	void endWaitForLock() {
-		ElectionSession session = this.current;
-		if (this.waiting && session != null) {
-			session.cancel();
+		this.cancels.incrementAndGet();
+		try {
+			ElectionSession session = this.current;
+			if (this.waiting && session != null) {
+				session.cancel();
+			}
+		}
+		finally {
+			this.cancels.decrementAndGet();
+			this.election.wakeUp();
 		}
 	}
 
@@ -303,7 +314,7 @@ final class Campaign {
 			}
 			session = open();
 			this.current = session;
-			if (this.settings.candidate() && this.election.isWithheld()) {
+			if (this.settings.candidate() && this.election.standsAside()) {
 				standAside(session);
 			}
 			else if (this.settings.candidate()) {
@@ -384,11 +395,11 @@ final class Campaign {
 			session.withdraw();
 			return null;
 		});
-		while (!this.stopping && this.election.isWithheld()) {
+		while (!this.stopping && this.election.standsAside()) {
 			follow(call(session, session::observe));
 			request(session);
 			pause(Math.min(OBSERVE_INTERVAL, this.settings.confirmNanos()),
-					() -> isRequestDue() || !this.election.isWithheld());
+					() -> isRequestDue() || !this.election.standsAside());
 		}
 	}
 
@@ -409,7 +420,7 @@ final class Campaign {
 
 	private void stand(ElectionSession session) throws SessionException {
 		Acquisition acquisition = acquire(session, FIRST_TRY);
-		while (acquisition instanceof Acquisition.Held held && !this.stopping && !this.election.isWithheld()) {
+		while (acquisition instanceof Acquisition.Held held && !this.stopping && !this.election.standsAside()) {
 			follow(held.view());
 			request(session);
 			acquisition = acquire(session, WAIT);
@@ -428,6 +439,8 @@ final class Campaign {
 		}
 		finally {
 			this.waiting = false;
+			// One that is under way must not hit what comes next
+			pause(callLimit(), () -> this.cancels.get() == 0);
 		}
 	}
 
@@ -709,7 +722,7 @@ final class Campaign {
 	}
 
 	private boolean isWaitUnwanted() {
-		return this.stopping || this.election.isWithheld()
+		return this.stopping || this.election.standsAside()
 				|| (isRequestDue() && this.election.state().view().leader() != null);
 	}
 

@@ -27,6 +27,7 @@ import java.util.function.Consumer;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -121,10 +122,30 @@ public final class DefaultLeaderElector implements LeaderElector {
 	/**
 	 * Ask the leader of this election to hand over, whichever node that is. Does not
 	 * wait.
+	 * @param only the term that is to end, or {@code null} for that of the moment
 	 * @return what becomes of it
 	 */
-	public ResignationAnswer requestResignation() {
-		return this.election.requestResignation();
+	public ResignationAnswer requestResignation(@Nullable Term only) {
+		return this.election.requestResignation(only);
+	}
+
+	/**
+	 * Hand over, and do not stand for a while, since this node cannot do what it leads
+	 * for. Does not wait.
+	 * @param leadership the leadership to hand over; nothing happens if it has ended
+	 * @param time for how long not to stand
+	 */
+	public void abstain(Leadership leadership, Duration time) {
+		this.election.abstain(leadership, time);
+	}
+
+	/**
+	 * Tell that something of a term goes on although it was to end, so that the next
+	 * leader must not take the hand-over for one in good order.
+	 * @param leadership the leadership
+	 */
+	public void leftBehind(Leadership leadership) {
+		this.election.leftBehind(leadership);
 	}
 
 	/**
@@ -143,11 +164,19 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return whether this node does not stand although it may lead.
+	 * Return whether this node does not stand until {@link #standAgain()}.
 	 * @return whether it was withheld
 	 */
 	public boolean isWithheld() {
 		return this.election.isWithheld();
+	}
+
+	/**
+	 * Return whether this node does not stand for now although it may lead.
+	 * @return whether it was withheld, or abstains
+	 */
+	public boolean standsAside() {
+		return this.election.standsAside();
 	}
 
 	/**

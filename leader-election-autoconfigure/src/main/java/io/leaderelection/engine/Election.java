@@ -30,6 +30,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -161,6 +162,8 @@ public class Election {
 
 	private volatile boolean withheld;
 
+	private volatile long abstainsUntil;
+
 	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
 			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
 		this.settings = settings;
@@ -169,6 +172,7 @@ public class Election {
 		this.threadFactory = threadFactory;
 		this.time = time;
 		this.calls = new SessionCalls(time, watchdog);
+		this.abstainsUntil = time.nanoTime();
 		this.elector = elector;
 		this.fenceChecks = new FenceChecks(sessions.fence());
 		this.gate = new WorkGate(this);
@@ -364,9 +368,44 @@ public class Election {
 	}
 
 	/**
-	 * Ask the leader to hand over, whichever node that is. Does not wait.
+	 * Hand a term over, unless it has ended, and do not stand for a while: this node
+	 * cannot do what it leads for. Does not wait.
 	 */
-	ResignationAnswer requestResignation() {
+	void abstain(Leadership leadership, Duration time) {
+		this.lock.lock();
+		try {
+			if (this.state.leadership() == leadership) {
+				this.abstainsUntil = this.time.nanoTime() + time.toNanos();
+				resign();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Tell that something of a term goes on although it was to end.
+	 */
+	void leftBehind(Leadership leadership) {
+		TermLeadership current = this.state.leadership();
+		if (current != null && current == leadership) {
+			this.gate.cancelled(current);
+		}
+	}
+
+	/**
+	 * Return whether this node is not to stand for now.
+	 */
+	boolean standsAside() {
+		return this.withheld || this.abstainsUntil - this.time.nanoTime() > 0;
+	}
+
+	/**
+	 * Ask the leader to hand over, whichever node that is. Does not wait.
+	 * @param only the term that is to end, or {@code null} for any
+	 */
+	ResignationAnswer requestResignation(@Nullable Term only) {
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
@@ -376,7 +415,7 @@ public class Election {
 			if (running == null || running.isStopping()) {
 				return ResignationAnswer.refused("this node takes no part in the election");
 			}
-			if (current.phase().isDeparting() && term != null) {
+			if (current.phase().isDeparting() && term != null && (only == null || only.equals(term))) {
 				return ResignationAnswer.requested(term);
 			}
 			if (current.contact().problem() != null || (current.phase() == Phase.FOLLOWING
@@ -389,14 +428,21 @@ public class Election {
 			if (current.view().candidates().size() < 2) {
 				return ResignationAnswer.refused("no other candidate stands");
 			}
-			if (leader != null && leader.term() != null) {
-				running.request(leader.term());
+			Term led = (leader != null) ? leader.term() : term;
+			if (led == null) {
+				return ResignationAnswer.refused("no leader is known");
+			}
+			if (only != null && !only.equals(led)) {
+				return ResignationAnswer.refused("leadership has passed on in the meantime");
+			}
+			if (leader == null) {
+				resign();
+			}
+			else if (running.request(led)) {
 				this.changed.signalAll();
 				runAside(running::endWaitForLock);
-				return ResignationAnswer.requested(leader.term());
 			}
-			resign();
-			return (term != null) ? ResignationAnswer.requested(term) : ResignationAnswer.refused("no leader is known");
+			return ResignationAnswer.requested(led);
 		}
 		finally {
 			this.lock.unlock();

@@ -111,16 +111,35 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		record Outcome(String text, int holder, @Nullable String candidates) {
+		Attempt attempt = attempt(this.sql.acquire(wait));
+		if (attempt == null) {
+			return new Acquisition.Held(this.peers.known());
 		}
-		Outcome outcome = query(this.sql.acquire(wait),
-				(row) -> new Outcome(row.getString("outcome"), row.getInt("holder"), row.getString("candidates")));
-		if (outcome.text().isEmpty()) {
-			return new Acquisition.Held(view(outcome.holder(), outcome.candidates()));
+		if (attempt.outcome().isEmpty()) {
+			return new Acquisition.Held(view(attempt.holder(), attempt.candidates()));
 		}
-		String[] parts = outcome.text().split(":");
+		String[] parts = attempt.outcome().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
 		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]));
+	}
+
+	/**
+	 * Try to win. What is cancelled just before or after its wait has failed, but may
+	 * have left locks behind, of which the session must be rid then.
+	 * @return what came of it, or {@code null} if it was cancelled and has left nothing
+	 */
+	private @Nullable Attempt attempt(String text) throws SessionException {
+		try {
+			return query(this.connection, this.guard + text,
+					(row) -> new Attempt(row.getString("outcome"), row.getInt("holder"), row.getString("candidates")));
+		}
+		catch (SQLException ex) {
+			if (!QUERY_CANCELED.equals(ex.getSQLState())
+					|| queryAgain(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
+				throw lost(ex);
+			}
+			return null;
+		}
 	}
 
 	@Override
@@ -361,6 +380,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	static String summary(SQLException ex) {
 		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
+	}
+
+	private record Attempt(String outcome, int holder, @Nullable String candidates) {
+
 	}
 
 	@FunctionalInterface

@@ -231,6 +231,14 @@ class AdvisoryLockSql {
 	}
 
 	/**
+	 * Whether this session holds any key alone.
+	 */
+	String holdsAny() {
+		return "SELECT count(*) > 0 AS holds FROM " + this.advisoryLocks
+				+ " AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock'";
+	}
+
+	/**
 	 * Who holds the main key, and who stands.
 	 */
 	String observe() {

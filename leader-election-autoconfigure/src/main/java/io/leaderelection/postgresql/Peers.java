@@ -93,6 +93,13 @@ final class Peers {
 		return this.known;
 	}
 
+	/**
+	 * Return what {@link #view} has returned last.
+	 */
+	View known() {
+		return this.known;
+	}
+
 	private static List<Integer> pids(@Nullable String text) {
 		return (text != null) ? Arrays.stream(text.split(",")).map(Integer::valueOf).toList() : List.of();
 	}

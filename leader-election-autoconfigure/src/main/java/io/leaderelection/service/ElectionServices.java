@@ -20,15 +20,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
+import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.DefaultLeaderElector;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -42,9 +46,11 @@ final class ElectionServices {
 
 	private static final Log logger = LogFactory.getLog(ElectionServices.class);
 
-	private static final Duration GRACE = Duration.ofSeconds(2);
+	static final Duration GRACE = Duration.ofSeconds(2);
 
 	private final List<LeaderService> services = new ArrayList<>();
+
+	private final StartFailures failures = new StartFailures();
 
 	private @Nullable ServiceRun run;
 
@@ -65,7 +71,7 @@ final class ElectionServices {
 	}
 
 	synchronized void granted(LeadershipGrantedEvent event, StartPolicy policy) {
-		ServiceRun next = new ServiceRun(event.getLeaderElector(), event.getLeadership(), policy);
+		ServiceRun next = new ServiceRun(elector(event), event.getLeadership(), policy, this.failures);
 		this.run = next;
 		if (!this.services.isEmpty()) {
 			this.started = next.start(List.copyOf(this.services));
@@ -99,14 +105,22 @@ final class ElectionServices {
 		if (!orderly) {
 			stopping.forEach(LeaderService::interrupt);
 		}
-		List<LeaderService> left = stopAll(stopping, System.nanoTime() + limit.toNanos());
+		Set<LeaderService> failed = ConcurrentHashMap.newKeySet();
+		List<LeaderService> left = stopAll(stopping, System.nanoTime() + limit.toNanos(), failed);
+		if (!left.isEmpty() || !failed.isEmpty()) {
+			elector(event).leftBehind(event.getLeadership());
+		}
 		if (!left.isEmpty()) {
 			left.forEach(LeaderService::interrupt);
 			logger.warn("Not stopped in time: " + left + " (" + event.getLeadership() + ", " + event.getReason() + ")");
 		}
-		else {
+		else if (failed.isEmpty()) {
 			logger.info("Stopped " + stopping + " (" + event.getLeadership() + ")");
 		}
+	}
+
+	private static DefaultLeaderElector elector(LeadershipEvent event) {
+		return (DefaultLeaderElector) event.getLeaderElector();
 	}
 
 	private synchronized List<LeaderService> end() {
@@ -117,15 +131,15 @@ final class ElectionServices {
 		return List.copyOf(this.services);
 	}
 
-	private static List<LeaderService> stopAll(List<LeaderService> services, long latest) {
+	private static List<LeaderService> stopAll(List<LeaderService> services, long latest, Set<LeaderService> failed) {
 		long deadline = latest;
 		List<LeaderService> left = new ArrayList<>();
 		for (List<LeaderService> phase : phases(services)) {
-			List<CompletableFuture<Boolean>> stops = phase.stream().map(ElectionServices::stop).toList();
+			List<CompletableFuture<Boolean>> stops = phase.stream().map((service) -> stop(service, failed)).toList();
 			if (!await(stops, deadline)) {
 				// Past the drain timeout: those of lower phases have to hurry as well
 				services.forEach(LeaderService::interrupt);
-				deadline = Math.min(deadline, System.nanoTime() + GRACE.toNanos() / 2);
+				deadline = Math.min(deadline, System.nanoTime() + GRACE.toNanos());
 				await(stops, deadline);
 			}
 			for (int i = 0; i < stops.size(); i++) {
@@ -139,13 +153,14 @@ final class ElectionServices {
 
 	/**
 	 * Stop a service.
-	 * @return whether there is nothing left to say about that
+	 * @return whether it has ended, with or without a failure
 	 */
-	private static CompletableFuture<Boolean> stop(LeaderService service) {
+	private static CompletableFuture<Boolean> stop(LeaderService service, Set<LeaderService> failed) {
 		return service.submitStop().handle((stopped, failure) -> {
 			boolean interrupted = failure instanceof InterruptedException;
 			if (failure != null && !interrupted) {
 				logger.warn("Service " + service + " has failed to stop", failure);
+				failed.add(service);
 			}
 			return !interrupted;
 		});

@@ -28,6 +28,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.Lifecycle;
@@ -41,6 +43,10 @@ import org.springframework.context.SmartLifecycle;
  * bean and nothing else.
  */
 public final class LeaderService {
+
+	private static final Log logger = LogFactory.getLog(LeaderService.class);
+
+	private static final Duration LONGEST_STOP = Duration.ofSeconds(30);
 
 	private final String name;
 
@@ -104,10 +110,38 @@ public final class LeaderService {
 	}
 
 	/**
+	 * Stop the bean as {@link #stop()} does, and wait until it has stopped, but not
+	 * without end: one that did not stop when leadership ended hardly will now.
+	 * @throws Throwable what the bean has thrown
+	 */
+	public void stopAndWait() throws Throwable {
+		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionServices.GRACE;
+		CompletableFuture<?> stopped = stop();
+		// The bean itself would wait for itself
+		if (isCurrentThread()) {
+			return;
+		}
+		try {
+			stopped.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw ex.getCause();
+		}
+		catch (TimeoutException ex) {
+			interrupt();
+			logger.warn("Service " + this + " has not stopped within " + limit.toSeconds() + "s, not waiting any more");
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			logger.warn("Service " + this + " may not have stopped: interrupted while waiting for it");
+		}
+	}
+
+	/**
 	 * Return whether the current thread starts or stops the bean.
 	 * @return whether it is the thread of this service
 	 */
-	public boolean isCurrentThread() {
+	private boolean isCurrentThread() {
 		synchronized (this.monitor) {
 			return this.worker == Thread.currentThread();
 		}

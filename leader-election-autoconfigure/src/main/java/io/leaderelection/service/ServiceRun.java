@@ -24,8 +24,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.DefaultLeaderElector;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -44,18 +44,21 @@ final class ServiceRun {
 
 	private static final Duration LONGEST_BACKOFF = Duration.ofSeconds(5);
 
-	private final LeaderElector elector;
+	private final DefaultLeaderElector elector;
 
 	private final Leadership leadership;
 
 	private final StartPolicy policy;
 
+	private final StartFailures failures;
+
 	private final CountDownLatch over = new CountDownLatch(1);
 
-	ServiceRun(LeaderElector elector, Leadership leadership, StartPolicy policy) {
+	ServiceRun(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy, StartFailures failures) {
 		this.elector = elector;
 		this.leadership = leadership;
 		this.policy = policy;
+		this.failures = failures;
 	}
 
 	/**
@@ -84,6 +87,7 @@ final class ServiceRun {
 					return;
 				}
 			}
+			this.failures.clear();
 			logger.info("Started " + services + " (" + this.leadership + ")");
 		}
 		catch (InterruptedException ex) {
@@ -98,9 +102,12 @@ final class ServiceRun {
 	}
 
 	private void giveUp(List<LeaderService> services, Throwable failure) {
-		logger.error("Unexpected failure while starting " + services
-				+ ", resigning, so that another node can do their work (" + this.leadership + ")", failure);
-		this.elector.resign();
+		Duration pause = this.failures.next();
+		logger.error(
+				"Unexpected failure while starting " + services + ", resigning, so that another node can do "
+						+ "their work, and not standing for " + pause.toSeconds() + "s (" + this.leadership + ")",
+				failure);
+		this.elector.abstain(this.leadership, pause);
 	}
 
 	private boolean startWithRetries(LeaderService service) throws InterruptedException {
@@ -115,11 +122,11 @@ final class ServiceRun {
 				return false;
 			}
 			if (attempt >= this.policy.attempts()) {
-				logger.warn(
-						"Service " + service + " has failed to start, giving up after attempt " + attempt
-								+ " and resigning, so that another node can do its work (" + this.leadership + ")",
-						failure);
-				this.elector.resign();
+				Duration pause = this.failures.next();
+				logger.warn("Service " + service + " has failed to start, giving up after attempt " + attempt
+						+ " and resigning, so that another node can do its work, and not standing for "
+						+ pause.toSeconds() + "s (" + this.leadership + ")", failure);
+				this.elector.abstain(this.leadership, pause);
 				return false;
 			}
 			logger.warn(

@@ -58,7 +58,7 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.answer = this.election.requestResignation();
+			this.answer = this.election.requestResignation(null);
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
@@ -74,7 +74,7 @@ class ElectionRequestTests {
 	void requestIsMadeAgainOnANewSession() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), this.election::requestResignation);
+		this.fixture.at(Duration.ofMillis(1200), () -> this.election.requestResignation(null));
 		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
 			throw FakeStore.failure();
 		}));
@@ -83,11 +83,23 @@ class ElectionRequestTests {
 	}
 
 	@Test
+	void leaderThatWasNotMeantIsNotAsked() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("passed on");
+			assertThat(this.election.requestResignation(TERM)).isEqualTo(ResignationAnswer.requested(TERM));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775");
+	}
+
+	@Test
 	void nodeThatIsNoCandidateAsksToo() {
 		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
-		observer.at(Duration.ofMillis(1200), observer.election::requestResignation);
+		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null));
 		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775"));
 		observer.stopAt(Duration.ofSeconds(8)).run();
 	}
@@ -106,7 +118,7 @@ class ElectionRequestTests {
 	void leaderIsAskedOnItsOwnNode() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.answer = this.election.requestResignation();
+			this.answer = this.election.requestResignation(null);
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(new Term(0, 1, 1)));
 			assertThat(this.fixture.isLeader()).isFalse();
 		});
@@ -118,7 +130,7 @@ class ElectionRequestTests {
 	void nobodyIsAskedToLeaveTheLockToNobody() {
 		this.store.candidates = BOTH.subList(0, 1);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.answer = this.election.requestResignation();
+			this.answer = this.election.requestResignation(null);
 			assertThat(this.answer.isRequested()).isFalse();
 			assertThat(this.answer.refusal()).isEqualTo("no other candidate stands");
 			assertThat(this.fixture.isLeader()).isTrue();
@@ -141,7 +153,7 @@ class ElectionRequestTests {
 			}
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
-			this.answer = this.election.requestResignation();
+			this.answer = this.election.requestResignation(null);
 			assertThat(this.answer.refusal()).isEqualTo("the database is out of reach");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
@@ -149,7 +161,7 @@ class ElectionRequestTests {
 
 	@Test
 	void nobodyIsAskedByANodeThatTakesNoPart() {
-		assertThat(this.election.requestResignation().refusal()).contains("takes no part");
+		assertThat(this.election.requestResignation(null).refusal()).contains("takes no part");
 	}
 
 	@Test
@@ -226,7 +238,7 @@ class ElectionRequestTests {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
 			this.fixture.hang(Duration.ofSeconds(4));
-			this.answer = this.election.requestResignation();
+			this.answer = this.election.requestResignation(null);
 		}));
 		this.fixture.stopAt(Duration.ofSeconds(8)).run();
 		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database is out of reach"));

@@ -18,8 +18,10 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
@@ -59,6 +61,37 @@ class ElectionWithholdTests {
 	}
 
 	@Test
+	void leaderThatAbstainsStandsAgainByItself() {
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.election.abstain(this.election.leadership(), Duration.ofSeconds(20));
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(this.election.isWithheld()).isFalse();
+		});
+		this.fixture.at(Duration.ofMillis(21_900), () -> {
+			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+			assertThat(this.election.standsAside()).isTrue();
+		});
+		this.fixture.at(Duration.ofSeconds(29), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+	}
+
+	@Test
+	void onlyTheTermThatWasMeantAbstains() {
+		List<Leadership> first = new ArrayList<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			first.add(this.election.leadership());
+			this.election.resign();
+		});
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			this.election.abstain(first.get(0), Duration.ofSeconds(20));
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(this.election.standsAside()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+	}
+
+	@Test
 	void winnerIsNotGranted() {
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofSeconds(1), () -> {
@@ -77,7 +110,7 @@ class ElectionWithholdTests {
 		this.fixture.at(Duration.ofSeconds(1), this.election::withhold);
 		this.fixture.at(Duration.ofSeconds(4), () -> {
 			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");
-			assertThat(this.election.requestResignation().isRequested()).isTrue();
+			assertThat(this.election.requestResignation(null).isRequested()).isTrue();
 		});
 		this.fixture.at(Duration.ofSeconds(6), () -> {
 			assertThat(this.fixture.trace).contains("request 0:1:775");

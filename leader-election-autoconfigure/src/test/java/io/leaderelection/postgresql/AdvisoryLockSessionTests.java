@@ -33,6 +33,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.Term;
@@ -50,6 +51,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -250,6 +252,32 @@ class AdvisoryLockSessionTests {
 		winner.confirm();
 		assertThat(winner.candidates()).hasSize(again ? 1 : 0);
 		assertThat(failures).hasValue(again ? 2 : 1);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
+		AtomicBoolean cancelled = new AtomicBoolean();
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+
+					@Override
+					String acquire(long waitMillis) {
+						String left = lock ? "pg_advisory_lock(" + keys.main() + "), " : "";
+						return cancelled.getAndSet(true) ? super.acquire(waitMillis)
+								: "SELECT " + left + "pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
+					}
+
+				});
+		ElectionSession session = cancelling.open();
+		this.sessions.add(session);
+		if (lock) {
+			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT));
+		}
+		else {
+			assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
+			win(session);
+		}
 	}
 
 	@Test

@@ -25,6 +25,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.service.Services.Blocked;
 import io.leaderelection.service.Services.FailingService;
 import io.leaderelection.service.Services.ForeignContainer;
 import io.leaderelection.service.Services.Log;
@@ -207,6 +208,8 @@ class LeaderServicesTests {
 				leadership.grant();
 				leadership.revoke(reason);
 				assertThat(output).containsOnlyOnce("Not stopped in time: ['slow']");
+				await().untilAsserted(() -> assertThat(output)
+					.contains((reason == Reason.RESIGNED) ? ", not in good order" : "Lost"));
 				assertThat(log(context)).endsWith("stopping", "revoked");
 				leadership.grant();
 				await().untilAsserted(() -> assertThat(output).contains("has not stopped since an earlier term")
@@ -276,6 +279,17 @@ class LeaderServicesTests {
 	}
 
 	@Test
+	void contextIsClosedAlthoughAStartNeverEnds(CapturedOutput output) {
+		Blocked service = new Blocked();
+		leader().withBean("blocked", Blocked.class, () -> service)
+			.withPropertyValues("leader-election.drain-timeout=100ms")
+			.run((context) -> assertThat(service.starting.await(10, TimeUnit.SECONDS)).isTrue());
+		service.mayEnd.countDown();
+		assertThat(output).contains("Not stopped in time: ['blocked']")
+			.contains("Service 'blocked' has not stopped within 2s, not waiting any more");
+	}
+
+	@Test
 	void startThatHangsHasFailed(CapturedOutput output) {
 		this.contextRunner.withBean("late", SlowToStart.class)
 			.withPropertyValues("leader-election.services.start-attempts=2",
@@ -299,6 +313,7 @@ class LeaderServicesTests {
 			leadership.grant();
 			leadership.revoke();
 			assertThat(output).contains("Service 'service' has failed to stop").contains("Not now");
+			await().untilAsserted(() -> assertThat(output).contains(", not in good order"));
 			leadership.grant();
 			assertThat(((FailingToStop) target(context, Service.class)).starts).isEqualTo(2);
 			assertThat(((FailingToStop) target(context, Service.class)).stops).isEqualTo(2);

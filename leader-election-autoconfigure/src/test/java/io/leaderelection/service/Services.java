@@ -177,6 +177,43 @@ final class Services {
 	}
 
 	/**
+	 * Occupies the thread that starts it, whatever happens.
+	 */
+	@LeaderOnly
+	static class Blocked implements Lifecycle {
+
+		final CountDownLatch starting = new CountDownLatch(1);
+
+		final CountDownLatch mayEnd = new CountDownLatch(1);
+
+		@Override
+		public void start() {
+			this.starting.countDown();
+			boolean ended = false;
+			while (!ended) {
+				try {
+					this.mayEnd.await();
+					ended = true;
+				}
+				catch (InterruptedException ex) {
+					// Goes on
+				}
+			}
+		}
+
+		@Override
+		public void stop() {
+			this.mayEnd.countDown();
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.mayEnd.getCount() > 0 && this.starting.getCount() == 0;
+		}
+
+	}
+
+	/**
 	 * Starts when it is let.
 	 */
 	static class SlowToStart extends Service {

@@ -1,0 +1,63 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Waits for the lock are ended by a cancel of the statement. One that comes late must not
+ * hit the next statement.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class EndedWaitTests {
+
+	private static final int TIMES = 300;
+
+	@Test
+	void sessionSurvivesWhateverEndsItsWaits(CapturedOutput output) throws InterruptedException {
+		Random random = new Random(4711);
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				LocalNode leader = LocalNode.start(server, "leader-election.node-id=leader").awaitLeader();
+				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
+			DefaultLeaderElector elector = follower.context().getBean(DefaultLeaderElectors.class).getDefault();
+			for (int i = 0; i < TIMES; i++) {
+				elector.withhold();
+				elector.standAgain();
+				// Meets the next wait, or what comes before or after it
+				TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
+			}
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> elector.status().candidates().size() == 2);
+			assertThat(leader.leads()).isTrue();
+		}
+		assertThat(output).doesNotContain("Following without a session");
+	}
+
+}
