@@ -1,0 +1,188 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.documentation;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A document in Markdown: its fenced code blocks, and its text without them, line by
+ * line.
+ */
+final class Markdown {
+
+	private static final Pattern FENCE = Pattern.compile("( *)```(\\w*)");
+
+	private static final Pattern HEADING = Pattern.compile("#+ (.+)");
+
+	private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
+
+	private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+
+	private final List<CodeBlock> blocks = new ArrayList<>();
+
+	private final List<String> text = new ArrayList<>();
+
+	private Markdown(List<String> lines) {
+		for (int i = 0; i < lines.size(); i++) {
+			Matcher fence = FENCE.matcher(lines.get(i));
+			if (!fence.matches()) {
+				this.text.add(lines.get(i));
+				continue;
+			}
+			int begin = i + 1;
+			do {
+				i++;
+				if (i == lines.size()) {
+					throw new IllegalArgumentException("The block that begins in line " + begin + " does not end");
+				}
+			}
+			while (!lines.get(i).equals(fence.group(1) + "```"));
+			String code = String.join("\n",
+					lines.subList(begin, i).stream().map((line) -> unindent(line, fence.group(1).length())).toList());
+			this.blocks.add(new CodeBlock(fence.group(2), begin + 1, code));
+		}
+	}
+
+	static Markdown of(String text) {
+		return new Markdown(text.lines().toList());
+	}
+
+	static Markdown of(Path file) {
+		try {
+			return of(Files.readString(file));
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * The README in the root of the repository.
+	 */
+	static Markdown readme() {
+		return of(Path.of("..", "README.md"));
+	}
+
+	private static String unindent(String line, int indent) {
+		int i = 0;
+		while (i < indent && i < line.length() && line.charAt(i) == ' ') {
+			i++;
+		}
+		return line.substring(i);
+	}
+
+	List<CodeBlock> blocks(String... languages) {
+		return this.blocks.stream().filter((block) -> Arrays.asList(languages).contains(block.language())).toList();
+	}
+
+	Set<String> languages() {
+		Set<String> languages = new TreeSet<>();
+		this.blocks.forEach((block) -> languages.add(block.language()));
+		return languages;
+	}
+
+	/**
+	 * The targets of all links.
+	 */
+	Set<String> links() {
+		return found(LINK);
+	}
+
+	/**
+	 * What is set as code within the text.
+	 */
+	Set<String> code() {
+		return found(CODE);
+	}
+
+	/**
+	 * The anchors that GitHub gives the headings.
+	 */
+	Set<String> anchors() {
+		Set<String> anchors = new TreeSet<>();
+		for (String line : this.text) {
+			Matcher heading = HEADING.matcher(line);
+			if (heading.matches()) {
+				anchors.add(heading.group(1)
+					.toLowerCase(Locale.ROOT)
+					.replaceAll("[^\\p{L}\\p{N}\\s_-]", "")
+					.replace(' ', '-'));
+			}
+		}
+		return anchors;
+	}
+
+	/**
+	 * The rows of all tables whose first column has the given heading.
+	 */
+	List<List<String>> rows(String firstColumn) {
+		List<List<String>> rows = new ArrayList<>();
+		boolean within = false;
+		for (String line : this.text) {
+			List<String> cells = line.startsWith("|") ? cells(line) : List.of();
+			if (cells.isEmpty() || cells.get(0).matches("-+")) {
+				within = within && !cells.isEmpty();
+			}
+			else if (within) {
+				rows.add(cells);
+			}
+			else {
+				within = cells.get(0).equals(firstColumn);
+			}
+		}
+		return rows;
+	}
+
+	private static List<String> cells(String line) {
+		return Stream.of(line.substring(1).split("\\|")).map(String::trim).toList();
+	}
+
+	private Set<String> found(Pattern pattern) {
+		Set<String> found = new TreeSet<>();
+		pattern.matcher(String.join("\n", this.text)).results().forEach((result) -> found.add(result.group(1)));
+		return found;
+	}
+
+	/**
+	 * A fenced code block.
+	 *
+	 * @param language what the fence says, empty if nothing
+	 * @param line the number of its first line of code
+	 * @param code the code
+	 */
+	record CodeBlock(String language, int line, String code) {
+
+		@Override
+		public String toString() {
+			return "line " + this.line + ": " + this.code.lines().findFirst().orElse("");
+		}
+
+	}
+
+}
