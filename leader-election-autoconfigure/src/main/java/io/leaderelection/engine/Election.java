@@ -385,6 +385,14 @@ public class Election {
 	}
 
 	/**
+	 * Stand again before the time.
+	 */
+	void endAbstention() {
+		this.abstainsUntil = this.time.nanoTime();
+		wakeUp();
+	}
+
+	/**
 	 * Tell that something of a term goes on although it was to end.
 	 */
 	void leftBehind(Leadership leadership) {
@@ -461,8 +469,11 @@ public class Election {
 	 * the given time.
 	 */
 	boolean awaitTold(boolean leads, Duration timeout) throws InterruptedException {
-		return awaitChange(timeout,
-				() -> (leads ? leadership() != null : this.state.leadership() == null) && this.relay.isIdle());
+		return awaitChange(timeout, () -> (leads ? leadership() != null : isOut(this.state)) && this.relay.isIdle());
+	}
+
+	private static boolean isOut(ElectionState current) {
+		return current.phase() == Phase.STOPPED || current.phase() == Phase.FOLLOWING;
 	}
 
 	private boolean awaitChange(Duration timeout, BooleanSupplier enough) throws InterruptedException {

@@ -74,6 +74,7 @@ public final class ManualSessions implements ElectionSessions {
 						+ (election.settings().candidate() ? "it is not running" : "it is no candidate"));
 			}
 			sessions.wins = true;
+			election.endAbstention();
 			LocalSession session = sessions.current;
 			if (session != null) {
 				session.cancel();
