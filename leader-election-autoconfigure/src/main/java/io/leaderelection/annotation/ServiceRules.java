@@ -93,6 +93,11 @@ final class ServiceRules {
 					+ " is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): there is no call to reject.",
 					"Remove 'otherwise'. To guard its methods, annotate them.");
 		}
+		if (annotation.runOnGrant()) {
+			throw new InvalidLeaderOnlyException(bean
+					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
+					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that.");
+		}
 		Set<Method> jobs = MethodIntrospector.selectMethods(type, (MethodFilter) ServiceRules::isUnguardedJob);
 		if (!jobs.isEmpty()) {
 			throw new InvalidLeaderOnlyException(

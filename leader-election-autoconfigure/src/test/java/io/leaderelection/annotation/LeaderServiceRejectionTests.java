@@ -16,10 +16,14 @@
 
 package io.leaderelection.annotation;
 
+import java.util.concurrent.atomic.AtomicInteger;
+
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.test.TestLeadership;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -34,6 +38,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for beans that cannot be left to leadership.
@@ -93,6 +98,32 @@ class LeaderServiceRejectionTests {
 	}
 
 	@Test
+	void runningOnGrant() {
+		assertRejected(ServiceOnGrant.class,
+				"Bean 'bean' is started and stopped by leadership, but annotated with "
+						+ "@LeaderOnly(runOnGrant = true): that is for single methods.",
+				"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant "
+						+ "too, annotate that.");
+	}
+
+	@Test
+	void runningOnGrantByFactoryMethod() {
+		assertRejected(ServiceOnGrantConfiguration.class,
+				"Bean 'onGrant' is started and stopped by leadership, but annotated with "
+						+ "@LeaderOnly(runOnGrant = true): that is for single methods.",
+				"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant "
+						+ "too, annotate that.");
+	}
+
+	@Test
+	void runningOnGrantWithParameters() {
+		assertRejected(ServiceWithParameterOnGrant.class, "Method '" + ServiceWithParameterOnGrant.class.getName()
+				+ ".run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there "
+				+ "are no arguments to call it with.",
+				"Move the leader work into a method without parameters, and annotate that.");
+	}
+
+	@Test
 	void scheduledMethodThatIsNotGuarded() {
 		assertRejected(ServiceWithUnguardedJob.class,
 				"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'job' runs on every node.",
@@ -122,6 +153,24 @@ class LeaderServiceRejectionTests {
 			assertThat(context.getBean(ServiceWithJob.class).other()).isEqualTo("ran");
 			assertThat(context.getBean(ServiceWithJob.class).isAutoStartup()).isFalse();
 		});
+	}
+
+	@Test
+	void methodsOfAServiceMayRunOnGrant() {
+		this.contextRunner.withBean(ServiceWithJobOnGrant.class).run((context) -> {
+			ServiceWithJobOnGrant service = context.getBean(ServiceWithJobOnGrant.class);
+			service.job();
+			assertThat(runs(service)).isZero();
+			context.getBean(TestLeadership.class).grant();
+			await().untilAsserted(() -> assertThat(runs(service)).isOne());
+			context.getBean(TestLeadership.class).revoke();
+			context.getBean(TestLeadership.class).grant();
+			await().untilAsserted(() -> assertThat(runs(service)).isEqualTo(2));
+		});
+	}
+
+	private static int runs(ServiceWithJobOnGrant service) {
+		return ((ServiceWithJobOnGrant) AopProxyUtils.getSingletonTarget(service)).runs.get();
 	}
 
 	private void assertRejected(Class<?> type, String description, String action) {
@@ -190,6 +239,30 @@ class LeaderServiceRejectionTests {
 
 	}
 
+	@LeaderOnly(runOnGrant = true)
+	static class ServiceOnGrant extends Service {
+
+	}
+
+	static class ServiceWithParameterOnGrant extends Service {
+
+		@LeaderOnly(runOnGrant = true)
+		void run(String argument) {
+		}
+
+	}
+
+	static class ServiceWithJobOnGrant extends Service {
+
+		private final AtomicInteger runs = new AtomicInteger();
+
+		@LeaderOnly(runOnGrant = true)
+		void job() {
+			this.runs.incrementAndGet();
+		}
+
+	}
+
 	@LeaderOnly("nowhere")
 	static class UnknownElection extends Service {
 
@@ -248,6 +321,17 @@ class LeaderServiceRejectionTests {
 		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 		Service prototype() {
 			return new Service();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ServiceOnGrantConfiguration {
+
+		@Bean
+		@LeaderOnly(runOnGrant = true)
+		SmartLifecycle onGrant() {
+			return new Container();
 		}
 
 	}
