@@ -54,6 +54,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.transaction.TransactionManager;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -164,6 +165,16 @@ public final class LeaderElectionAutoConfiguration {
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
 					environment.getProperty("spring.application.name"));
 		}
+
+	}
+
+	/**
+	 * Fences transactions if there are any to fence.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass({ DataSourceBuilder.class, PGConnection.class, SimpleDriverDataSource.class,
+			TransactionManager.class })
+	static class TransactionFencingConfiguration {
 
 		@Bean
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)

@@ -99,6 +99,10 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 			Thread.currentThread().interrupt();
 		}
 		catch (Throwable ex) {
+			if (this.inspector != Thread.currentThread()) {
+				logger.debug("Stopped finding out which transactions are fenced", ex);
+				return;
+			}
 			logger.warn("Could not find out which transactions are fenced, looking again at each of them", ex);
 		}
 		finally {
