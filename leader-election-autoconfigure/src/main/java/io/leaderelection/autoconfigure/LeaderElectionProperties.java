@@ -156,7 +156,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 *
 	 * @param group Health group by which this node resigns and does not stand while it is
 	 * bad, for instance readiness. Off unless set.
-	 * @param after Time that the group must have been bad before this node resigns.
+	 * @param after Time that the health group must have been bad before this node
+	 * resigns.
 	 */
 	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
 
@@ -167,9 +168,10 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 *
 	 * @param url JDBC URL of the database that holds the elections. That of the
 	 * application's DataSource unless set.
-	 * @param username User of that database. That of the application's DataSource unless
-	 * this or the URL is set.
-	 * @param password Password of that user.
+	 * @param username User for the database that holds the elections. That of the
+	 * application's DataSource unless this or the URL is set.
+	 * @param password Password for the database that holds the elections. That of the
+	 * application's DataSource unless this or the URL is set.
 	 */
 	public record Datasource(@Nullable String url, @Nullable String username, @Nullable String password) {
 

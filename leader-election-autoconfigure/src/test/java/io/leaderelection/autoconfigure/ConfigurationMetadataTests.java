@@ -18,14 +18,27 @@ package io.leaderelection.autoconfigure;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
+import com.jayway.jsonpath.DocumentContext;
 import com.jayway.jsonpath.JsonPath;
+import io.leaderelection.actuate.LeadershipEndpoint;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.convert.ApplicationConversionService;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -37,12 +50,17 @@ class ConfigurationMetadataTests {
 
 	private static final Map<String, Map<String, Object>> properties = new LinkedHashMap<>();
 
+	private static final Map<String, List<Map<String, Object>>> hints = new LinkedHashMap<>();
+
 	@BeforeAll
 	static void read() throws IOException {
 		try (InputStream metadata = LeaderElectionProperties.class
 			.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
-			List<Map<String, Object>> list = JsonPath.parse(metadata).read("$.properties");
+			DocumentContext json = JsonPath.parse(metadata);
+			List<Map<String, Object>> list = json.read("$.properties");
 			list.forEach((property) -> properties.put((String) property.get("name"), property));
+			List<Map<String, Object>> hinted = json.read("$.hints");
+			hinted.forEach((hint) -> hints.put((String) hint.get("name"), values(hint)));
 		}
 	}
 
@@ -94,11 +112,81 @@ class ConfigurationMetadataTests {
 	}
 
 	@Test
+	void tellsTheDefaultsThatAreBound() {
+		Map<String, Object> bound = new LinkedHashMap<>();
+		collect("leader-election",
+				Binder.get(new StandardEnvironment()).bindOrCreate("leader-election", LeaderElectionProperties.class),
+				bound);
+		assertThat(properties.keySet()).containsAll(bound.keySet());
+		assertThat(properties.keySet()).filteredOn((name) -> name.startsWith("leader-election."))
+			.isSubsetOf(bound.keySet());
+		bound.forEach((name, value) -> assertThat(converted(properties.get(name).get("defaultValue"), value)).as(name)
+			.isEqualTo(value));
+	}
+
+	@Test
+	void tellsTheDefaultAccess() {
+		Access access = LeadershipEndpoint.class.getAnnotation(Endpoint.class).defaultAccess();
+		assertThat(converted(properties.get("management.endpoint.leadership.access").get("defaultValue"), access))
+			.isEqualTo(access);
+	}
+
+	@Test
+	void explainsEveryValueOfAnEnum() {
+		assertThat(hints).containsOnlyKeys("leader-election.fencing", "leader-election.mode",
+				"leader-election.resign-when-unhealthy.group");
+		assertThat(values("leader-election.fencing")).isEqualTo(names(Fencing.values()));
+		assertThat(values("leader-election.mode")).isEqualTo(names(Mode.values()));
+		assertThat(hints).allSatisfy((name, values) -> assertThat(values)
+			.allSatisfy((value) -> assertThat((String) value.get("description")).endsWith(".")));
+	}
+
+	@Test
+	void completesNoFewerEnumsThanThereAre() {
+		assertThat(Arrays.stream(LeaderElectionProperties.class.getRecordComponents())
+			.filter((component) -> component.getType().isEnum())
+			.map((component) -> "leader-election." + dashed(component.getName()))).isSubsetOf(hints.keySet());
+	}
+
+	@Test
 	void furtherElectionsHaveTheOptionsThatTheDescriptionNames() {
 		String description = (String) properties.get("leader-election.elections").get("description");
 		for (var option : LeaderElectionProperties.Election.class.getRecordComponents()) {
 			assertThat(description).contains(dashed(option.getName()));
 		}
+	}
+
+	private static void collect(String prefix, Object record, Map<String, Object> values) {
+		for (RecordComponent component : record.getClass().getRecordComponents()) {
+			Object value = ReflectionUtils.invokeMethod(component.getAccessor(), record);
+			String name = prefix + "." + dashed(component.getName());
+			if (value instanceof Record nested) {
+				collect(name, nested, values);
+			}
+			else {
+				// No further elections are none that a default could be given for
+				values.put(name, (value instanceof Map<?, ?> map && map.isEmpty()) ? null : value);
+			}
+		}
+	}
+
+	@SuppressWarnings("unchecked")
+	private static List<Map<String, Object>> values(Map<String, Object> hint) {
+		return (List<Map<String, Object>>) hint.get("values");
+	}
+
+	private static List<Object> values(String name) {
+		return hints.get(name).stream().map((value) -> value.get("value")).toList();
+	}
+
+	private static List<Object> names(Enum<?>... constants) {
+		return Arrays.stream(constants).<Object>map((constant) -> constant.name().toLowerCase(Locale.ROOT)).toList();
+	}
+
+	private static Object converted(Object defaultValue, Object value) {
+		return (defaultValue != null && value != null)
+				? ApplicationConversionService.getSharedInstance().convert(defaultValue, value.getClass())
+				: defaultValue;
 	}
 
 	private static String dashed(String name) {
