@@ -28,15 +28,21 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.availability.ApplicationAvailability;
 import org.springframework.boot.availability.ReadinessState;
 import org.springframework.boot.health.actuate.endpoint.HealthEndpoint;
 import org.springframework.boot.health.actuate.endpoint.HealthEndpointGroups;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.util.StringUtils;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link HealthWatch}.
@@ -46,6 +52,7 @@ import org.springframework.context.annotation.Configuration;
 				"org.springframework.boot.health.autoconfigure.actuate.endpoint.HealthEndpointAutoConfiguration" })
 @ConditionalOnBean(DefaultLeaderElectors.class)
 @ConditionalOnProperty("leader-election.resign-when-unhealthy.group")
+@Conditional(ResignWhenUnhealthyAutoConfiguration.OnHealthGroupCondition.class)
 public final class ResignWhenUnhealthyAutoConfiguration {
 
 	private static final String PREFIX = "leader-election.resign-when-unhealthy.";
@@ -78,6 +85,19 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 				"There is no health group of that name, so this node would never resign.",
 				"Define it by management.endpoint.health.group." + group
 						+ ".include (this needs Actuator and its health endpoint), or set readiness.");
+	}
+
+	/**
+	 * Takes an empty name for none, as other properties are.
+	 */
+	static class OnHealthGroupCondition extends SpringBootCondition {
+
+		@Override
+		public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+			return new ConditionOutcome(StringUtils.hasText(context.getEnvironment().getProperty(PREFIX + "group")),
+					PREFIX + "group must have a value");
+		}
+
 	}
 
 	/**

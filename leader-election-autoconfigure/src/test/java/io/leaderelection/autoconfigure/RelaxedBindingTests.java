@@ -1,0 +1,145 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeaderElectors;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
+import io.leaderelection.health.HealthWatch;
+import io.leaderelection.test.TestLeadership;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.availability.ApplicationAvailabilityAutoConfiguration;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for properties that are spelt in other ways.
+ */
+class RelaxedBindingTests {
+
+	private static final Map<String, String> ALL = new LinkedHashMap<>();
+
+	static {
+		ALL.put("leader-election.mode", "NEVER");
+		ALL.put("leader-election.name", "main");
+		ALL.put("leader-election.group", "shop");
+		ALL.put("leader-election.lock-id", "0xFF");
+		ALL.put("leader-election.node-id", "node-1");
+		ALL.put("leader-election.lease-duration", "7s");
+		ALL.put("leader-election.takeover-delay", "1s");
+		ALL.put("leader-election.drain-timeout", "8s");
+		ALL.put("leader-election.candidate", "false");
+		ALL.put("leader-election.term-epoch", "3");
+		ALL.put("leader-election.fail-fast", "true");
+		ALL.put("leader-election.allow-session-pooler", "true");
+		ALL.put("leader-election.fencing", "REQUIRED");
+		ALL.put("leader-election.services.start-attempts", "9");
+		ALL.put("leader-election.manual.leader", "true");
+		ALL.put("leader-election.health.unreachable-after", "1m");
+		ALL.put("leader-election.resign-when-unhealthy.group", "readiness");
+		ALL.put("leader-election.resign-when-unhealthy.after", "2m");
+		ALL.put("leader-election.datasource.url", "jdbc:postgresql://h/db");
+		ALL.put("leader-election.datasource.username", "u");
+		ALL.put("leader-election.datasource.password", "p");
+		ALL.put("leader-election.elections.reports.lock-id", "0xFE");
+		ALL.put("leader-election.elections.reports.lease-duration", "6s");
+		ALL.put("leader-election.elections.reports.takeover-delay", "2s");
+		ALL.put("leader-election.elections.reports.drain-timeout", "9s");
+		ALL.put("leader-election.elections.reports.candidate", "true");
+		ALL.put("leader-election.elections.reports.term-epoch", "4");
+	}
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(ApplicationAvailabilityAutoConfiguration.class,
+				LeaderElectionAutoConfiguration.class, ResignWhenUnhealthyAutoConfiguration.class));
+
+	@Test
+	void everyPropertyMayBeAnEnvironmentVariable() {
+		LeaderElectionProperties expected = bind(new MapPropertySource("test", new LinkedHashMap<>(ALL)));
+		assertThat(expected).usingRecursiveComparison().isEqualTo(bind(environment(ALL)));
+		assertThat(expected.toString()).doesNotContain("null");
+		assertThat(expected.elections()).containsOnlyKeys("reports");
+		assertThat(expected.elections().get("reports")).hasNoNullFieldsOrProperties();
+		assertThat(expected.resignWhenUnhealthy()).hasNoNullFieldsOrProperties();
+		assertThat(expected.datasource()).hasNoNullFieldsOrProperties();
+	}
+
+	@Test
+	void environmentVariablesMakeElections() {
+		run(Map.of("leader-election.mode", "always", "leader-election.elections.reports.lease-duration", "7s"))
+			.run((context) -> {
+				assertThat(context.getBean(LeaderElectors.class).get("reports").isLeader()).isTrue();
+				assertThat(context.getBean(LeaderElectionProperties.class).elections().get("reports").leaseDuration())
+					.hasSeconds(7);
+			});
+	}
+
+	@Test
+	void environmentVariableTurnsResignationWhenUnhealthyOn() {
+		run(Map.of("leader-election.mode", "always", "leader-election.resign-when-unhealthy.group", "readiness"))
+			.run((context) -> assertThat(context).hasSingleBean(HealthWatch.class));
+		run(Map.of("leader-election.mode", "always", "leader-election.resign-when-unhealthy.group", "")).run(
+				(context) -> assertThat(context).hasSingleBean(LeaderElector.class).doesNotHaveBean(HealthWatch.class));
+	}
+
+	@Test
+	void environmentVariableSetsTheModeOfTests() {
+		run(Map.of("leader-election.mode", "MANUAL"))
+			.run((context) -> assertThat(context).hasSingleBean(TestLeadership.class));
+	}
+
+	@Test
+	void offInYamlIsNoFencing() {
+		// A boolean by then
+		assertThat(bind(new MapPropertySource("test", Map.of("leader-election.fencing", false))).fencing())
+			.isEqualTo(Fencing.OFF);
+	}
+
+	private ApplicationContextRunner run(Map<String, String> properties) {
+		return this.contextRunner.withInitializer(
+				(context) -> context.getEnvironment().getPropertySources().addFirst(environment(properties)));
+	}
+
+	private static PropertySource<?> environment(Map<String, String> properties) {
+		Map<String, Object> variables = new LinkedHashMap<>();
+		properties.forEach((name, value) -> variables
+			.put(name.replace("-", "").replace('.', '_').toUpperCase(Locale.ROOT), value));
+		return new SystemEnvironmentPropertySource(
+				"test-" + StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables);
+	}
+
+	private static LeaderElectionProperties bind(PropertySource<?> source) {
+		StandardEnvironment environment = new StandardEnvironment();
+		environment.getPropertySources().addFirst(source);
+		ConfigurationPropertySources.attach(environment);
+		return Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class);
+	}
+
+}
