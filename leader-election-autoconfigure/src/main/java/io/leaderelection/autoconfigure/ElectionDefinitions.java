@@ -139,6 +139,7 @@ final class ElectionDefinitions {
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
+		checkResignAfter(properties.resignWhenUnhealthy().after());
 		return new ElectionDefinitions(definitions);
 	}
 
@@ -218,6 +219,14 @@ final class ElectionDefinitions {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
 					print(services.startTimeout()), "A service that leadership starts needs time for that.",
 					"Set it to longer than the slowest of them takes.");
+		}
+	}
+
+	private static void checkResignAfter(Duration after) {
+		if (after.isNegative()) {
+			throw new InvalidElectionPropertyException(PREFIX + "resign-when-unhealthy.after", print(after),
+					"It is negative.", "Set how long the health group may be bad before this node resigns, or 0 to "
+							+ "have it resign as soon as that is seen.");
 		}
 	}
 

@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
@@ -63,14 +62,9 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 	HealthWatch leadershipHealthWatch(DefaultLeaderElectors electors, LeaderElectionProperties properties,
 			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability) {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
-		Duration after = properties.resignWhenUnhealthy().after();
-		if (after.isNegative()) {
-			throw new InvalidElectionPropertyException(PREFIX + "after", ElectionDefinitions.print(after),
-					"A time cannot be negative.", "Set a duration with its unit, for instance 30s.");
-		}
 		BooleanSupplier well = well(group, groups.getIfAvailable(), availability.getIfAvailable());
 		return new HealthWatch(electors, (properties.mode() != Mode.MANUAL) ? well : () -> true,
-				"health group '" + group + "'", after);
+				"health group '" + group + "'", properties.resignWhenUnhealthy().after());
 	}
 
 	private static BooleanSupplier well(String group, @Nullable GroupHealth health,

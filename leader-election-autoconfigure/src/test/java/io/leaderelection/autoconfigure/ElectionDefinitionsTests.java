@@ -110,6 +110,8 @@ class ElectionDefinitionsTests {
 		});
 		refused("leader-election.drain-timeout", "-20ms")
 			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is negative."));
+		refused("leader-election.resign-when-unhealthy.after", "-1s")
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is negative."));
 	}
 
 	@Test
