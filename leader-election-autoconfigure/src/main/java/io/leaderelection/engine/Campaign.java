@@ -367,11 +367,17 @@ final class Campaign {
 			logger.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
 		}
 		else if (!problem.equals(contact.problem())) {
-			String action = (failure instanceof UnusableStoreException unusable) ? " " + unusable.getAction() : "";
-			logger.warn("Following without a session: " + problem.message() + action + " (" + this.election + ")");
+			logger.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
 		}
 		this.decision.completeExceptionally(expected ? failure : new SessionException(problem.message(), failure));
 		pause(problem.unusable() ? UNUSABLE_RETRY : backoff());
+	}
+
+	private static String explain(Problem problem, Throwable failure) {
+		if (failure instanceof UnusableStoreException unusable) {
+			return problem.message() + (problem.message().endsWith(".") ? " " : ". ") + unusable.getAction();
+		}
+		return problem.message();
 	}
 
 	private long backoff() {

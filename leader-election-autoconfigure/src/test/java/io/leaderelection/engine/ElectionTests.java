@@ -28,6 +28,10 @@ import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -107,6 +111,23 @@ class ElectionTests {
 		});
 		this.fixture.stopAt(Duration.ofSeconds(31)).run();
 		assertThat(this.store.openings).containsExactly(Duration.ZERO, Duration.ofSeconds(30));
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	void unusableStoreIsToldOnceWithWhatToDo(CapturedOutput output) {
+		for (int i = 0; i < 3; i++) {
+			this.store.next(Call.OPEN, () -> {
+				throw new UnusableStoreException("PostgreSQL is too old", "Upgrade it.", null);
+			});
+		}
+		this.fixture.start();
+		this.fixture.stopAt(Duration.ofSeconds(61)).run();
+		assertThat(this.store.openings).hasSize(3);
+		assertThat(output.getAll().lines().filter((line) -> line.contains("too old"))).singleElement()
+			.asString()
+			.contains("WARN")
+			.contains("Following without a session: PostgreSQL is too old. Upgrade it. (");
 	}
 
 	@Test
