@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 
 import io.leaderelection.annotation.LeaderOnly;
@@ -24,6 +25,8 @@ import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.ElectionKeys;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -33,6 +36,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.datasource.AbstractDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -63,6 +67,49 @@ class FailureAnalysisTests {
 	void modeThatDoesNotExist(CapturedOutput output) {
 		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=sometimes");
 		assertThat(output).contains("leader-election.mode").contains("sometimes").contains("ALWAYS");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "leader-election.fencing, perhaps", "leader-election.lock-id, 0x10000000000000000",
+			"leader-election.elections.reports.lock-id, nine",
+			"leader-election.elections.reports.lease-duration, 5lustra",
+			"leader-election.elections.reports.term-epoch, sixteen", "leader-election.health.unreachable-after, 1s",
+			"leader-election.manual.leader, maybe", "leader-election.resign-when-unhealthy.after, -3s",
+			"leader-election.resign-when-unhealthy.after, soon", "leader-election.resign-when-unhealthy.group, nowhere",
+			"leader-election.services.start-attempts, 0", "leader-election.services.start-attempts, often" })
+	void valueThatIsNone(String property, String value, CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always", "--" + property + "=" + value);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Property: " + property)
+			.containsPattern("Value: \"?" + value)
+			.contains("Reason: ")
+			.contains("Action:");
+	}
+
+	@Test
+	void accessThatDoesNotExist(CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always",
+				"--management.endpoints.web.exposure.include=leadership",
+				"--management.endpoint.leadership.access=sometimes");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Invalid value 'sometimes' for configuration property 'management.endpoint.leadership.access'");
+	}
+
+	@Test
+	void unknownElection(CapturedOutput output) {
+		fail(UnknownElectionApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains(
+					"UnknownElection.work()' is guarded by @LeaderOnly for the election 'nightly', which does not exist")
+			.contains("'leader-election.elections.nightly.*'");
+	}
+
+	@Test
+	void dataSourceThatDoesNotTellItsUrl(CapturedOutput output) {
+		fail(SecretiveApplication.class, NO_DATA_SOURCE);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Secretive) does not tell the URL that it connects to")
+			.contains("Set leader-election.datasource.url (and username, password)");
 	}
 
 	@Test
@@ -158,6 +205,48 @@ class FailureAnalysisTests {
 		@LeaderOnly
 		void work() {
 			System.out.println("worked");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecretiveApplication extends Application {
+
+		@Bean
+		Secretive secretive() {
+			return new Secretive();
+		}
+
+	}
+
+	static class Secretive extends AbstractDataSource {
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			throw new SQLException("Not even asked");
+		}
+
+		@Override
+		public Connection getConnection(String username, String password) throws SQLException {
+			return getConnection();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UnknownElectionApplication extends Application {
+
+		@Bean
+		UnknownElection unknownElection() {
+			return new UnknownElection();
+		}
+
+	}
+
+	static class UnknownElection {
+
+		@LeaderOnly("nightly")
+		void work() {
 		}
 
 	}

@@ -1,0 +1,173 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.UUID;
+
+import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.util.StringUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * Tests for what is no PostgreSQL that elections can be held on, played by databases that
+ * claim to be something else.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class UnusableDatabaseTests {
+
+	private static final String[] OLD = { function("version()", "text", "'PostgreSQL 13.21 on x86_64'"),
+			function("current_setting(text)", "text", "'130021'") };
+
+	private static final String[] COCKROACH = { function("version()", "text", "'CockroachDB CCL v25.1.0'") };
+
+	private static final String[] POOLER = { function("pg_backend_pid()", "int", "4711") };
+
+	private static final String OLD_TEXT = "Leader election needs PostgreSQL 14 or later (for idle_session_timeout), "
+			+ "but the server is PostgreSQL 13.21";
+
+	private static final String OLD_ACTION = "Upgrade the server, or point leader-election.datasource.url at a later one.";
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@Test
+	void olderServerRefusesTheStart(CapturedOutput output) throws SQLException {
+		assertRefused(OLD);
+		assertThat(output).contains("APPLICATION FAILED TO START").contains(OLD_TEXT).contains(OLD_ACTION);
+	}
+
+	@Test
+	void imitationRefusesTheStart(CapturedOutput output) throws SQLException {
+		assertRefused(COCKROACH);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("CockroachDB accepts advisory locks without locking anything: every node would lead.")
+			.contains("Point leader-election.datasource.url at a PostgreSQL server.");
+	}
+
+	@Test
+	void poolerRefusesTheStart(CapturedOutput output) throws SQLException {
+		assertRefused(POOLER);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("A connection pooler is between this application and PostgreSQL.")
+			.contains("set leader-election.allow-session-pooler=true");
+	}
+
+	@Test
+	void olderServerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) throws SQLException {
+		foundLater(database(OLD), output, OLD_TEXT, "on x86_64. " + OLD_ACTION);
+	}
+
+	@Test
+	void poolerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) throws SQLException {
+		foundLater(database(POOLER), output, "A connection pooler is between this application and PostgreSQL.",
+				"leader-election.allow-session-pooler=true");
+	}
+
+	@Test
+	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
+		String role = "role_" + suffix();
+		this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+		foundLater(this.server.database(), output,
+				"The database refuses to log in for leader election: FATAL: password authentication failed",
+				"Check leader-election.datasource.username and password", "spring.datasource.username=" + role,
+				"spring.datasource.password=wrong");
+	}
+
+	private void foundLater(String database, CapturedOutput output, String text, String action, String... further) {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			proxy.refuse();
+			String url = "spring.datasource.url=jdbc:postgresql://localhost:" + proxy.port() + "/" + database;
+			try (LocalNode node = LocalNode.start(this.server, StringUtils.addStringToArray(further, url))) {
+				LeadershipHealthIndicator indicator = node.context().getBean(LeadershipHealthIndicator.class);
+				assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+				assertThat(output).contains("The database for leader election cannot be reached").doesNotContain(text);
+				proxy.heal();
+				eventually().untilAsserted(() -> {
+					Health health = indicator.health();
+					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+					assertThat(health.getDetails().toString()).contains(text);
+				});
+				assertThat(node.leads()).isFalse();
+				assertThat(output.getAll().lines().filter((line) -> line.contains("WARN") && line.contains(text)))
+					.singleElement()
+					.asString()
+					.contains("Following without a session")
+					.contains(action);
+			}
+		}
+	}
+
+	private void assertRefused(String... functions) throws SQLException {
+		String database = database(functions);
+		assertThatException()
+			.isThrownBy(() -> LocalNode.start(this.server, "spring.datasource.url=" + url(database)).close());
+		eventually().untilAsserted(() -> assertThat(
+				this.server.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database + "'"))
+			.isEmpty());
+	}
+
+	private String database(String... functions) throws SQLException {
+		String name = "database_" + suffix();
+		this.server.execute("CREATE DATABASE " + name);
+		try (Connection connection = DriverManager.getConnection(url(name), this.server.username(),
+				this.server.password()); Statement statement = connection.createStatement()) {
+			for (String function : functions) {
+				statement.execute(function);
+			}
+		}
+		return name;
+	}
+
+	private static String suffix() {
+		return UUID.randomUUID().toString().replace("-", "");
+	}
+
+	/**
+	 * A function that the planner puts in place of PostgreSQL's own. If it were strict it
+	 * would not, and the server would call its own.
+	 */
+	private static String function(String signature, String type, String result) {
+		return "CREATE OR REPLACE FUNCTION pg_catalog.%s RETURNS %s STABLE LANGUAGE sql AS $$ SELECT %s::%s $$"
+			.formatted(signature, type, result, type);
+	}
+
+	private String url(String database) {
+		return "jdbc:postgresql://" + this.server.host() + ":" + this.server.port() + "/" + database;
+	}
+
+	private static ConditionFactory eventually() {
+		return Awaitility.await().atMost(Duration.ofSeconds(30));
+	}
+
+}
