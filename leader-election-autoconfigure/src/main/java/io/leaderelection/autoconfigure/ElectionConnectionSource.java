@@ -116,10 +116,17 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	private Origin resolve() {
-		DataSource own = this.dedicated.getIfAvailable();
+		DataSource own = this.dedicated.getIfUnique();
 		if (own != null) {
 			String name = "The @LeaderElectionDataSource";
 			return PooledDataSources.isDerivable(own) ? new Derived(() -> derive(name, own, null)) : new Direct(own);
+		}
+		long count = this.dedicated.stream().count();
+		if (count > 0) {
+			throw new ElectionDataSourceException(
+					"Leader election cannot tell on which of " + count
+							+ " @LeaderElectionDataSource beans to hold elections, since none of them is primary.",
+					"Annotate one of them only, that of the database on which all elections are to be held.", null);
 		}
 		String url = this.properties.url();
 		if (StringUtils.hasText(url)) {

@@ -19,6 +19,9 @@ package io.leaderelection.autoconfigure;
 import java.sql.Connection;
 import java.sql.SQLException;
 
+import javax.sql.DataSource;
+
+import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -40,6 +43,7 @@ import org.springframework.jdbc.datasource.AbstractDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
+import static org.mockito.BDDMockito.mock;
 
 /**
  * Tests for what people read when an application does not start.
@@ -49,6 +53,9 @@ class FailureAnalysisTests {
 
 	private static final String NO_DATA_SOURCE = "--spring.autoconfigure.exclude="
 			+ "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration";
+
+	/** A start waits for the first decision a second longer than this. */
+	private static final String PATIENT = "--leader-election.takeover-delay=2s";
 
 	@Test
 	void property(CapturedOutput output) {
@@ -110,6 +117,22 @@ class FailureAnalysisTests {
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("Secretive) does not tell the URL that it connects to")
 			.contains("Set leader-election.datasource.url (and username, password)");
+	}
+
+	@Test
+	void dataSourceForElectionsOfAnotherDriver(CapturedOutput output) {
+		fail(OtherDriverApplication.class, NO_DATA_SOURCE, PATIENT);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The connection for leader election is not one of PostgreSQL's JDBC driver, but ")
+			.contains("Point leader-election.datasource.url at a PostgreSQL server");
+	}
+
+	@Test
+	void severalDataSourcesForElections(CapturedOutput output) {
+		fail(UndecidedApplication.class, NO_DATA_SOURCE);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Leader election cannot tell on which of 2 @LeaderElectionDataSource beans to hold elections")
+			.contains("Annotate one of them only");
 	}
 
 	@Test
@@ -214,6 +237,36 @@ class FailureAnalysisTests {
 
 		@Bean
 		Secretive secretive() {
+			return new Secretive();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherDriverApplication extends Application {
+
+		@Bean(defaultCandidate = false)
+		@LeaderElectionDataSource
+		DataSource electionDataSource() {
+			Connection connection = mock(Connection.class);
+			return new Secretive() {
+
+				@Override
+				public Connection getConnection() {
+					return connection;
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UndecidedApplication extends OtherDriverApplication {
+
+		@Bean(defaultCandidate = false)
+		@LeaderElectionDataSource
+		DataSource anotherElectionDataSource() {
 			return new Secretive();
 		}
 
