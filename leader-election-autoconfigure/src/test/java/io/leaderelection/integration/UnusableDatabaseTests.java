@@ -84,6 +84,25 @@ class UnusableDatabaseTests {
 	}
 
 	@Test
+	void roleThatMayNotAskForTheTimelineIsToldTheGrantThatHelps(CapturedOutput output) throws SQLException {
+		String role = role();
+		String database = database("REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC",
+				"REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC");
+		String[] properties = { "spring.datasource.url=" + url(database), "spring.datasource.username=" + role,
+				"spring.datasource.password=right" };
+		assertRefused(database, properties);
+		String grant = "GRANT EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() "
+				+ "TO \"" + role + "\"";
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The role \"" + role + "\" may not use pg_walfile_name")
+			.contains("Run, as a superuser in that database: " + grant);
+		execute(database, grant);
+		try (LocalNode node = LocalNode.start(this.server, properties)) {
+			assertThat(node.leads()).isTrue();
+		}
+	}
+
+	@Test
 	void olderServerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) throws SQLException {
 		foundLater(database(OLD), output, OLD_TEXT, "on x86_64. " + OLD_ACTION);
 	}
@@ -96,8 +115,7 @@ class UnusableDatabaseTests {
 
 	@Test
 	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
-		String role = "role_" + suffix();
-		this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+		String role = role();
 		foundLater(this.server.database(), output,
 				"The database refuses to log in for leader election: FATAL: password authentication failed",
 				"Check leader-election.datasource.username and password", "spring.datasource.username=" + role,
@@ -130,23 +148,38 @@ class UnusableDatabaseTests {
 
 	private void assertRefused(String... functions) throws SQLException {
 		String database = database(functions);
-		assertThatException()
-			.isThrownBy(() -> LocalNode.start(this.server, "spring.datasource.url=" + url(database)).close());
+		assertRefused(database, new String[] { "spring.datasource.url=" + url(database) });
+	}
+
+	private void assertRefused(String database, String[] properties) {
+		// The start waits for the first decision a second longer than that
+		String[] patient = StringUtils.addStringToArray(properties, "leader-election.takeover-delay=2s");
+		assertThatException().isThrownBy(() -> LocalNode.start(this.server, patient).close());
 		eventually().untilAsserted(() -> assertThat(
 				this.server.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database + "'"))
 			.isEmpty());
 	}
 
-	private String database(String... functions) throws SQLException {
+	private String role() {
+		String name = "role_" + suffix();
+		this.server.execute("CREATE ROLE " + name + " LOGIN PASSWORD 'right'");
+		return name;
+	}
+
+	private String database(String... statements) throws SQLException {
 		String name = "database_" + suffix();
 		this.server.execute("CREATE DATABASE " + name);
-		try (Connection connection = DriverManager.getConnection(url(name), this.server.username(),
+		execute(name, statements);
+		return name;
+	}
+
+	private void execute(String database, String... statements) throws SQLException {
+		try (Connection connection = DriverManager.getConnection(url(database), this.server.username(),
 				this.server.password()); Statement statement = connection.createStatement()) {
-			for (String function : functions) {
-				statement.execute(function);
+			for (String sql : statements) {
+				statement.execute(sql);
 			}
 		}
-		return name;
 	}
 
 	private static String suffix() {
