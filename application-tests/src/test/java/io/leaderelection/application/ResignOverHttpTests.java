@@ -1,0 +1,205 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.application;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.annotation.LeaderOnly;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+import org.springframework.context.annotation.Import;
+import org.springframework.stereotype.Component;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Leadership that is handed over by a request to the endpoint of any node.
+ */
+class ResignOverHttpTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	/** One each fifth of the lease, and a moment for this machine. */
+	private static final Duration TWO_CONFIRMATIONS = LEASE.dividedBy(5).multipliedBy(2).plusSeconds(1);
+
+	@AutoClose
+	private final Nodes nodes = new Nodes(Orders.class, "leader-election.lease-duration=" + LEASE,
+			"management.endpoint.leadership.access=unrestricted");
+
+	@ParameterizedTest
+	@ValueSource(strings = { "/orders/book", "/orders/book-reactively" })
+	void followerHasTheLeaderHandOverWhenItsWorkHasEnded(String path) throws Exception {
+		List<Node> two = this.nodes.startTwo();
+		Node leader = two.get(0);
+		Node follower = two.get(1);
+		assertThat(leader.post("/orders/count").body()).isEqualTo("run");
+		assertThat(follower.post("/orders/count").body()).isEqualTo("skipped");
+		String term = leader.election().text("/term");
+		CompletableFuture<Http.Answer> work = leader.postAndGoOn(path);
+		Node.eventually().until(() -> "1".equals(leader.election().text("/workInFlight")));
+
+		Http.Answer answer = follower.resign();
+		assertThat(answer.status()).isEqualTo(200);
+		assertThat(answer.text("/status")).isEqualTo("requested");
+		assertThat(answer.text("/term")).isEqualTo(term);
+		assertThat(answer.text("/leader")).isEqualTo("first");
+		Awaitility.await()
+			.atMost(TWO_CONFIRMATIONS)
+			.pollInterval(Duration.ofMillis(20))
+			.until(() -> leader.post("/orders/count").body().equals("skipped"));
+
+		// For longer than the lease, since the leader goes on confirming
+		Awaitility.await().during(LEASE.plusMillis(500)).atMost(LEASE.multipliedBy(5)).untilAsserted(() -> {
+			assertThat(work).isNotDone();
+			assertThat(leader.election().text("/role")).isEqualTo("resigning");
+			assertThat(leader.election().text("/workInFlight")).isEqualTo("1");
+			assertThat(leader.election().text("/term")).isEqualTo(term);
+			assertThat(follower.election().text("/role")).isEqualTo("follower");
+			assertThat(follower.election().text("/leader/node")).isEqualTo("first");
+			assertThat(follower.post("/orders/count").body()).isEqualTo("skipped");
+		});
+
+		leader.post("/orders/finish");
+		assertThat(work.get(10, TimeUnit.SECONDS).body()).isEqualTo("booked");
+		follower.awaitLeader();
+		assertThat(follower.post("/orders/count").body()).isEqualTo("run");
+		leader.awaitView(follower, leader, follower);
+		assertThat(leader.election().texts("/transitions", "change")).containsExactly("granted", "revoked", "followed");
+		assertThat(leader.election().text("/transitions/1/reason")).isEqualTo("resigned");
+		assertThat(leader.election().text("/transitions/1/term")).isEqualTo(term);
+
+		// For longer than the node that resigned holds back, which is a lease
+		Awaitility.await().during(LEASE.plusMillis(500)).atMost(LEASE.multipliedBy(5)).untilAsserted(() -> {
+			assertThat(leader.election().text("/leader/node")).isEqualTo("second");
+			assertThat(leader.election().text("/standing")).isEqualTo("true");
+			assertThat(follower.election().text("/role")).isEqualTo("leader");
+		});
+	}
+
+	@Test
+	void leaderDoesNotResignWhenThereIsNobodyElse() {
+		Node leader = this.nodes.start("first").awaitLeader();
+		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
+		observer.awaitView(leader, leader);
+		for (Node node : List.of(leader, observer)) {
+			Http.Answer answer = node.resign();
+			assertThat(answer.status()).isEqualTo(200);
+			assertThat(answer.text("/status")).isEqualTo("refused");
+			assertThat(answer.text("/reason")).isEqualTo("no other candidate stands");
+			assertThat(answer.text("/leader")).isEqualTo("first");
+		}
+		assertThat(observer.post("/actuator/leadership/default/second").text("/reason"))
+			.isEqualTo("node 'second' does not lead");
+		assertThat(observer.post("/actuator/leadership/unknown").text("/reason"))
+			.isEqualTo("there is no election 'unknown', only [default]");
+		assertThat(leader.post("/orders/count").body()).isEqualTo("run");
+	}
+
+	@Test
+	void nodeThatIsNoCandidateHasTheNamedLeaderHandOver() {
+		List<Node> two = this.nodes.startTwo();
+		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
+		observer.awaitView(two.get(0), two.toArray(Node[]::new));
+		assertThat(observer.election().text("/standing")).isEqualTo("false");
+		Http.Answer answer = observer.post("/actuator/leadership/default/first");
+		assertThat(answer.text("/status")).isEqualTo("requested");
+		two.get(1).awaitLeader();
+		observer.awaitView(two.get(1), two.toArray(Node[]::new));
+		assertThat(observer.election().texts("/transitions", "node")).containsExactly("first", "second");
+	}
+
+	/**
+	 * Says what became of requests.
+	 */
+	@RestController
+	@Import(Bookings.class)
+	static class Orders {
+
+		private final Bookings bookings;
+
+		Orders(Bookings bookings) {
+			this.bookings = bookings;
+		}
+
+		@PostMapping("/orders/count")
+		String count() {
+			return (this.bookings.count() != null) ? "run" : "skipped";
+		}
+
+		@PostMapping("/orders/book")
+		String book() throws InterruptedException {
+			return this.bookings.book();
+		}
+
+		@PostMapping("/orders/book-reactively")
+		Mono<String> bookReactively() {
+			return this.bookings.bookReactively();
+		}
+
+		@PostMapping("/orders/finish")
+		void finish() {
+			this.bookings.finish();
+		}
+
+	}
+
+	/**
+	 * Works on the leader, until it may end.
+	 */
+	@Component
+	static class Bookings {
+
+		private final CountDownLatch mayEnd = new CountDownLatch(1);
+
+		private final Sinks.One<String> result = Sinks.one();
+
+		@LeaderOnly
+		Integer count() {
+			return 1;
+		}
+
+		@LeaderOnly
+		String book() throws InterruptedException {
+			this.mayEnd.await();
+			return "booked";
+		}
+
+		@LeaderOnly
+		Mono<String> bookReactively() {
+			return this.result.asMono();
+		}
+
+		void finish() {
+			this.mayEnd.countDown();
+			this.result.tryEmitValue("booked");
+		}
+
+	}
+
+}
