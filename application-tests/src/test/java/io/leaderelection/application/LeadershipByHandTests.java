@@ -1,0 +1,99 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.application;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.test.AutoConfigureTestLeadership;
+import io.leaderelection.test.TestLeadership;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * An application in a test of its users, who grant and revoke leadership by hand, without
+ * a database.
+ */
+@SpringBootTest(classes = { WebApplication.class, LeadershipByHandTests.Orders.class },
+		webEnvironment = WebEnvironment.RANDOM_PORT,
+		properties = "spring.datasource.url=jdbc:postgresql://localhost:1/none")
+@AutoConfigureTestLeadership
+@TestMethodOrder(MethodOrderer.MethodName.class)
+class LeadershipByHandTests {
+
+	@Autowired
+	private TestLeadership leadership;
+
+	private final Http http;
+
+	LeadershipByHandTests(@LocalServerPort int port) {
+		this.http = new Http(port);
+	}
+
+	@Test
+	void grantedAndRevoked() {
+		assertThat(book()).isEmpty();
+		assertThat(role()).isEqualTo("follower");
+		this.leadership.grant();
+		assertThat(book()).isEqualTo("booked");
+		assertThat(role()).isEqualTo("leader");
+		this.leadership.revoke(Reason.LEASE_EXPIRED);
+		assertThat(book()).isEmpty();
+		assertThat(this.http.get("/actuator/leadership/default").texts("/transitions", "reason"))
+			.contains("lease_expired");
+		this.leadership.grant();
+		assertThat(book()).isEqualTo("booked");
+	}
+
+	@Test
+	void leftAsLeaderByTheTestBeforeAndYetAFollower() {
+		assertThat(book()).isEmpty();
+		assertThat(role()).isEqualTo("follower");
+	}
+
+	private String book() {
+		return this.http.post("/orders").body();
+	}
+
+	private String role() {
+		return this.http.get("/actuator/leadership/default").text("/role");
+	}
+
+	/**
+	 * Books orders on the leader.
+	 */
+	@RestController
+	static class Orders {
+
+		@LeaderOnly
+		@PostMapping("/orders")
+		String book() {
+			return "booked";
+		}
+
+	}
+
+}
