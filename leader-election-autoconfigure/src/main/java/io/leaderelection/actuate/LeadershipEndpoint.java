@@ -30,6 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ResignationAnswer;
+import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
 import org.jspecify.annotations.Nullable;
 
@@ -102,7 +103,7 @@ public class LeadershipEndpoint {
 	 * Ask the leader of an election to hand over if it is the given node. The node is
 	 * part of the path, as a parameter would ask every request for a content type.
 	 * @param election the name of the election
-	 * @param node the node that must be the leader
+	 * @param node the node that must be the leader, by its id or as other nodes see it
 	 * @return what becomes of it
 	 */
 	@WriteOperation
@@ -112,17 +113,15 @@ public class LeadershipEndpoint {
 			return unknown(election);
 		}
 		String leader = elector.status().leader();
-		if (leader == null || !(isSame(node, leader) || isSame(leader, node))) {
+		if (leader == null || !isSame(new SessionNames(election), node, leader)) {
 			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
 		}
 		return ask(elector, leader);
 	}
 
-	// Other nodes may have seen the name shortened in its middle
-	private static boolean isSame(String node, String shortened) {
-		int cut = shortened.indexOf('~');
-		return node.equals(shortened) || (cut > 0 && node.length() > shortened.length()
-				&& node.startsWith(shortened.substring(0, cut)) && node.endsWith(shortened.substring(cut + 1)));
+	// Only the leader itself knows its id in full, and whoever asks may have either form
+	private static boolean isSame(SessionNames names, String node, String leader) {
+		return names.visibleId(node).equals(names.visibleId(leader));
 	}
 
 	// Without a body, a write would be answered as if it had been done
@@ -197,7 +196,8 @@ public class LeadershipEndpoint {
 	/**
 	 * Description of the leader as any node sees it.
 	 *
-	 * @param node the id of the node, possibly shortened in its middle
+	 * @param node the id of the node, on other nodes as these see it: shortened in its
+	 * middle, and with '_' for what is no printable ASCII
 	 * @param applicationName the {@code application_name} of its session on the database
 	 * @param term its term
 	 * @param since since when it leads, to the second

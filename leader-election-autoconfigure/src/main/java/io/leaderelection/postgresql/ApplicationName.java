@@ -16,43 +16,28 @@
 
 package io.leaderelection.postgresql;
 
+import io.leaderelection.engine.SessionNames;
+
 /**
  * The {@code application_name} of a session, by which people and other nodes know who it
- * is. Within 63 bytes of ASCII; longer, the server would cut it off at its end, where the
- * unique part of a node id is.
+ * is.
  */
 final class ApplicationName {
 
-	private static final String PREFIX = "leader-election ";
-
-	private static final int MAX_LENGTH = 63;
-
-	private static final int MAX_ELECTION_LENGTH = 20;
-
-	private final String electionPrefix;
+	private final SessionNames names;
 
 	private final String value;
 
 	ApplicationName(String election, String nodeId) {
-		this.electionPrefix = PREFIX + shorten(election, MAX_ELECTION_LENGTH) + " ";
-		this.value = this.electionPrefix + shorten(nodeId, MAX_LENGTH - this.electionPrefix.length());
+		this.names = new SessionNames(election);
+		this.value = this.names.of(nodeId);
 	}
 
 	/**
 	 * Return the node id in the name of another session of the same election.
 	 */
 	String nodeOf(String applicationName) {
-		return applicationName.startsWith(this.electionPrefix) ? applicationName.substring(this.electionPrefix.length())
-				: applicationName;
-	}
-
-	private static String shorten(String text, int length) {
-		String ascii = text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
-		if (ascii.length() <= length) {
-			return ascii;
-		}
-		int head = (length - 1) / 3;
-		return ascii.substring(0, head) + "~" + ascii.substring(ascii.length() - (length - 1 - head));
+		return this.names.nodeOf(applicationName);
 	}
 
 	@Override

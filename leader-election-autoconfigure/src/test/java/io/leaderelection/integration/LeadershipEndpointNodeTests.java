@@ -17,9 +17,11 @@
 package io.leaderelection.integration;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.actuate.LeadershipEndpoint;
+import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
 import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -67,6 +69,38 @@ class LeadershipEndpointNodeTests {
 			assertThat(here.resignNode("default", LONG_ID).status()).isEqualTo("requested");
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
 		}
+	}
+
+	@Test
+	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
+		String id = "büro's\\pc $1";
+		String visible = "b_ro_s_pc__1";
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + id).awaitLeader();
+				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
+			for (LocalNode node : List.of(leader, follower)) {
+				for (String name : List.of(id, visible)) {
+					LeadershipEndpoint endpoint = endpoint(node);
+					awaitBoth(endpoint, (node == leader) ? id : visible);
+					for (String other : List.of("büro~", "b~", "~", "b_ro~1", "büro's pc")) {
+						assertThat(endpoint.resignNode("default", other).reason())
+							.isEqualTo("node '" + other + "' does not lead");
+					}
+					assertThat(endpoint.resignNode("default", name).status()).isEqualTo("requested");
+					Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+					follower.elector().resign();
+					Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
+				}
+			}
+		}
+	}
+
+	private static void awaitBoth(LeadershipEndpoint endpoint, String leader) {
+		Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> {
+			ElectionDescriptor election = endpoint.election("default");
+			return election.leader() != null && leader.equals(election.leader().node())
+					&& election.candidates().size() == 2;
+		});
 	}
 
 	@Test

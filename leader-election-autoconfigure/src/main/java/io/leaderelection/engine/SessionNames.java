@@ -1,0 +1,80 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+/**
+ * How the nodes of one election are called on its store: what other nodes see of a node
+ * id. A name of a session is within 63 characters of ASCII; longer, a store would cut it
+ * off at its end, where the unique part of a node id is.
+ */
+public final class SessionNames {
+
+	private static final String PREFIX = "leader-election ";
+
+	private static final int MAX_LENGTH = 63;
+
+	private static final int MAX_ELECTION_LENGTH = 20;
+
+	private final String prefix;
+
+	/**
+	 * Create a new {@code SessionNames} instance.
+	 * @param election the name of the election
+	 */
+	public SessionNames(String election) {
+		this.prefix = PREFIX + shorten(election, MAX_ELECTION_LENGTH) + " ";
+	}
+
+	/**
+	 * Return the name of the session of a node.
+	 * @param nodeId the id of the node
+	 * @return the name
+	 */
+	public String of(String nodeId) {
+		return this.prefix + visibleId(nodeId);
+	}
+
+	/**
+	 * Return the node id in the name of a session.
+	 * @param session the name
+	 * @return the node id as others see it, or the whole name if it is none of these
+	 */
+	public String nodeOf(String session) {
+		return session.startsWith(this.prefix) ? session.substring(this.prefix.length()) : session;
+	}
+
+	/**
+	 * Return a node id as other nodes see it: without the characters that not every store
+	 * keeps, and shortened in its middle. How much is left depends on the name of the
+	 * election.
+	 * @param nodeId the node id, also one that is as others see it
+	 * @return the node id as others see it
+	 */
+	public String visibleId(String nodeId) {
+		return shorten(nodeId, MAX_LENGTH - this.prefix.length());
+	}
+
+	private static String shorten(String text, int length) {
+		String ascii = text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
+		if (ascii.length() <= length) {
+			return ascii;
+		}
+		int head = (length - 1) / 3;
+		return ascii.substring(0, head) + "~" + ascii.substring(ascii.length() - (length - 1 - head));
+	}
+
+}

@@ -1,0 +1,54 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link SessionNames}.
+ */
+class SessionNamesTests {
+
+	private static final String LONG_ID = "a-host-name-of-a-data-centre.with.its-domain.example.com-1234-abcd";
+
+	private final SessionNames names = new SessionNames("default");
+
+	@ParameterizedTest
+	@ValueSource(strings = { "node", "knoten-ü", "a b", "a$b", "a'b", "a\\b", LONG_ID, LONG_ID + "ü", "x~" })
+	void visibleIdIsThatInTheNameOfTheSession(String id) {
+		String visible = this.names.visibleId(id);
+		assertThat(this.names.nodeOf(this.names.of(id))).isEqualTo(visible);
+		assertThat(this.names.visibleId(visible)).isEqualTo(visible);
+		assertThat(this.names.of(id)).hasSizeLessThanOrEqualTo(63).matches("[\\x20-\\x7e]+").doesNotContain("$", "'");
+	}
+
+	@Test
+	void visibleIdHasNoCharacterThatAStoreMayChange() {
+		assertThat(this.names.visibleId("a b$c'd\\eü")).isEqualTo("a_b_c_d_e_");
+	}
+
+	@Test
+	void lengthOfVisibleIdDependsOnTheElection() {
+		assertThat(new SessionNames("an-election-with-a-long-name").visibleId(LONG_ID)).hasSize(26);
+		assertThat(new SessionNames("e").visibleId(LONG_ID)).hasSize(45).contains("~").endsWith("-1234-abcd");
+	}
+
+}
