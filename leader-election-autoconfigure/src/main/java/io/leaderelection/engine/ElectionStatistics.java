@@ -43,6 +43,8 @@ public final class ElectionStatistics {
 
 	private final List<ElectionListener> listeners = new CopyOnWriteArrayList<>();
 
+	private volatile boolean failed;
+
 	private long ledBefore;
 
 	private long ledSince;
@@ -120,12 +122,19 @@ public final class ElectionStatistics {
 		}
 	}
 
-	private static void tell(ElectionListener listener, Consumer<ElectionListener> what) {
+	private void tell(ElectionListener listener, Consumer<ElectionListener> what) {
 		try {
 			what.accept(listener);
 		}
-		catch (RuntimeException ex) {
-			logger.debug("Election listener failed", ex);
+		catch (Throwable ex) {
+			// Nobody may lose leadership since it cannot be counted
+			if (this.failed) {
+				logger.debug("Election listener failed", ex);
+			}
+			else {
+				this.failed = true;
+				logger.warn("Election listener failed (further failures at level debug)", ex);
+			}
 		}
 	}
 

@@ -28,12 +28,17 @@ import io.leaderelection.engine.FakeStore.Call;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for {@link ElectionStatistics}.
  */
+@ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
 class ElectionStatisticsTests {
 
@@ -162,6 +167,27 @@ class ElectionStatisticsTests {
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
+	}
+
+	@Test
+	void survivesListenersThatDoNotLinkAndSaysSoOnce(CapturedOutput output) {
+		this.statistics.addListener(new ElectionListener() {
+
+			@Override
+			public void acquired(long nanos) {
+				throw new NoClassDefFoundError("Broken");
+			}
+
+			@Override
+			public void confirmed(long nanos) {
+				throw new NoClassDefFoundError("Broken");
+			}
+
+		});
+		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(this.statistics.revoked(Reason.SESSION_LOST)).isZero();
+		assertThat(output.getAll().split("Election listener failed", -1)).hasSize(2);
 	}
 
 	@Test
