@@ -78,7 +78,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 			ElectionStatus status = elector.status();
 			Map<String, Object> details = details(status);
 			if (elector.isWithheld()) {
-				details.put("problem", "does not stand, since the application is not healthy");
+				String problem = "does not stand, since the application is not healthy";
+				details.merge("problem", problem, (own, withheld) -> own + "; " + withheld);
 			}
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {

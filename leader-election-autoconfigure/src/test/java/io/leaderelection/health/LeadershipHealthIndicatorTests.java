@@ -118,6 +118,15 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
+	void nodeThatIsWithheldStillSaysWhyItHasNoSession() {
+		start("default", UNREACHABLE);
+		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
+		this.electors.getDefault().withhold();
+		assertThat(details(health(Duration.ofMinutes(1)), "default")).containsEntry("problem",
+				"Connection refused; does not stand, since the application is not healthy");
+	}
+
+	@Test
 	void worstElectionCounts() {
 		start("default", LocalSessions.always(), "broken", UNUSABLE, "silent", UNREACHABLE);
 		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));
