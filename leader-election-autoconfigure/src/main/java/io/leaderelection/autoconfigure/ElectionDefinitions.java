@@ -50,6 +50,8 @@ final class ElectionDefinitions {
 
 	private static final Duration LONGEST_LEASE = Duration.ofHours(1);
 
+	private static final Duration LONGEST_UNHEALTHY = Duration.ofDays(1);
+
 	private static final int LONGEST_DELAY_IN_LEASES = 2;
 
 	private static final int MAX_EPOCH = 15;
@@ -139,7 +141,7 @@ final class ElectionDefinitions {
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
-		checkResignAfter(properties.resignWhenUnhealthy().after());
+		checkResignWhenUnhealthy(properties.resignWhenUnhealthy());
 		return new ElectionDefinitions(definitions);
 	}
 
@@ -222,16 +224,22 @@ final class ElectionDefinitions {
 		}
 	}
 
-	private static void checkResignAfter(Duration after) {
+	private static void checkResignWhenUnhealthy(LeaderElectionProperties.ResignWhenUnhealthy resignWhenUnhealthy) {
+		Duration after = resignWhenUnhealthy.after();
+		String property = PREFIX + "resign-when-unhealthy.after";
+		String action = "Set a duration up to " + LONGEST_UNHEALTHY.toHours() + "h with its unit, for instance 30s.";
 		if (after.isNegative()) {
-			throw new InvalidElectionPropertyException(PREFIX + "resign-when-unhealthy.after", print(after),
-					"It is negative.", "Set how long the health group may be bad before this node resigns, or 0 to "
-							+ "have it resign as soon as that is seen.");
+			throw new InvalidElectionPropertyException(property, print(after), "A time cannot be negative.", action);
+		}
+		if (after.compareTo(LONGEST_UNHEALTHY) > 0) {
+			throw new InvalidElectionPropertyException(property, print(after),
+					"A node that is not well would lead for that long.", action);
 		}
 	}
 
+	// Of any length, also of one that is refused for it
 	static String print(Duration duration) {
-		return (duration.toMillis() % 1000 == 0) ? duration.toSeconds() + "s" : DurationStyle.SIMPLE.print(duration);
+		return (duration.toMillisPart() == 0) ? duration.toSeconds() + "s" : DurationStyle.SIMPLE.print(duration);
 	}
 
 	/**

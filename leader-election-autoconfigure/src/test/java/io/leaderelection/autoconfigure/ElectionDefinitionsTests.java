@@ -168,6 +168,15 @@ class ElectionDefinitionsTests {
 		assertThat(definitions("leader-election.services.start-attempts", "1").all()).hasSize(1);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "-1s", "25h", "200000d", "106751991167d", "PT2562047788015215H" })
+	void nodeThatIsNotWellMustResignSomeTime(String after) {
+		refused("leader-election.resign-when-unhealthy.after", after)
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
+		assertThat(definitions("leader-election.resign-when-unhealthy.after", "24h").all()).hasSize(1);
+		assertThat(definitions("leader-election.resign-when-unhealthy.after", "0").all()).hasSize(1);
+	}
+
 	@Test
 	void termEpochHasFourBits() {
 		refused("leader-election.term-epoch", "16");
