@@ -17,6 +17,8 @@
 package io.leaderelection.health;
 
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -32,16 +34,13 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * Keeps this node from leading while the application is not well. Looks from the moment
- * when the application is ready, on a thread of its own: a check may take as long as it
- * likes, it holds up no election. Until it answers, what it said before holds.
+ * when the application is ready, each time on a thread of its own: a check that hangs
+ * holds up nothing. There is never more than one, also after a restart: while one has not
+ * answered, there is no other look.
  */
 public final class HealthWatch implements SmartLifecycle, ApplicationListener<ApplicationReadyEvent> {
 
 	private static final Log logger = LogFactory.getLog(HealthWatch.class);
-
-	private static final long SHORTEST_INTERVAL = TimeUnit.MILLISECONDS.toNanos(100);
-
-	private static final long LONGEST_INTERVAL = TimeUnit.SECONDS.toNanos(5);
 
 	private final DefaultLeaderElectors electors;
 
@@ -51,16 +50,21 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 
 	private final Duration after;
 
+	/** Kinds of failures that were logged; few, as none is expected. */
+	private final Set<Class<?>> reported = new HashSet<>();
+
 	private boolean ready;
 
 	private @Nullable Thread thread;
+
+	private @Nullable HealthLook look;
 
 	/**
 	 * Create a new {@code HealthWatch} instance.
 	 * @param electors the elections
 	 * @param well whether the application is well
 	 * @param description what is looked at
-	 * @param after how long the application must not have been well
+	 * @param after how long the application must not have been well, or well again
 	 */
 	public HealthWatch(DefaultLeaderElectors electors, BooleanSupplier well, String description, Duration after) {
 		this.electors = electors;
@@ -102,48 +106,77 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	private void watch() {
-		long interval = Math.min(Math.max(this.after.toNanos() / 4, SHORTEST_INTERVAL), LONGEST_INTERVAL);
-		boolean bad = false;
-		long badSince = 0;
-		while (pause(interval)) {
-			long start = System.nanoTime();
-			boolean answer = isWell();
-			if (!answer && !bad) {
-				badSince = start;
+		HealthVerdict verdict = new HealthVerdict(this.after, System.nanoTime());
+		while (pause(verdict.interval())) {
+			try {
+				look(verdict);
 			}
-			bad = !answer;
-			react(bad, System.nanoTime() - badSince);
+			catch (Throwable ex) {
+				report(ex);
+			}
 		}
 	}
 
-	private boolean isWell() {
-		try {
-			return this.well.getAsBoolean();
-		}
-		catch (Throwable ex) {
-			logger.warn("Health could not be looked at, which counts as not well", ex);
-			return false;
-		}
-	}
-
-	private synchronized void react(boolean bad, long nanos) {
+	private synchronized void look(HealthVerdict verdict) {
+		HealthLook last = this.look;
 		if (!isCurrent()) {
 			return;
 		}
+		if (last == null) {
+			HealthLook next = new HealthLook(this.well, this::wakeUp);
+			this.look = next;
+			next.start();
+			return;
+		}
+		HealthLook.Answer answer = last.answer();
+		if (answer != null) {
+			this.look = null;
+			verdict.answered(answer.well(), last.asked(), answer.time());
+		}
+		else {
+			verdict.unanswered(last.asked(), System.nanoTime());
+		}
 		for (DefaultLeaderElector elector : this.electors.all()) {
-			if (!bad && elector.isWithheld()) {
-				logger.info("Standing again, since " + this.description + " is well (" + elector + ")");
-				elector.standAgain();
+			try {
+				react(elector, verdict);
 			}
-			else if (bad && nanos >= this.after.toNanos() && !elector.isWithheld()) {
-				logger.warn("Not standing until " + this.description + " is well again (" + elector + ")");
-				elector.withhold();
+			catch (Throwable ex) {
+				report(ex);
 			}
 		}
 	}
 
+	// What logs comes last: it may fail, and the node must have reacted all the same
+	private void react(DefaultLeaderElector elector, HealthVerdict verdict) {
+		if (verdict.isStanding() && elector.isWithheld()) {
+			elector.standAgain();
+			logger.info("Standing again, since " + this.description + " is well (" + elector + ")");
+		}
+		else if (!verdict.isStanding() && !elector.isWithheld()) {
+			elector.withhold();
+			logger.warn("Not standing until " + this.description + " is well again"
+					+ (verdict.isSilent() ? ": it does not answer" : "") + " (" + elector + ")");
+		}
+	}
+
+	private synchronized void report(Throwable failure) {
+		try {
+			if (this.reported.add(failure.getClass())) {
+				logger.error("Could not react to " + this.description + ", trying again", failure);
+			}
+		}
+		catch (Throwable ex) {
+			// Nowhere left to tell it, but the next round is to come
+		}
+	}
+
+	private synchronized void wakeUp() {
+		notifyAll();
+	}
+
 	/**
-	 * Wait until the application is ready, and then until it is time to look again.
+	 * Wait until the application is ready, and then until there is an answer or it is
+	 * time to look again.
 	 */
 	private synchronized boolean pause(long nanos) {
 		try {
@@ -152,14 +185,14 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 			}
 			long deadline = System.nanoTime() + nanos;
 			long remaining = nanos;
-			while (isCurrent() && remaining > 0) {
+			while (isCurrent() && remaining > 0 && (this.look == null || this.look.answer() == null)) {
 				TimeUnit.NANOSECONDS.timedWait(this, remaining);
 				remaining = deadline - System.nanoTime();
 			}
 			return isCurrent();
 		}
 		catch (InterruptedException ex) {
-			// Only by a health check that has left its interrupt behind
+			// Nobody does that, and it would be no reason to end
 			return isCurrent();
 		}
 	}

@@ -96,7 +96,7 @@ class ResignWhenUnhealthyTests {
 
 	@Test
 	void slowCheckHoldsUpNothing() {
-		LocalNode node = start("slow", "work").awaitLeader();
+		LocalNode node = start("slow", "work", Duration.ofSeconds(20)).awaitLeader();
 		FakeHealth health = health(node);
 		CountDownLatch answer = new CountDownLatch(1);
 		health.answer = answer;
@@ -105,6 +105,20 @@ class ResignWhenUnhealthyTests {
 		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(node::leads);
 		assertThat(node.events()).hasSize(1);
 		answer.countDown();
+	}
+
+	@Test
+	void leaderWhoseCheckHangsHandsOverAndStandsAgainWhenItAnswers() {
+		LocalNode first = start("first", "work").awaitLeader();
+		LocalNode second = start("second", "work");
+		CountDownLatch answer = new CountDownLatch(1);
+		health(first).answer = answer;
+		eventually().until(second::leads);
+		eventually().until(() -> candidates(second).equals(List.of("second")));
+		assertThat(first.events()).hasSize(2);
+		answer.countDown();
+		eventually().until(() -> candidates(second).size() == 2);
+		assertThat(second.leads()).isTrue();
 	}
 
 	@Test
@@ -125,12 +139,16 @@ class ResignWhenUnhealthyTests {
 	}
 
 	private LocalNode start(String id, String healthGroup) {
+		return start(id, healthGroup, Duration.ofMillis(300));
+	}
+
+	private LocalNode start(String id, String healthGroup, Duration after) {
 		LocalNode node = LocalNode.start(server, Application.class,
 				Stream
 					.of("spring.application.name=" + getClass().getSimpleName(), "leader-election.node-id=" + id,
 							"management.endpoint.health.group.work.include=fake,leadership",
 							"leader-election.resign-when-unhealthy.group=" + healthGroup,
-							"leader-election.resign-when-unhealthy.after=300ms")
+							"leader-election.resign-when-unhealthy.after=" + after.toMillis() + "ms")
 					.toArray(String[]::new));
 		this.nodes.add(node);
 		return node;

@@ -1,0 +1,214 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.health;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.SessionException;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.mock;
+
+/**
+ * Tests for {@link HealthWatch}.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+@Timeout(60)
+class HealthWatchTests {
+
+	private final BrokenSessions sessions = new BrokenSessions();
+
+	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
+			List.of(settings("first"), settings("second")), (settings) -> this.sessions, (event) -> {
+			});
+
+	private final AtomicInteger looks = new AtomicInteger();
+
+	private final AtomicInteger underWay = new AtomicInteger();
+
+	private final AtomicInteger mostUnderWay = new AtomicInteger();
+
+	private volatile CountDownLatch answer = new CountDownLatch(0);
+
+	private volatile boolean well = true;
+
+	private HealthWatch watch;
+
+	@AfterEach
+	void stop() {
+		this.answer.countDown();
+		this.watch.stop();
+		this.electors.all().forEach(DefaultLeaderElector::stop);
+	}
+
+	@Test
+	void survivesWhatFailsInEachElectionAndSaysSoOnce(CapturedOutput output) {
+		this.sessions.broken = true;
+		start(this::isWell);
+		for (int round = 0; round < 2; round++) {
+			this.well = false;
+			eventually().until(() -> all(DefaultLeaderElector::isWithheld));
+			this.well = true;
+			eventually().until(() -> all((elector) -> !elector.isWithheld()));
+		}
+		assertThat(this.sessions.failures.get()).isGreaterThan(1);
+		assertThat(output.getAll().split("Could not react to health of the test", -1)).hasSize(2);
+	}
+
+	@Test
+	void healthThatCannotBeLookedAtIsBad() {
+		start(() -> {
+			if (!this.well) {
+				throw new NoClassDefFoundError("Broken");
+			}
+			return true;
+		});
+		this.well = false;
+		eventually().until(() -> all(DefaultLeaderElector::isWithheld));
+		this.well = true;
+		eventually().until(() -> all(LeaderElector::isLeader));
+	}
+
+	@Test
+	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
+		start(this::isWell);
+		this.answer = new CountDownLatch(1);
+		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		assertThat(output).contains("Not standing until health of the test is well again: it does not answer");
+		int before = this.looks.get();
+		this.watch.stop();
+		this.watch.start();
+		assertThat(all(DefaultLeaderElector::isWithheld)).isFalse();
+		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		assertThat(this.looks).hasValue(before);
+		this.answer.countDown();
+		eventually().until(() -> all(LeaderElector::isLeader));
+		assertThat(this.mostUnderWay).hasValue(1);
+	}
+
+	@Test
+	void answerOfAnEarlierRunDoesNotCount() {
+		start(this::isWell);
+		this.answer = new CountDownLatch(1);
+		eventually().until(() -> this.underWay.get() == 1);
+		this.well = false;
+		this.watch.stop();
+		this.answer.countDown();
+		eventually().until(() -> this.underWay.get() == 0);
+		this.well = true;
+		this.watch.start();
+		int before = this.looks.get();
+		eventually().until(() -> this.looks.get() > before + 2);
+		assertThat(all(DefaultLeaderElector::isWithheld)).isFalse();
+		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
+	}
+
+	@Test
+	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
+		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.well);
+		this.well = false;
+		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		int before = this.looks.get();
+		eventually().until(() -> this.looks.get() > before + 15);
+		assertThat(all((elector) -> elector.isWithheld() && elector.statistics().granted() == 1)).isTrue();
+		assertThat(output).doesNotContain("Standing again");
+		this.well = true;
+		eventually().until(() -> all(LeaderElector::isLeader));
+	}
+
+	private void start(BooleanSupplier health) {
+		this.electors.all().forEach(DefaultLeaderElector::start);
+		eventually().until(() -> all(LeaderElector::isLeader));
+		this.watch = new HealthWatch(this.electors, health, "health of the test", Duration.ZERO);
+		this.watch.start();
+		this.watch.onApplicationEvent(mock());
+	}
+
+	private boolean isWell() {
+		this.looks.incrementAndGet();
+		this.mostUnderWay.accumulateAndGet(this.underWay.incrementAndGet(), Math::max);
+		try {
+			this.answer.await();
+			return this.well;
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		finally {
+			this.underWay.decrementAndGet();
+		}
+	}
+
+	private boolean all(Predicate<DefaultLeaderElector> condition) {
+		return this.electors.all().stream().allMatch(condition);
+	}
+
+	private static ElectionSettings settings(String election) {
+		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
+				true);
+	}
+
+	private static ConditionFactory eventually() {
+		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(10));
+	}
+
+	/**
+	 * A store that always elects, and fails when it is told of a resignation.
+	 */
+	private static final class BrokenSessions implements ElectionSessions {
+
+		private final AtomicInteger failures = new AtomicInteger();
+
+		private volatile boolean broken;
+
+		@Override
+		public ElectionSession open() throws SessionException {
+			return LocalSessions.always().open();
+		}
+
+		@Override
+		public void resigned() {
+			if (this.broken) {
+				this.failures.incrementAndGet();
+				throw new NoClassDefFoundError("Broken");
+			}
+		}
+
+	}
+
+}
