@@ -96,7 +96,7 @@ public class LeadershipEndpoint {
 	@WriteOperation
 	public ResignationDescriptor resign(@Selector String election) {
 		DefaultLeaderElector elector = find(election);
-		return (elector != null) ? ask(elector, elector.status().leader()) : unknown(election);
+		return (elector != null) ? ask(elector, elector.status()) : unknown(election);
 	}
 
 	/**
@@ -112,11 +112,12 @@ public class LeadershipEndpoint {
 		if (elector == null) {
 			return unknown(election);
 		}
-		String leader = elector.status().leader();
+		ElectionStatus status = elector.status();
+		String leader = status.leader();
 		if (leader == null || !isSame(new SessionNames(election), node, leader)) {
 			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
 		}
-		return ask(elector, leader);
+		return ask(elector, status);
 	}
 
 	// Only the leader itself knows its id in full, and whoever asks may have either form
@@ -130,10 +131,10 @@ public class LeadershipEndpoint {
 				"there is no election '" + election + "', only " + this.electors.getElections());
 	}
 
-	private static ResignationDescriptor ask(DefaultLeaderElector elector, @Nullable String leader) {
-		ResignationAnswer answer = elector.requestResignation(null);
-		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()), leader,
-				answer.refusal());
+	private static ResignationDescriptor ask(DefaultLeaderElector elector, ElectionStatus status) {
+		ResignationAnswer answer = elector.requestResignation(status.leaderTerm());
+		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()),
+				status.leader(), answer.refusal());
 	}
 
 	private @Nullable DefaultLeaderElector find(String election) {

@@ -229,7 +229,7 @@ final class ElectionDefinitions {
 		String property = PREFIX + "resign-when-unhealthy.after";
 		String action = "Set a duration up to " + LONGEST_UNHEALTHY.toHours() + "h with its unit, for instance 30s.";
 		if (after.isNegative()) {
-			throw new InvalidElectionPropertyException(property, print(after), "A time cannot be negative.", action);
+			throw new InvalidElectionPropertyException(property, print(after), "It is negative.", action);
 		}
 		if (after.compareTo(LONGEST_UNHEALTHY) > 0) {
 			throw new InvalidElectionPropertyException(property, print(after),

@@ -156,8 +156,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 *
 	 * @param group Health group by which this node resigns and does not stand while it is
 	 * bad, for instance readiness. Off unless set.
-	 * @param after Time that the health group must have been bad, or must not have answered,
-	 * before this node resigns, and well before it stands again. At most 24h.
+	 * @param after Time that the health group must have been bad, or must not have
+	 * answered, before this node resigns, and well before it stands again. At most 24h.
 	 */
 	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
 
