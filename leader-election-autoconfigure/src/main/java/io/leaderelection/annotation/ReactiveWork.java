@@ -123,7 +123,7 @@ final class ReactiveWork {
 		}
 		try (work) {
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
-			work.last(() -> inner.interrupt(() -> this.guard.cancellation(work)));
+			work.last(() -> inner.fail(this.guard.cancellation(work)));
 			call().subscribe(inner);
 		}
 		catch (Throwable ex) {

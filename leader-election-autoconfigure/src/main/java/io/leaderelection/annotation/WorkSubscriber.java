@@ -16,13 +16,14 @@
 
 package io.leaderelection.annotation;
 
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 
 import io.leaderelection.engine.Work;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -32,6 +33,8 @@ import reactor.util.context.Context;
  */
 final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 
+	private static final Subscription NONE = Operators.cancelledSubscription();
+
 	private final CoreSubscriber<Object> subscriber;
 
 	private final Work work;
@@ -40,7 +43,19 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 
 	private final Context context;
 
+	/**
+	 * What the publisher gives: {@code null} before, this while the subscriber is told,
+	 * {@link #NONE} once it is cancelled.
+	 */
 	private final AtomicReference<@Nullable Subscription> publisher = new AtomicReference<>();
+
+	private final AtomicLong requestedEarly = new AtomicLong();
+
+	/**
+	 * How it ends for the subscriber: with the failure, or with this if as the publisher
+	 * says.
+	 */
+	private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
 
 	/**
 	 * Create a new {@code WorkSubscriber} instance.
@@ -50,7 +65,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	 * @param key the key by which the publisher finds the work in its context
 	 */
 	WorkSubscriber(CoreSubscriber<? super Object> subscriber, Work work, boolean single, Object key) {
-		// An interrupt comes from another thread than the elements
+		// A failure comes from another thread than the elements
 		this.subscriber = Operators.serialize(subscriber);
 		this.work = work;
 		this.single = single;
@@ -63,42 +78,62 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	}
 
 	/**
-	 * Cancel the publisher, and fail.
-	 * @param failure gives what the subscriber gets
+	 * Cancel the publisher and fail, also if it has not answered yet. Does nothing if the
+	 * subscriber has cancelled, or the end has come.
+	 * @param failure what the subscriber gets
 	 */
-	void interrupt(Supplier<Throwable> failure) {
-		Subscription subscription = this.publisher.getAndSet(Operators.cancelledSubscription());
-		if (subscription == Operators.cancelledSubscription()) {
+	void fail(Throwable failure) {
+		if (!this.outcome.compareAndSet(null, failure)) {
+			return;
+		}
+		Subscription subscription = this.publisher.getAndSet(NONE);
+		if (subscription == NONE) {
 			return;
 		}
 		try {
-			if (subscription != null) {
+			if (subscription != null && subscription != this) {
 				subscription.cancel();
 			}
 		}
 		finally {
-			this.work.end();
-			if (subscription != null) {
-				this.subscriber.onError(failure.get());
+			this.work.endCancelled();
+			if (subscription == null) {
+				Operators.error(this.subscriber, failure);
 			}
-			else {
-				Operators.error(this.subscriber, failure.get());
+			else if (subscription != this) {
+				this.subscriber.onError(failure);
 			}
 		}
 	}
 
+	/**
+	 * Until the subscriber has returned nothing is requested, which might take long, and
+	 * it hears of no failure: it may not be ready for one.
+	 */
 	@Override
 	public void onSubscribe(Subscription subscription) {
-		if (this.publisher.compareAndSet(null, subscription)) {
-			this.subscriber.onSubscribe(this);
-		}
-		else {
+		if (!this.publisher.compareAndSet(null, this)) {
 			subscription.cancel();
+			return;
+		}
+		this.subscriber.onSubscribe(this);
+		if (this.publisher.compareAndSet(this, subscription)) {
+			requestEarly(subscription);
+			return;
+		}
+		subscription.cancel();
+		if (this.outcome.get() instanceof Throwable failure) {
+			this.subscriber.onError(failure);
 		}
 	}
 
 	@Override
 	public void onNext(Object element) {
+		// No failure may follow upon the element of a Mono
+		if (this.single ? !endsAsPublished() : this.outcome.get() instanceof Throwable) {
+			Operators.onDiscard(element, this.context);
+			return;
+		}
 		if (this.single) {
 			this.work.end();
 		}
@@ -108,19 +143,48 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	@Override
 	public void onError(Throwable failure) {
 		this.work.end();
-		this.subscriber.onError(failure);
+		if (endsAsPublished()) {
+			this.subscriber.onError(failure);
+		}
 	}
 
 	@Override
 	public void onComplete() {
 		this.work.end();
-		this.subscriber.onComplete();
+		if (endsAsPublished()) {
+			this.subscriber.onComplete();
+		}
+	}
+
+	/**
+	 * Decide that the end is what the publisher says, unless it is the failure: the
+	 * subscriber may not have heard of that yet, nor even have a subscription.
+	 */
+	private boolean endsAsPublished() {
+		return !(this.outcome.compareAndExchange(null, this) instanceof Throwable);
 	}
 
 	@Override
 	public void request(long count) {
+		if (count <= 0) {
+			fail(Exceptions.nullOrNegativeRequestException(count));
+			return;
+		}
 		Subscription subscription = this.publisher.get();
-		if (subscription != null) {
+		if (subscription != null && subscription != this) {
+			subscription.request(count);
+			return;
+		}
+		this.requestedEarly.accumulateAndGet(count, Operators::addCap);
+		subscription = this.publisher.get();
+		if (subscription != null && subscription != this) {
+			requestEarly(subscription);
+		}
+	}
+
+	private void requestEarly(Subscription subscription) {
+		long count = this.requestedEarly.getAndSet(0);
+		if (count > 0) {
 			subscription.request(count);
 		}
 	}
@@ -128,8 +192,8 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	@Override
 	public void cancel() {
 		try {
-			Subscription subscription = this.publisher.getAndSet(Operators.cancelledSubscription());
-			if (subscription != null) {
+			Subscription subscription = this.publisher.getAndSet(NONE);
+			if (subscription != null && subscription != this) {
 				subscription.cancel();
 			}
 		}
