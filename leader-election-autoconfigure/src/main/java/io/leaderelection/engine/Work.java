@@ -91,7 +91,7 @@ public final class Work implements AutoCloseable {
 		if (this.outer != null) {
 			this.gate.registerInner(this);
 		}
-		if (late || !this.leadership.isCurrent() || (this.outer != null && this.outer.isInterrupted())) {
+		if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
 			this.gate.interrupt(this);
 		}
 	}

@@ -45,6 +45,8 @@ public final class WorkGate {
 
 	private final AtomicLong innerWork = new AtomicLong();
 
+	private volatile @Nullable TermLeadership interrupted;
+
 	private volatile @Nullable TermLeadership cancelled;
 
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
@@ -107,7 +109,8 @@ public final class WorkGate {
 	private @Nullable Work enterWithin(Work origin, Object description) {
 		Work work = new Work(this, origin.leadership(), description, null);
 		registerInner(work);
-		if (!this.inFlight.contains(origin) || origin.isInterrupted() || !origin.leadership().isCurrent()) {
+		if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+				|| !origin.leadership().isCurrent()) {
 			work.close();
 			return null;
 		}
@@ -205,14 +208,24 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Interrupt all work in flight of the given term.
+	 * Interrupt all work in flight of the given term. Inner work that is registered
+	 * meanwhile, perhaps where the iteration has been, finds out itself.
 	 */
 	void interruptAll(TermLeadership leadership) {
+		this.interrupted = leadership;
 		for (Work work : this.inFlight) {
 			if (work.leadership() == leadership) {
 				interrupt(work);
 			}
 		}
+	}
+
+	/**
+	 * Return whether all work of a term is interrupted: no more begins inside of it on
+	 * other threads, and none may last.
+	 */
+	boolean hasInterrupted(TermLeadership leadership) {
+		return this.interrupted == leadership;
 	}
 
 	void interrupt(Work work) {

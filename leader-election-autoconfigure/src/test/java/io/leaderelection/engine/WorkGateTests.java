@@ -29,6 +29,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -391,6 +392,68 @@ class WorkGateTests {
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	/**
+	 * Each piece of work that is interrupted has others begin inside of those that are
+	 * not yet, also where the iteration has been.
+	 */
+	@Test
+	void noWorkThatBeginsWhileAllIsInterruptedGoesOn() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			TermLeadership leadership = this.election.leadership();
+			List<Work> origins = new ArrayList<>();
+			for (int i = 0; i < 20; i++) {
+				try (Work entered = this.gate.enter("origin")) {
+					entered.last(() -> {
+						entered.end();
+						origins.forEach(this::beginWithin);
+					});
+					origins.add(entered);
+				}
+			}
+			this.election.resign();
+			origins.forEach(this::beginWithin);
+			assertThat(this.gate.size()).isEqualTo(2 * origins.size());
+			this.gate.interruptAll(leadership);
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	/**
+	 * The same on one thread, which enters work inside of its own.
+	 */
+	@RepeatedTest(5)
+	void noNestedWorkThatLastsWhileAllIsInterruptedGoesOn() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			TermLeadership leadership = this.election.leadership();
+			try (Work outer = this.gate.enter("outer")) {
+				for (int i = 0; i < 20; i++) {
+					Work nested = this.gate.enter("nested");
+					nested.last(() -> {
+						nested.end();
+						for (int j = 0; j < 10; j++) {
+							lasting(null);
+						}
+					});
+					nested.close();
+				}
+				assertThat(this.gate.size()).isEqualTo(21);
+				this.gate.interruptAll(leadership);
+				assertThat(outer.isInterrupted()).isTrue();
+			}
+			assertThat(this.gate.isEmpty()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	private void beginWithin(Work origin) {
+		try (Work inner = this.gate.enter("inner", origin)) {
+			if (inner != null) {
+				inner.last(inner::end);
+			}
+		}
 	}
 
 	private Work lasting(@Nullable Work origin) {
