@@ -119,9 +119,11 @@ public @interface LeaderOnly {
 	 * The run begins when the listeners of
 	 * {@link io.leaderelection.LeadershipGrantedEvent} are done, or have failed, on a
 	 * thread of its own, and is leader work as any: it is skipped if leadership has ended
-	 * by then. An exception is logged. The method may be called for other reasons at the
-	 * same time, for instance by a scheduler; the first grant may come before the
-	 * application has started completely.
+	 * by then. Have a method that is also asynchronous return a future, since without one
+	 * a run that waits for its thread may begin in a later term, beside the run of that.
+	 * An exception is logged. The method may be called for other reasons at the same
+	 * time, for instance by a scheduler; the first grant may come before the application
+	 * has started completely.
 	 * @return whether to run the method on grant
 	 */
 	boolean runOnGrant() default false;

@@ -17,6 +17,7 @@
 package io.leaderelection.annotation;
 
 import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.function.Consumer;
 
 import io.leaderelection.engine.Work;
@@ -28,6 +29,7 @@ import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.CoroutinesUtils;
@@ -75,14 +77,15 @@ final class ReactiveWork {
 	 * @param type the type of the result
 	 * @param bean the bean
 	 * @param method the method
+	 * @param context the work that this is a part of, by the key by which it is found
 	 * @param failed told of a failure
 	 * @throws Throwable the failure of the call
 	 */
-	static void subscribe(ReactiveResult type, Object bean, Method method, Consumer<Throwable> failed)
-			throws Throwable {
+	static void subscribe(ReactiveResult type, Object bean, Method method, Map<?, ?> context,
+			Consumer<Throwable> failed) throws Throwable {
 		Publisher<?> publisher = (type.adapter() != null) ? type.toPublisher(RunsOnGrant.invoke(bean, method))
 				: invokeSuspending(bean, method);
-		Flux.from(publisher).subscribe((element) -> {
+		Flux.from(publisher).contextWrite(Context.of(context)).subscribe((element) -> {
 		}, failed);
 	}
 

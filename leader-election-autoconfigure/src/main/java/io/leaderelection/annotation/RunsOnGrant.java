@@ -18,12 +18,14 @@ package io.leaderelection.annotation;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
+import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -110,28 +112,36 @@ final class RunsOnGrant {
 	private record Run(String beanName, Method method, Guard guard, BeanFactory beanFactory) {
 
 		void call(Leadership leadership) {
-			// The guard asks for any term, and the next one has a run of its own
-			if (!leadership.isCurrent()) {
-				logger.debug(
-						LogMessage.format("%s does not run on grant, since the %s has ended", this.guard, leadership));
-				return;
-			}
 			try {
 				Object bean = this.beanFactory.getBean(this.beanName);
-				ReactiveResult reactive = this.guard.reactiveResult();
-				if (reactive != null) {
-					ReactiveWork.subscribe(reactive, bean, this.method, this::failed);
+				// The guard lets any term in, and the next one has a run of its own
+				try (Work work = this.guard.gate().enter(this.guard)) {
+					if (work != null && work.getLeadership() == leadership) {
+						call(bean, work);
+						return;
+					}
 				}
-				else if (invoke(bean, this.method) instanceof CompletionStage<?> stage) {
-					stage.whenComplete((result, failure) -> {
-						if (failure != null) {
-							failed(failure);
-						}
-					});
-				}
+				logger.debug(
+						LogMessage.format("%s does not run on grant, since the %s has ended", this.guard, leadership));
 			}
 			catch (Throwable ex) {
 				failed(ex);
+			}
+		}
+
+		private void call(Object bean, Work work) throws Throwable {
+			ReactiveResult reactive = this.guard.reactiveResult();
+			if (reactive != null) {
+				ReactiveWork.subscribe(reactive, bean, this.method, Map.of(this.guard.gate(), work), this::failed);
+			}
+			else if (invoke(bean, this.method) instanceof CompletionStage<?> stage) {
+				// It may be asynchronous, and not have come to the guard yet
+				work.lastUntil(stage);
+				stage.whenComplete((result, failure) -> {
+					if (failure != null) {
+						failed(failure);
+					}
+				});
 			}
 		}
 

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -31,11 +31,16 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 
+import org.springframework.aop.framework.Advised;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -54,8 +59,8 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.mockito.BDDMockito.given;
-import static org.mockito.Mockito.mock;
+import static org.mockito.BDDMockito.willReturn;
+import static org.mockito.Mockito.spy;
 
 /**
  * Tests for {@link LeaderOnly#runOnGrant()}.
@@ -178,43 +183,93 @@ class RunOnGrantTests {
 	void runOfATermThatIsOverIsSkipped() {
 		this.contextRunner.withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
-			LeaderOnlyBeanPostProcessor guard = context.getBean(LeaderOnlyBeanPostProcessor.class);
-			Set<Thread> before = Thread.getAllStackTraces().keySet();
-			guard.runOnGrant(leadership(false));
-			Thread.getAllStackTraces()
-				.keySet()
-				.stream()
-				.filter((thread) -> !before.contains(thread) && thread.getName().endsWith("-grant"))
-				.forEach(RunOnGrantTests::join);
-			guard.runOnGrant(leadership(true));
+			Leadership first = elector(context, "default").getLeadership();
+			leadAgain(context);
 			await().until(() -> runs.size() == 2);
+			runToItsEnd(context, first);
+			assertThat(runs).hasSize(2);
+			runToItsEnd(context, elector(context, "default").getLeadership());
+			assertThat(runs).hasSize(3);
+		});
+	}
+
+	/**
+	 * Leadership that is lost and granted again while a run begins.
+	 */
+	@Test
+	void runOfATermThatEndsAsItBeginsIsSkipped() {
+		this.contextRunner.withBean(Job.class).run((context) -> {
+			await().until(() -> runs.size() == 1);
+			Leadership first = spy(elector(context, "default").getLeadership());
+			leadAgain(context);
+			await().until(() -> runs.size() == 2);
+			willReturn(true).given(first).isCurrent();
+			runToItsEnd(context, first);
 		});
 		assertThat(runs).hasSize(2);
+	}
+
+	@Test
+	void asynchronousRunThatHasNotBegunIsSkippedInTheNextTerm() {
+		this.contextRunner.withUserConfiguration(AsyncConfiguration.class)
+			.withPropertyValues("leader-election.drain-timeout=100ms")
+			.withBean(AsyncJob.class)
+			.run((context) -> {
+				await().until(() -> runs.size() == 1);
+				ThreadPoolTaskExecutor executor = context.getBean(ThreadPoolTaskExecutor.class);
+				CountDownLatch busy = new CountDownLatch(1);
+				executor.execute(() -> await().until(() -> busy.getCount() == 0));
+				leadAgain(context);
+				await().until(() -> executor.getQueueSize() == 1);
+				leadAgain(context);
+				await().until(() -> executor.getQueueSize() == 2);
+				busy.countDown();
+				await().until(() -> executor.getActiveCount() == 0 && executor.getQueueSize() == 0);
+			});
+		assertThat(runs).hasSize(2);
+	}
+
+	/**
+	 * As by a retry, or whatever else is around the guard.
+	 */
+	@Test
+	void publisherThatIsSubscribedToLateIsSkippedInTheNextTerm() {
+		this.contextRunner.withUserConfiguration(LateConfiguration.class).withBean(ReactiveJob.class).run((context) -> {
+			Late late = context.getBean(Late.class);
+			await().until(() -> late.calls().get() == 1);
+			leadAgain(context);
+			await().until(() -> late.calls().get() == 2);
+			late.go().tryEmitEmpty();
+			await().until(() -> runs.size() == 1);
+		});
+		assertThat(runs).hasSize(1);
 	}
 
 	@Test
 	void runIsSkippedIfTheNodeDoesNotLeadByThen(CapturedOutput output) {
 		this.contextRunner.withBean(RejectedJob.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
+			Leadership leadership = elector(context, "default").getLeadership();
 			elector(context, "default").stop().join();
-			AtomicBoolean asked = new AtomicBoolean();
-			Leadership leadership = leadership(true);
-			given(leadership.isCurrent()).willAnswer((invocation) -> {
-				asked.set(true);
-				return true;
-			});
-			context.getBean(LeaderOnlyBeanPostProcessor.class).runOnGrant(leadership);
-			await().untilTrue(asked);
+			runToItsEnd(context, leadership);
 		});
 		assertThat(runs).hasSize(1);
 		assertThat(output).doesNotContain("failed when it was run on grant");
 	}
 
-	private static Leadership leadership(boolean current) {
-		Leadership leadership = mock(Leadership.class);
-		given(leadership.getElection()).willReturn("default");
-		given(leadership.isCurrent()).willReturn(current);
-		return leadership;
+	private static void leadAgain(ApplicationContext context) {
+		elector(context, "default").stop().join();
+		elector(context, "default").start().join();
+	}
+
+	private static void runToItsEnd(ApplicationContext context, Leadership leadership) {
+		Set<Thread> before = Thread.getAllStackTraces().keySet();
+		context.getBean(LeaderOnlyBeanPostProcessor.class).runOnGrant(leadership);
+		Thread.getAllStackTraces()
+			.keySet()
+			.stream()
+			.filter((thread) -> !before.contains(thread) && thread.getName().endsWith("-grant"))
+			.forEach(RunOnGrantTests::join);
 	}
 
 	private static void join(Thread thread) {
@@ -362,6 +417,36 @@ class RunOnGrantTests {
 			ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor();
 			executor.setThreadNamePrefix("async-");
 			return executor;
+		}
+
+	}
+
+	/**
+	 * Has publishers subscribed to when the test says so.
+	 */
+	record Late(AtomicInteger calls, Sinks.Empty<Void> go) implements BeanPostProcessor {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			if (bean instanceof ReactiveJob) {
+				((Advised) bean).addAdvice(0, (MethodInterceptor) this::call);
+			}
+			return bean;
+		}
+
+		private Object call(MethodInvocation invocation) throws Throwable {
+			this.calls.incrementAndGet();
+			return ((Mono<?>) invocation.proceed()).delaySubscription(this.go.asMono());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class LateConfiguration {
+
+		@Bean
+		static Late late() {
+			return new Late(new AtomicInteger(), Sinks.empty());
 		}
 
 	}
