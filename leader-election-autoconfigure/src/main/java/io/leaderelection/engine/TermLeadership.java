@@ -22,6 +22,7 @@ import java.time.Instant;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The {@link Leadership} that an {@link Election} grants. Compared by identity.
@@ -33,6 +34,8 @@ final class TermLeadership implements Leadership {
 	private final Term term;
 
 	private final Instant since;
+
+	private volatile @Nullable Long lastWorkCancelled;
 
 	TermLeadership(Election election, Term term, Instant since) {
 		this.election = election;
@@ -72,6 +75,17 @@ final class TermLeadership implements Leadership {
 					+ getElection() + "' is held: its transactions cannot be fenced. Store the term beside the data "
 					+ "instead");
 		}
+	}
+
+	/**
+	 * Remember when work of this term was last cancelled.
+	 */
+	void workCancelled(long nanoTime) {
+		this.lastWorkCancelled = nanoTime;
+	}
+
+	@Nullable Long lastWorkCancelled() {
+		return this.lastWorkCancelled;
 	}
 
 	@Override

@@ -47,8 +47,6 @@ public final class WorkGate {
 
 	private volatile @Nullable TermLeadership interrupted;
 
-	private volatile @Nullable TermLeadership cancelled;
-
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
 	};
 
@@ -237,15 +235,18 @@ public final class WorkGate {
 	}
 
 	void cancelled(TermLeadership leadership) {
-		this.cancelled = leadership;
+		leadership.workCancelled(this.election.nanoTime());
 	}
 
 	/**
 	 * Return whether the end of some work of a term cannot be known: work that is
-	 * cancelled has ended, but who was to end it may go on.
+	 * cancelled has ended, but who was to end it may go on. It is not waited for longer
+	 * than other work is.
 	 */
 	boolean hasCancelled(TermLeadership leadership) {
-		return this.cancelled == leadership;
+		Long last = leadership.lastWorkCancelled();
+		long limit = Math.max(this.election.settings().drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		return last != null && this.election.nanoTime() - last < limit;
 	}
 
 	private static void cancel(Work work, Runnable cancellation) {

@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -454,6 +456,29 @@ class WorkGateTests {
 				inner.last(inner::end);
 			}
 		}
+	}
+
+	/**
+	 * Who was to end work that is cancelled may go on, as long as other work may.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "PT20S, PT19S, release", "PT20S, PT20S, release clean", "PT0S, PT1S, release",
+			"PT0S, PT2S, release clean" })
+	void cancelledWorkIsReckonedWithForAsLongAsOtherWorkIsWaitedFor(Duration drainTimeout, Duration later,
+			String release) {
+		ElectionFixture other = new ElectionFixture(
+				new ElectionSettings("default", "node-1", ElectionFixture.LEASE, Duration.ZERO, drainTimeout, true));
+		Duration cancelled = Duration.ofSeconds(1);
+		other.at(cancelled, () -> {
+			try (Work entered = other.election.gate().enter("job")) {
+				entered.last(entered::end);
+				entered.endCancelled();
+			}
+			assertThat(other.election.gate().isEmpty()).isTrue();
+		});
+		other.at(cancelled.plus(later), other.election::resign);
+		other.stopAt(cancelled.plus(later).plusSeconds(1)).run();
+		assertThat(other.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", release);
 	}
 
 	private Work lasting(@Nullable Work origin) {
