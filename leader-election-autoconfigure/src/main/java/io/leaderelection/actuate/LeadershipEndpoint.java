@@ -117,6 +117,9 @@ public class LeadershipEndpoint {
 		if (leader == null || !isSame(new SessionNames(election), node, leader)) {
 			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
 		}
+		if (status.leaderTerm() == null) {
+			return new ResignationDescriptor("refused", null, leader, "the term of node '" + node + "' is not known");
+		}
 		return ask(elector, status);
 	}
 

@@ -50,6 +50,8 @@ final class ElectionDefinitions {
 
 	private static final Duration LONGEST_LEASE = Duration.ofHours(1);
 
+	private static final Duration LONGEST_START = Duration.ofHours(24);
+
 	private static final Duration LONGEST_UNHEALTHY = Duration.ofDays(1);
 
 	private static final int LONGEST_DELAY_IN_LEASES = 2;
@@ -216,6 +218,11 @@ final class ElectionDefinitions {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", services.startAttempts(),
 					"A service that leadership starts has to be started at least once.",
 					"Set 1 to resign after the first failure, or a higher number to try again before.");
+		}
+		if (services.startTimeout().compareTo(LONGEST_START) > 0) {
+			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
+					print(services.startTimeout()), "A node whose service hangs would lead for that long.",
+					"Set a duration up to " + LONGEST_START.toHours() + "h with its unit, for instance 1m.");
 		}
 		if (services.startTimeout().compareTo(Duration.ZERO) <= 0) {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",

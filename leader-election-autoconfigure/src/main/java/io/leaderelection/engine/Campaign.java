@@ -619,7 +619,7 @@ final class Campaign {
 				}
 				if (state.phase() == Phase.LEAVING && this.election.hasEnded()) {
 					return this.election.gate().isEmpty() && !this.election.gate().hasCancelled(leadership)
-							&& this.election.relay().isIdle();
+							&& this.election.relay().isIdle() && !leadership.hasLeftBehind();
 				}
 				long overdue = now - departure.interruptAt();
 				if (overdue >= 0 && !interrupted) {

@@ -130,8 +130,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Hand over, and do not stand for a while, since this node cannot do what it leads
-	 * for. Does not wait.
+	 * Hand over, and do not stand for a while if others do, since this node cannot do
+	 * what it leads for. Does not wait.
 	 * @param leadership the leadership to hand over; nothing happens if it has ended
 	 * @param time for how long not to stand
 	 */

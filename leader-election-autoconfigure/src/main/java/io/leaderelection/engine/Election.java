@@ -368,14 +368,16 @@ public class Election {
 	}
 
 	/**
-	 * Hand a term over, unless it has ended, and do not stand for a while: this node
-	 * cannot do what it leads for. Does not wait.
+	 * Hand a term over, unless it has ended, and do not stand for a while if others do:
+	 * this node cannot do what it leads for. Does not wait.
 	 */
 	void abstain(Leadership leadership, Duration time) {
 		this.lock.lock();
 		try {
 			if (this.state.leadership() == leadership) {
-				this.abstainsUntil = this.time.nanoTime() + time.toNanos();
+				if (this.state.view().candidates().size() > 1) {
+					this.abstainsUntil = this.time.nanoTime() + time.toNanos();
+				}
 				resign();
 			}
 		}
@@ -396,9 +398,8 @@ public class Election {
 	 * Tell that something of a term goes on although it was to end.
 	 */
 	void leftBehind(Leadership leadership) {
-		TermLeadership current = this.state.leadership();
-		if (current != null && current == leadership) {
-			this.gate.cancelled(current);
+		if (leadership instanceof TermLeadership term) {
+			term.leaveBehind();
 		}
 	}
 

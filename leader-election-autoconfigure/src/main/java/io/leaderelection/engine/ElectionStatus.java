@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
  * @param blockedBy what a winner waits for before its grant
- * @param problem why this node has no session, if it has none
+ * @param problem why this node has no session, or does not stand, if so
  * @param unusable whether that problem has to be mended by somebody
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
@@ -114,8 +114,17 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				trusted ? term : (seen != null) ? seen.term() : null,
 				trusted ? since : (seen != null) ? seen.since() : null, candidates, election.gate().size(),
 				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining), state.blockedBy(),
-				(contact.problem() != null) ? contact.problem().message() : null,
-				contact.problem() != null && contact.problem().unusable());
+				problem(election, contact.problem()), contact.problem() != null && contact.problem().unusable());
+	}
+
+	private static @Nullable String problem(Election election, ElectionState.@Nullable Problem problem) {
+		String session = (problem != null) ? problem.message() : null;
+		if (!election.standsAside()) {
+			return session;
+		}
+		String aside = election.isWithheld() ? "does not stand, since the application is not healthy"
+				: "does not stand for now, since services could not be started";
+		return (session != null) ? session + "; " + aside : aside;
 	}
 
 }

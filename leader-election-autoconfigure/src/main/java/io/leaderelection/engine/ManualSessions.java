@@ -96,7 +96,12 @@ public final class ManualSessions implements ElectionSessions {
 			sessions.wins = false;
 			switch (reason) {
 				case RESIGNED -> election.resign();
-				case LEASE_EXPIRED, SESSION_LOST -> election.revoke(reason);
+				case LEASE_EXPIRED, SESSION_LOST -> {
+					if (election.state().phase() == Phase.ELECTED) {
+						election.resign();
+					}
+					election.revoke(reason);
+				}
 				case STOPPED -> throw new IllegalArgumentException(
 						"Leadership is revoked with reason STOPPED by stopping, pausing or closing the context");
 			}

@@ -37,6 +37,8 @@ final class TermLeadership implements Leadership {
 
 	private volatile @Nullable Long lastWorkCancelled;
 
+	private volatile boolean leftBehind;
+
 	TermLeadership(Election election, Term term, Instant since) {
 		this.election = election;
 		this.term = term;
@@ -86,6 +88,17 @@ final class TermLeadership implements Leadership {
 
 	@Nullable Long lastWorkCancelled() {
 		return this.lastWorkCancelled;
+	}
+
+	/**
+	 * Remember that something of this term goes on although it was to end.
+	 */
+	void leaveBehind() {
+		this.leftBehind = true;
+	}
+
+	boolean hasLeftBehind() {
+		return this.leftBehind;
 	}
 
 	@Override

@@ -77,11 +77,6 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
 			Map<String, Object> details = details(status);
-			if (elector.standsAside()) {
-				String problem = elector.isWithheld() ? "does not stand, since the application is not healthy"
-						: "does not stand for now, since services could not be started";
-				details.merge("problem", problem, (own, withheld) -> own + "; " + withheld);
-			}
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
 				continue;

@@ -210,9 +210,9 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Ask, and ask again if somebody has cancelled the statement: it has changed nothing,
-	 * so the session is as it was. The server signals a session and its process group, so
-	 * a cancel may arrive twice.
+	 * Ask, and ask again if somebody has cancelled the statement: it has changed nothing
+	 * that must not be changed again, so the session is as it was. The server signals a
+	 * session and its process group, so a cancel may arrive twice.
 	 */
 	private static <T> T unlessCancelled(Question<T> question) throws SQLException {
 		for (int tries = 1;; tries++) {
@@ -231,7 +231,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		String blockedBy = query(this.sql.passBarrier(wait, this.leaseMillis), (row) -> {
+		String blockedBy = queryAgain(() -> this.sql.passBarrier(wait, this.leaseMillis), (row) -> {
 			if ("passed".equals(row.getString("outcome"))) {
 				return "";
 			}

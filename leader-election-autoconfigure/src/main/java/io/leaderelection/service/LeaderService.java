@@ -60,6 +60,8 @@ public final class LeaderService {
 
 	private @Nullable Thread worker;
 
+	private @Nullable CompletableFuture<?> current;
+
 	// Of the worker only
 	private State state = State.STOPPED;
 
@@ -128,7 +130,7 @@ public final class LeaderService {
 			throw ex.getCause();
 		}
 		catch (TimeoutException ex) {
-			interrupt();
+			interrupt(stopped);
 			logger.warn("Service " + this + " has not stopped within " + limit.toSeconds() + "s, not waiting any more");
 		}
 		catch (InterruptedException ex) {
@@ -201,6 +203,7 @@ public final class LeaderService {
 		Runnable run = () -> {
 			synchronized (this.monitor) {
 				this.worker = Thread.currentThread();
+				this.current = result;
 			}
 			Throwable failure = null;
 			try {
@@ -211,6 +214,7 @@ public final class LeaderService {
 			}
 			synchronized (this.monitor) {
 				this.worker = null;
+				this.current = null;
 				Thread.interrupted();
 			}
 			if (failure != null) {
@@ -268,6 +272,17 @@ public final class LeaderService {
 		synchronized (this.monitor) {
 			if (this.worker != null) {
 				this.worker.interrupt();
+			}
+		}
+	}
+
+	/**
+	 * Interrupt the start or stop with this future, unless it has ended or not begun.
+	 */
+	void interrupt(CompletableFuture<?> task) {
+		synchronized (this.monitor) {
+			if (this.current == task) {
+				interrupt();
 			}
 		}
 	}

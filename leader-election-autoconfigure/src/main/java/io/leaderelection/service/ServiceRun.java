@@ -74,8 +74,12 @@ final class ServiceRun {
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread to be had: another node may have one
-			giveUp(services, ex);
-			done.complete(null);
+			try {
+				giveUp(services, ex);
+			}
+			finally {
+				done.complete(null);
+			}
 		}
 		return done;
 	}
@@ -102,12 +106,18 @@ final class ServiceRun {
 	}
 
 	private void giveUp(List<LeaderService> services, Throwable failure) {
+		String consequence = resign();
+		logger.error("Unexpected failure while starting " + services + ", " + consequence, failure);
+	}
+
+	/**
+	 * Resign before anything is said about it: without memory, that may fail.
+	 */
+	private String resign() {
 		Duration pause = this.failures.next();
-		logger.error(
-				"Unexpected failure while starting " + services + ", resigning, so that another node can do "
-						+ "their work, and not standing for " + pause.toSeconds() + "s (" + this.leadership + ")",
-				failure);
 		this.elector.abstain(this.leadership, pause);
+		return "resigning, so that another node can do this work; not standing for " + pause.toSeconds()
+				+ "s if another does (" + this.leadership + ")";
 	}
 
 	private boolean startWithRetries(LeaderService service) throws InterruptedException {
@@ -122,11 +132,9 @@ final class ServiceRun {
 				return false;
 			}
 			if (attempt >= this.policy.attempts()) {
-				Duration pause = this.failures.next();
-				logger.warn("Service " + service + " has failed to start, giving up after attempt " + attempt
-						+ " and resigning, so that another node can do its work, and not standing for "
-						+ pause.toSeconds() + "s (" + this.leadership + ")", failure);
-				this.elector.abstain(this.leadership, pause);
+				String consequence = resign();
+				logger.warn("Service " + service + " has failed to start, giving up after attempt " + attempt + " and "
+						+ consequence, failure);
 				return false;
 			}
 			logger.warn(
@@ -157,7 +165,7 @@ final class ServiceRun {
 			return null;
 		}
 		catch (TimeoutException ex) {
-			service.interrupt();
+			service.interrupt(started);
 			return new IllegalStateException("Service " + service + " has not started within "
 					+ this.policy.timeout().toMillis() + "ms (leader-election.services.start-timeout)");
 		}

@@ -265,6 +265,14 @@ class ElectionHandOverTests {
 	}
 
 	@Test
+	void whatWasLeftBehindIsNotGoodOrderHoweverLongAgo() {
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.leftBehind(this.election.leadership()));
+		this.fixture.at(Duration.ofMinutes(1), this::resign);
+		this.fixture.stopAt(Duration.ofSeconds(61)).run();
+		assertThat(this.fixture.trace).contains("release").doesNotContain("release clean");
+	}
+
+	@Test
 	void resignationBeforeTheGrantFreesTheLockWithoutEventsAndNotAsGoodOrder() {
 		this.store.clean = false;
 		this.fixture.at(Duration.ofMillis(50), this::resign);

@@ -38,6 +38,9 @@ class ElectionWithholdTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
 
+	private static final List<Candidate> BOTH = List.of(new Candidate("node-2", "pid 2"),
+			new Candidate("node-3", "pid 3"));
+
 	private final ElectionFixture fixture = new ElectionFixture();
 
 	private final FakeStore store = this.fixture.store;
@@ -62,6 +65,7 @@ class ElectionWithholdTests {
 
 	@Test
 	void leaderThatAbstainsStandsAgainByItself() {
+		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			this.election.abstain(this.election.leadership(), Duration.ofSeconds(20));
 			assertThat(this.fixture.isLeader()).isFalse();
@@ -70,13 +74,24 @@ class ElectionWithholdTests {
 		this.fixture.at(Duration.ofMillis(21_900), () -> {
 			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 			assertThat(this.election.standsAside()).isTrue();
+			assertThat(ElectionStatus.of(this.election).problem()).contains("services could not be started");
 		});
 		this.fixture.at(Duration.ofSeconds(29), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(30)).run();
 	}
 
 	@Test
+	void leaderThatAbstainsAloneStandsOnlyBehindOthers() {
+		this.fixture.at(Duration.ofSeconds(2),
+				() -> this.election.abstain(this.election.leadership(), Duration.ofSeconds(20)));
+		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED, "granted 2");
+	}
+
+	@Test
 	void onlyTheTermThatWasMeantAbstains() {
+		this.store.candidates = BOTH;
 		List<Leadership> first = new ArrayList<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			first.add(this.election.leadership());
@@ -106,7 +121,7 @@ class ElectionWithholdTests {
 	@Test
 	void followerSeesWhoLeadsAndMayAsk() {
 		this.store.leader = OTHER;
-		this.store.candidates = List.of(new Candidate("node-2", "pid 2"), new Candidate("node-3", "pid 3"));
+		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(1), this.election::withhold);
 		this.fixture.at(Duration.ofSeconds(4), () -> {
 			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");

@@ -118,17 +118,6 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
-	void nodeThatAbstainsSaysSo() {
-		start("default", LocalSessions.always());
-		DefaultLeaderElector elector = this.electors.getDefault();
-		await().until(elector::isLeader);
-		elector.abstain(elector.getLeadership(), Duration.ofMinutes(1));
-		await().untilAsserted(
-				() -> assertThat(details(health(Duration.ofSeconds(30)), "default")).containsEntry("role", "follower")
-					.containsEntry("problem", "does not stand for now, since services could not be started"));
-	}
-
-	@Test
 	void nodeThatIsWithheldStillSaysWhyItHasNoSession() {
 		start("default", UNREACHABLE);
 		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
