@@ -24,6 +24,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.faults.Entry.Kind;
 
@@ -58,8 +59,9 @@ public class NodeApplication {
 		Recorder.record(Kind.STARTED, "");
 		Map<String, Runnable> commands = new HashMap<>(Map.of("resign", elector::resign, "pause", context::stop,
 				"continue", context::start, "stop", context::close));
-		commands.put("blocked by", () -> Recorder.record(Kind.BLOCKED_BY,
-				String.valueOf(context.getBean(DefaultLeaderElectors.class).getDefault().status().blockedBy())));
+		DefaultLeaderElector engine = context.getBean(DefaultLeaderElectors.class).getDefault();
+		commands.put("request", () -> engine.requestResignation(null));
+		commands.put("blocked by", () -> Recorder.record(Kind.BLOCKED_BY, String.valueOf(engine.status().blockedBy())));
 		context.getBeanProvider(FencedWriter.class).ifAvailable((writer) -> {
 			writer.start();
 			commands.putAll(writer.commands());

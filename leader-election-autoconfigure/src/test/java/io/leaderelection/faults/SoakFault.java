@@ -44,6 +44,8 @@ enum SoakFault {
 
 	RESIGN((scene) -> scene.leader().command("resign")),
 
+	REQUEST_RESIGNATION((scene) -> scene.target().command("request")),
+
 	FREEZE((scene) -> {
 		scene.target().signal("STOP");
 		scene.pause();
