@@ -94,15 +94,6 @@ final class ElectionDefinitions {
 	}
 
 	/**
-	 * Return the longest takeover delay of all elections.
-	 * @return the delay
-	 */
-	Duration longestTakeoverDelay() {
-		return longest(this.definitions.stream().map(ElectionDefinition::settings).toList(),
-				ElectionSettings::takeoverDelay);
-	}
-
-	/**
 	 * Return the longest drain timeout of all elections.
 	 * @return the timeout
 	 */

@@ -54,8 +54,6 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private static final Log logger = LogFactory.getLog(LeaderElectionLifecycle.class);
 
-	private static final Duration START_MARGIN = Duration.ofSeconds(1);
-
 	private static final Duration LONGEST_START = Duration.ofSeconds(3);
 
 	private static final Duration STOP_MARGIN = Duration.ofSeconds(1);
@@ -121,7 +119,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private void awaitDecisions() throws SessionException {
 		List<CompletableFuture<@Nullable Void>> decisions = new ArrayList<>();
-		long deadline = System.nanoTime() + startTimeout().toNanos();
+		long deadline = System.nanoTime() + LONGEST_START.toNanos();
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			decisions.add(elector.start());
 		}
@@ -167,14 +165,9 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			if (elector.status().lastConfirmation() == null) {
 				throw new SessionException("The database for leader election has not answered within "
-						+ ElectionDefinitions.print(startTimeout()), null);
+						+ ElectionDefinitions.print(LONGEST_START), null);
 			}
 		}
-	}
-
-	private Duration startTimeout() {
-		Duration timeout = this.definitions.longestTakeoverDelay().plus(START_MARGIN);
-		return (timeout.compareTo(LONGEST_START) < 0) ? timeout : LONGEST_START;
 	}
 
 	/**

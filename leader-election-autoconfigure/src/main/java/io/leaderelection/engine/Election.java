@@ -721,13 +721,16 @@ public class Election {
 	 */
 	boolean lose(TermLeadership leadership, Reason reason) {
 		boolean leaving = false;
+		long silence;
 		this.lock.lock();
 		try {
 			ElectionState current = this.state;
 			if (current.leadership() != leadership) {
 				return false;
 			}
-			this.statistics.ended(current, this.time.nanoTime());
+			long now = this.time.nanoTime();
+			silence = now - (current.trustedUntil() - this.settings.trustNanos());
+			this.statistics.ended(current, now);
 			this.state = current.followed(View.NONE);
 			this.changed.signalAll();
 			leaving = current.phase() == Phase.LEAVING;
@@ -748,7 +751,8 @@ public class Election {
 				this.relay.interruptGranted(leadership);
 			}
 		}
-		logger.warn("Lost " + leadership + " (" + reason + ")");
+		logger.warn("Lost " + leadership + " (" + reason + ", last confirmed " + TimeUnit.NANOSECONDS.toMillis(silence)
+				+ "ms ago)");
 		return true;
 	}
 

@@ -150,13 +150,17 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	private void react(DefaultLeaderElector elector, HealthVerdict verdict) {
 		if (verdict.isStanding() && elector.isWithheld()) {
 			elector.standAgain();
-			logger.info("Standing again, since " + this.description + " is well (" + elector + ")");
+			logger.info("Standing again, since " + this.description + " is well (" + name(elector) + ")");
 		}
 		else if (!verdict.isStanding() && !elector.isWithheld()) {
 			elector.withhold();
 			logger.warn("Not standing until " + this.description + " is well again"
-					+ (verdict.isSilent() ? ": it does not answer" : "") + " (" + elector + ")");
+					+ (verdict.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
 		}
+	}
+
+	private static String name(DefaultLeaderElector elector) {
+		return "election '" + elector.getElection() + "', node '" + elector.getNodeId() + "'";
 	}
 
 	private synchronized void report(Throwable failure) {
