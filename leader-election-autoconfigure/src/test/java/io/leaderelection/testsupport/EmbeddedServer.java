@@ -203,7 +203,8 @@ final class EmbeddedServer implements PostgreSqlServer {
 				this.server.close();
 				if (pid != 0 && Processes.isAlive(pid)) {
 					// A standby that is frozen or out of reach is waited for in vain
-					end(pid, "QUIT");
+					Processes.signalIfAlive(pid, "QUIT");
+					awaitEnd(pid);
 				}
 				this.server = null;
 			}
@@ -220,6 +221,10 @@ final class EmbeddedServer implements PostgreSqlServer {
 
 	private static void end(long pid, String signal) {
 		Processes.signal(pid, signal);
+		awaitEnd(pid);
+	}
+
+	private static void awaitEnd(long pid) {
 		Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !Processes.isAlive(pid));
 	}
 

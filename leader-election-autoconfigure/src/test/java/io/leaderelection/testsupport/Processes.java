@@ -46,7 +46,10 @@ public final class Processes {
 			.forEach((descendant) -> signalIfAlive(descendant, signal));
 	}
 
-	private static void signalIfAlive(long pid, String signal) {
+	/**
+	 * Send a signal to a process that may have ended.
+	 */
+	static void signalIfAlive(long pid, String signal) {
 		try {
 			signal(pid, signal);
 		}
