@@ -152,12 +152,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private View view(int holder, @Nullable String candidates) throws SessionException {
-		try {
-			return unlessCancelled(() -> this.peers.view(this.connection, holder, candidates));
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
+		return unlessCancelled(() -> this.peers.view(this.connection, holder, candidates));
 	}
 
 	@Override
@@ -178,12 +173,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		try {
-			return unlessCancelled(this::confirmOnce);
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
+		return unlessCancelled(this::confirmOnce);
 	}
 
 	private Confirmation confirmOnce() throws SQLException {
@@ -214,14 +204,14 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * that must not be changed again, so the session is as it was. The server signals a
 	 * session and its process group, so a cancel may arrive twice.
 	 */
-	private static <T> T unlessCancelled(Question<T> question) throws SQLException {
+	private static <T> T unlessCancelled(Question<T> question) throws SessionException {
 		for (int tries = 1;; tries++) {
 			try {
 				return question.ask();
 			}
 			catch (SQLException ex) {
 				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
-					throw ex;
+					throw lost(ex);
 				}
 				logger.debug("Asking again, since the statement was cancelled", ex);
 			}
@@ -345,12 +335,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * before them may come late.
 	 */
 	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
-		try {
-			return unlessCancelled(() -> query(this.connection, this.guard + text.get(), mapper));
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
+		return unlessCancelled(() -> query(this.connection, this.guard + text.get(), mapper));
 	}
 
 	/**
