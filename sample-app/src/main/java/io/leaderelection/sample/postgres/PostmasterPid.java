@@ -31,7 +31,7 @@ import java.util.Optional;
  * @param pid the process id
  * @param started when the process was started
  */
-record PostmasterPid(long pid, Instant started) {
+public record PostmasterPid(long pid, Instant started) {
 
 	private static final Duration TOLERANCE = Duration.ofSeconds(10);
 
@@ -41,7 +41,13 @@ record PostmasterPid(long pid, Instant started) {
 				Instant.ofEpochSecond(Long.parseLong(lines.get(2).trim())));
 	}
 
-	static Optional<PostmasterPid> readIfPresent(Path data) throws IOException {
+	/**
+	 * Read the note of the PostgreSQL of a data directory.
+	 * @param data the data directory
+	 * @return the note, empty if there is none
+	 * @throws IOException if it cannot be read
+	 */
+	public static Optional<PostmasterPid> readIfPresent(Path data) throws IOException {
 		try {
 			return Optional.of(read(data));
 		}
@@ -53,8 +59,9 @@ record PostmasterPid(long pid, Instant started) {
 	/**
 	 * Find the process, if it lives. After a restart of the machine its id may be that of
 	 * another process, even of another PostgreSQL; the time of its start is not.
+	 * @return the process, empty if it has ended
 	 */
-	Optional<ProcessHandle> findProcess() {
+	public Optional<ProcessHandle> findProcess() {
 		return ProcessHandle.of(this.pid).filter((process) -> {
 			ProcessHandle.Info info = process.info();
 			return info.command().filter((command) -> command.contains("postgres")).isPresent() && info.startInstant()

@@ -16,25 +16,16 @@
 
 package io.leaderelection.sample.postgres;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-
-import org.springframework.util.ClassUtils;
 
 /**
  * A node's view of the PostgreSQL that all nodes on this machine share: joins the one
@@ -48,8 +39,6 @@ class SharedPostgres {
 	private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
 	private static final Duration PROGRESS_INTERVAL = Duration.ofSeconds(5);
-
-	private static final String LOADER = "org.springframework.boot.loader.launch.PropertiesLauncher";
 
 	private final ServerDirectory directory;
 
@@ -129,59 +118,13 @@ class SharedPostgres {
 
 	private Process startProcess() throws IOException {
 		this.directory.limitLog();
-		List<String> command = new ArrayList<>(detached());
-		command.add(java());
-		command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-		command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
-		command.addAll(List.of("-cp", classPath()));
-		if (ClassUtils.isPresent(LOADER, null)) {
-			// Only its loader can read the jars inside our jar.
-			command.add("-Dloader.main=" + SharedPostgresServer.class.getName());
-			command.add(LOADER);
-		}
-		else {
-			command.add(SharedPostgresServer.class.getName());
-		}
-		command.add(this.directory.path().toString());
-		command.add(this.idleTimeout.toString());
-		ProcessBuilder builder = new ProcessBuilder(command).directory(this.directory.path().toFile())
+		ProcessBuilder builder = ChildJvm
+			.builder(SharedPostgresServer.class, List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+					List.of(this.directory.path().toString(), this.idleTimeout.toString()))
+			.directory(this.directory.path().toFile())
 			.redirectErrorStream(true)
 			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log().toFile()));
-		// Debuggers and agents are meant for the node, and two cannot share their port.
-		builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"));
 		return builder.start();
-	}
-
-	private static List<String> detached() {
-		// A child survives the kill -9 of its parent anyway. Ctrl-C and a closed terminal
-		// are another matter: they signal every process of the terminal's foreground
-		// group, so this process goes into a session of its own. Java cannot do that,
-		// setsid can, which every Linux has. macOS has none: there a shell ignores both
-		// signals first, which a JVM inherits and respects. Windows sends Ctrl-C to all
-		// processes of a console, and javaw has none.
-		if (isWindows()) {
-			return List.of();
-		}
-		return Stream.of("/usr/bin/setsid", "/bin/setsid")
-			.filter((setsid) -> Files.isExecutable(Path.of(setsid)))
-			.findFirst()
-			.map(List::of)
-			.orElse(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
-	}
-
-	private static String java() {
-		return Path.of(System.getProperty("java.home"), "bin", isWindows() ? "javaw.exe" : "java").toString();
-	}
-
-	private static boolean isWindows() {
-		return System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("windows");
-	}
-
-	private static String classPath() {
-		// The process outlives this node and so does not run in its directory.
-		return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
-			.map((entry) -> Path.of(entry).toAbsolutePath().toString())
-			.collect(Collectors.joining(File.pathSeparator));
 	}
 
 	private SharedPostgresException failure(String message, @Nullable Process process) {

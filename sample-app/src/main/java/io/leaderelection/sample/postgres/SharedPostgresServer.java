@@ -25,13 +25,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -53,8 +53,6 @@ public final class SharedPostgresServer {
 	private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(5);
 
 	private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
-
-	private static final Duration STARTUP_TIMEOUT = Duration.ofSeconds(40);
 
 	/**
 	 * How long a PostgreSQL that lives may take to answer: the machine may be busy.
@@ -147,34 +145,11 @@ public final class SharedPostgresServer {
 	private ServerState start() throws IOException, SQLException {
 		removeAll();
 		String password = UUID.randomUUID().toString();
-		Files.writeString(this.directory.passwordFile(), password);
-		int port = startPostgres(password);
-		Files.delete(this.directory.passwordFile());
+		int port = EmbeddedServer.start(this.directory.data(), this.directory.log(), password, Map.of()).getPort();
 		ServerState state = new ServerState(port, password, ProcessHandle.current().pid(),
 				PostmasterPid.read(this.directory.data()).pid());
 		createDatabase(state);
 		return state;
-	}
-
-	private int startPostgres(String password) throws IOException {
-		ProcessBuilder.Redirect log = ProcessBuilder.Redirect.appendTo(this.directory.log().toFile());
-		return EmbeddedPostgres.builder()
-			.setDataDirectory(this.directory.data())
-			.setRegisterShutdownHook(false)
-			.setPGStartupWait(STARTUP_TIMEOUT)
-			// What is called locale here are any further options of initdb. Every user of
-			// the machine can reach a loopback port, hence the password.
-			.setLocaleConfig("locale", "C")
-			.setLocaleConfig("auth", "scram-sha-256")
-			.setLocaleConfig("pwfile", this.directory.passwordFile().toString())
-			.setConnectConfig("password", password)
-			.setServerConfig("listen_addresses", "localhost")
-			.setServerConfig("unix_socket_directories", "")
-			// Straight to the file: a pipe would break when this process is killed.
-			.setOutputRedirector(log)
-			.setErrorRedirector(log)
-			.start()
-			.getPort();
 	}
 
 	private void createDatabase(ServerState state) throws SQLException {

@@ -1,0 +1,250 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The nodes of the demo, and what can be done to them.
+ */
+class Cluster implements AutoCloseable {
+
+	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	private static final int STOP_SECONDS = 4;
+
+	private final RunDirectory directory;
+
+	private final Properties connection;
+
+	private final Duration lease;
+
+	private final Expectations expectations;
+
+	private final Terms terms = new Terms();
+
+	private final DemoDatabase database;
+
+	private final Faults faults;
+
+	private final List<Member> members = new CopyOnWriteArrayList<>();
+
+	private volatile List<DemoState.Tick> leaderTicks = List.of();
+
+	private volatile DemoState.Rows rows = new DemoState.Rows(0, 0, 0);
+
+	private volatile boolean closed;
+
+	Cluster(RunDirectory directory, Properties connection, DemoDatabase database, Duration lease) {
+		this.directory = directory;
+		this.connection = connection;
+		this.database = database;
+		this.lease = lease;
+		this.expectations = new Expectations(lease, TAKEOVER_DELAY);
+		this.faults = new Faults(this.terms, database, lease.plus(TAKEOVER_DELAY));
+		Proxy.start("demo-cluster", this::watch);
+	}
+
+	private void watch() {
+		for (int round = 0; !this.closed; round++) {
+			this.leaderTicks = this.database.ticksSince(Instant.now().minusSeconds(60));
+			if (round % 4 == 0) {
+				this.rows = this.database.rows();
+			}
+			this.faults.update(
+					this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())));
+			Pause.millis(250);
+		}
+	}
+
+	List<NodeProcess> nodes() {
+		return this.members.stream().map(Member::node).toList();
+	}
+
+	/**
+	 * Start a further node.
+	 */
+	synchronized NodeProcess add() throws IOException {
+		if (this.closed || this.members.size() == DemoOptions.MAX_NODES) {
+			throw new RefusedException(DemoOptions.MAX_NODES + " nodes are enough for one machine");
+		}
+		String name = "node-" + (this.members.size() + 1);
+		NodeProcess node = new NodeProcess(name, this.directory, this.connection, this.lease);
+		node.start(this::ended);
+		this.members.add(new Member(node, new NodeProbe(node, this.terms)));
+		return node;
+	}
+
+	private void ended(NodeProcess node, Instant lastRan, boolean frozen) {
+		this.terms.ended(node.pid(), lastRan, frozen);
+	}
+
+	/**
+	 * Start a further node at the wish of a visitor.
+	 */
+	synchronized String addFurther() throws IOException {
+		Instant at = Instant.now();
+		NodeProcess node = add();
+		this.faults.add("start", node, at, null, this.expectations.of("start", false, true));
+		return node.name() + " starts";
+	}
+
+	/**
+	 * Do something to a node at the wish of a visitor.
+	 * @return a message for the page
+	 * @throws RefusedException if it makes no sense now
+	 */
+	synchronized String act(String name, String action) throws IOException, InterruptedException {
+		Member member = this.members.stream()
+			.filter((candidate) -> candidate.node().name().equals(name))
+			.findFirst()
+			.orElseThrow(() -> new RefusedException("There is no node '" + name + "'"));
+		NodeProcess node = member.node();
+		Terms.Led led = ledBy(node, action);
+		Instant at = Instant.now();
+		String expect = this.expectations.of(action, led != null, hasOthers(node));
+		String message = act(member, action);
+		this.faults.add(action, node, at, led, expect);
+		return message;
+	}
+
+	private Terms.@Nullable Led ledBy(NodeProcess node, String action) {
+		if (action.equals("thaw") || action.equals("reconnect")) {
+			return this.faults.ledWhenHit(node);
+		}
+		Terms.Led current = this.terms.current();
+		return (current != null && current.pid == node.pid()) ? current : null;
+	}
+
+	private boolean hasOthers(NodeProcess node) {
+		return nodes().stream()
+			.anyMatch((other) -> other != node && other.state() == NodeProcess.State.RUNNING && !other.proxy().isCut());
+	}
+
+	private String act(Member member, String action) throws IOException, InterruptedException {
+		NodeProcess node = member.node();
+		switch (action) {
+			case "resign" -> {
+				return resign(member);
+			}
+			case "kill" -> {
+				node.kill();
+				return node.name() + " was killed: kill -9 " + node.pid();
+			}
+			case "freeze" -> {
+				node.freeze();
+				return node.name() + " is frozen: kill -STOP " + node.pid();
+			}
+			case "thaw" -> {
+				node.thaw();
+				return node.name() + " runs again: kill -CONT " + node.pid();
+			}
+			case "cut" -> {
+				refuseIf(node.state() == NodeProcess.State.DEAD || node.proxy().isCut(), node, "cannot be cut off");
+				node.proxy().cut();
+				return node.name() + " is cut off: what it and the database send is swallowed";
+			}
+			case "reconnect" -> {
+				refuseIf(!node.proxy().isCut(), node, "is not cut off");
+				node.proxy().reconnect();
+				return node.name() + " is connected again: its old connections are reset";
+			}
+			case "start" -> {
+				refuseIf(node.state() != NodeProcess.State.DEAD, node, "runs");
+				node.start(this::ended);
+				return node.name() + " starts";
+			}
+			default -> throw new RefusedException("There is no action '" + action + "'");
+		}
+	}
+
+	private static void refuseIf(boolean refused, NodeProcess node, String why) {
+		if (refused) {
+			throw new RefusedException(node.name() + " " + why);
+		}
+	}
+
+	private static String resign(Member member) throws IOException {
+		NodeProcess node = member.node();
+		refuseIf(node.state() != NodeProcess.State.RUNNING, node, "is " + node.state());
+		String refusal = member.probe().resign();
+		if (refusal != null) {
+			throw new RefusedException(node.name() + " does not resign: " + refusal);
+		}
+		return node.name() + " was asked to resign";
+	}
+
+	DemoState state() {
+		Stream<DemoState.Tick> allTicks = this.members.stream()
+			.flatMap((member) -> member.probe()
+				.allTicks()
+				.stream()
+				.map((at) -> new DemoState.Tick(member.node().name(), "all", null, at.toEpochMilli())));
+		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
+		allTicks.forEach(ticks::add);
+		return new DemoState(this.lease.toString(), TAKEOVER_DELAY.toString(), System.currentTimeMillis(),
+				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(), this.faults.views(),
+				this.rows);
+	}
+
+	@Override
+	public void close() throws IOException, InterruptedException {
+		synchronized (this) {
+			this.closed = true;
+		}
+		nodes().forEach(NodeProcess::stop);
+		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
+		for (NodeProcess node : nodes()) {
+			node.awaitEnd(deadline);
+		}
+	}
+
+	/**
+	 * A node, and what it says.
+	 */
+	private record Member(NodeProcess node, NodeProbe probe) {
+
+		DemoState.Node state() {
+			NodeView view = this.probe.view();
+			// A process that has just been started has not said anything
+			boolean said = view.pid() == this.node.pid() || this.node.state() == NodeProcess.State.DEAD;
+			var leadership = said ? view.leadership() : null;
+			if (leadership != null && (view.stale() || this.node.state() == NodeProcess.State.FROZEN)) {
+				leadership = leadership.deepCopy().put("stale", true);
+			}
+			Instant seen = view.seenAt();
+			return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
+					this.node.proxy().isCut(), view.health(), leadership,
+					(said && seen != null) ? Long.valueOf(seen.toEpochMilli()) : null, view.metrics().leaderTicks(),
+					view.metrics().allTicks());
+		}
+
+	}
+
+}

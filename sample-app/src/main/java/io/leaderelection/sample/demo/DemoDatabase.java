@@ -1,0 +1,139 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Properties;
+
+import org.jspecify.annotations.Nullable;
+import org.postgresql.ds.PGSimpleDataSource;
+
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+
+/**
+ * The table that the leader-only job writes to, as the demo reads it.
+ */
+class DemoDatabase implements AutoCloseable {
+
+	private static final String TABLE = """
+			create table demo_tick (
+			  id bigint generated always as identity primary key,
+			  token bigint not null,
+			  term text not null,
+			  node text not null,
+			  tick bigint not null,
+			  at timestamptz not null default clock_timestamp()
+			);
+			create index on demo_tick (tick);
+			create index on demo_tick (at);
+			create index on demo_tick (term, at)""";
+
+	// A number that was taken twice, or a row written amid those of another term
+	private static final String DUPLICATES = """
+			select (select count(*) - count(distinct tick) from demo_tick)
+			  + (select count(*) from demo_tick r
+			     join (select term, min(at) as first, max(at) as last from demo_tick group by term) other
+			     on other.term <> r.term and r.at between other.first and other.last)""";
+
+	// The term is older than that of a row that was committed before
+	private static final String OUTDATED = """
+			select count(*) filter (where token < newest) from (
+			  select token, max(token) over (order by pg_xact_commit_timestamp(xmin), id
+			    rows between unbounded preceding and 1 preceding) as newest
+			  from demo_tick) as committed""";
+
+	private final SingleConnectionDataSource dataSource;
+
+	private final JdbcClient jdbc;
+
+	DemoDatabase(Properties connection) throws SQLException {
+		PGSimpleDataSource postgres = new PGSimpleDataSource();
+		postgres.setUrl("jdbc:postgresql://localhost:" + connection.getProperty("port") + "/" + DemoPostgres.USER);
+		postgres.setUser(DemoPostgres.USER);
+		postgres.setPassword(connection.getProperty("password"));
+		postgres.setApplicationName("leader-election-demo");
+		postgres.setSocketTimeout(10);
+		this.dataSource = new SingleConnectionDataSource(postgres.getConnection(), true);
+		this.jdbc = JdbcClient.create(this.dataSource);
+	}
+
+	void createTable() {
+		this.jdbc.sql(TABLE).update();
+	}
+
+	synchronized List<DemoState.Tick> ticksSince(Instant since) {
+		return this.jdbc.sql("select node, term, at from demo_tick where at >= ? order by at")
+			.param(java.sql.Timestamp.from(since))
+			.query((row, number) -> new DemoState.Tick(row.getString("node"), "leader", row.getString("term"),
+					instant(row, "at").toEpochMilli()))
+			.list();
+	}
+
+	synchronized DemoState.Rows rows() {
+		return new DemoState.Rows(count("select count(*) from demo_tick"), count(DUPLICATES), count(OUTDATED));
+	}
+
+	private long count(String sql) {
+		return this.jdbc.sql(sql).query(Long.class).single();
+	}
+
+	/**
+	 * Return the time between the last tick of a term and the first of the next one.
+	 * @return the time, {@code null} if there are no such ticks yet
+	 */
+	synchronized @Nullable Duration gap(String term, String next) {
+		return this.jdbc
+			.sql("select (select max(at) from demo_tick where term = ?) as last,"
+					+ " (select min(at) from demo_tick where term = ?) as first")
+			.params(term, next)
+			.query((row, number) -> (row.getObject("last") != null && row.getObject("first") != null)
+					? List.of(Duration.between(instant(row, "last"), instant(row, "first"))) : List.<Duration>of())
+			.single()
+			.stream()
+			.findFirst()
+			.orElse(null);
+	}
+
+	/**
+	 * Return the longest time between two ticks since the given time.
+	 * @return the time, zero if there are no ticks
+	 */
+	synchronized Duration longestGap(Instant since) {
+		Long micros = this.jdbc
+			.sql("select coalesce(max(extract(epoch from gap) * 1000000), 0)::bigint from "
+					+ "(select at - lag(at) over (order by at) as gap from demo_tick where at >= ?) as gaps")
+			.param(java.sql.Timestamp.from(since))
+			.query(Long.class)
+			.single();
+		return Duration.ofNanos(micros * 1000);
+	}
+
+	private static Instant instant(ResultSet row, String column) throws SQLException {
+		return row.getTimestamp(column).toInstant();
+	}
+
+	@Override
+	public void close() {
+		this.dataSource.destroy();
+	}
+
+}

@@ -1,0 +1,120 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * What the page shows. Times are milliseconds of the epoch, by the one clock of the
+ * machine.
+ *
+ * @param lease the lease of the election
+ * @param takeoverDelay what a new leader waits for the old one to notice
+ * @param now when this was said
+ * @param nodes the nodes
+ * @param ticks the ticks of the last minute
+ * @param terms the terms so far, the latest last
+ * @param faults what visitors did, the latest first
+ * @param rows what the database says
+ */
+record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes, List<Tick> ticks, List<Span> terms,
+		List<FaultView> faults, Rows rows) {
+
+	/**
+	 * A node.
+	 *
+	 * @param name its name
+	 * @param url its address
+	 * @param pid its process id
+	 * @param process {@code starting}, {@code running}, {@code frozen} or {@code dead}
+	 * @param cut whether it is cut off from the database
+	 * @param health what its health endpoint says, if it answers
+	 * @param leadership what its endpoint says, or said last
+	 * @param seenAt when it last answered
+	 * @param leaderTicks how often it ran the job of the leader
+	 * @param allTicks how often it ran the job of all nodes
+	 */
+	record Node(String name, @Nullable String url, long pid, String process, boolean cut, @Nullable String health,
+			@Nullable JsonNode leadership, @Nullable Long seenAt, long leaderTicks, long allTicks) {
+	}
+
+	/**
+	 * A run of a job.
+	 *
+	 * @param node where it ran
+	 * @param kind {@code leader} or {@code all}
+	 * @param term in which term, for that of the leader
+	 * @param at when
+	 */
+	record Tick(String node, String kind, @Nullable String term, long at) {
+	}
+
+	/**
+	 * A term.
+	 *
+	 * @param term the term
+	 * @param node who led
+	 * @param from since when
+	 * @param to until when, if it has ended
+	 * @param reason why it has ended
+	 * @param provisional whether its end is only what the node said last of its trust, as
+	 * it cannot be asked
+	 */
+	record Span(String term, String node, long from, @Nullable Long to, @Nullable String reason, boolean provisional) {
+	}
+
+	/**
+	 * What a visitor did.
+	 *
+	 * @param id its number
+	 * @param action what was done
+	 * @param node to which node
+	 * @param at when
+	 * @param expect what should come of it
+	 * @param outcome what came of it, if that is known
+	 */
+	record FaultView(int id, String action, String node, long at, String expect, @Nullable Outcome outcome) {
+	}
+
+	/**
+	 * What came of it.
+	 *
+	 * @param leader who leads
+	 * @param grantedAt since when, if that is another term
+	 * @param millis how long that took, or how long the node took to notice or to come up
+	 * @param overlapMillis for how long two nodes believed to lead, if that is known yet
+	 * @param missedTicks how many ticks of the leader are missing, if that is known yet
+	 */
+	record Outcome(@Nullable String leader, @Nullable Long grantedAt, @Nullable Long millis,
+			@Nullable Long overlapMillis, @Nullable Long missedTicks) {
+	}
+
+	/**
+	 * What is in the table that the leader writes to.
+	 *
+	 * @param count how many rows
+	 * @param duplicates how many of them share a number, or were written amid another
+	 * term
+	 * @param outdated how many were committed after one of a later term
+	 */
+	record Rows(long count, long duplicates, long outdated) {
+	}
+
+}

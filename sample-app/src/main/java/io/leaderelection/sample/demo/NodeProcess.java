@@ -1,0 +1,230 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.sample.postgres.ChildJvm;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node: a process with the sample in it, and the proxy between it and the database.
+ * Once killed it may be started again, as another process.
+ */
+class NodeProcess {
+
+	/**
+	 * What the demo did to the process, so what it is.
+	 */
+	enum State {
+
+		STARTING, RUNNING, FROZEN, DEAD;
+
+		@Override
+		public String toString() {
+			return name().toLowerCase(Locale.ROOT);
+		}
+
+	}
+
+	private final String name;
+
+	private final RunDirectory directory;
+
+	private final Properties connection;
+
+	private final Duration lease;
+
+	private final Proxy proxy;
+
+	private volatile @Nullable Process process;
+
+	private volatile State state = State.DEAD;
+
+	private volatile @Nullable Integer port;
+
+	private volatile @Nullable Instant frozenSince;
+
+	NodeProcess(String name, RunDirectory directory, Properties connection, Duration lease) throws IOException {
+		this.name = name;
+		this.directory = directory;
+		this.connection = connection;
+		this.lease = lease;
+		this.proxy = new Proxy(Integer.parseInt(connection.getProperty("port")));
+	}
+
+	String name() {
+		return this.name;
+	}
+
+	State state() {
+		return this.state;
+	}
+
+	Proxy proxy() {
+		return this.proxy;
+	}
+
+	long pid() {
+		Process process = this.process;
+		return (process != null) ? process.pid() : -1;
+	}
+
+	/**
+	 * Where the node answers, {@code null} until it does.
+	 */
+	@Nullable String url() {
+		Integer port = this.port;
+		return (port != null) ? "http://localhost:" + port : null;
+	}
+
+	/**
+	 * Start the process.
+	 * @param ended told of its end, and when it last ran
+	 */
+	synchronized void start(Ended ended) throws IOException {
+		Files.deleteIfExists(this.directory.portFile(this.name));
+		this.port = null;
+		this.frozenSince = null;
+		this.proxy.reconnect();
+		ProcessBuilder builder = ChildJvm
+			.builder(DemoNode.class, List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"), arguments())
+			.redirectErrorStream(true)
+			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log(this.name).toFile()));
+		// Not among the arguments, which everybody can list
+		builder.environment().put("SPRING_DATASOURCE_PASSWORD", this.connection.getProperty("password"));
+		Process process = builder.start();
+		this.directory.add(new ChildProcess(this.name, process.toHandle()));
+		this.process = process;
+		this.state = State.STARTING;
+		process.onExit().thenAccept((exited) -> exited(exited, ended));
+	}
+
+	private List<String> arguments() {
+		return List.of(this.directory.portFile(this.name).toString(), "--server.port=0", "--server.address=localhost",
+				"--spring.datasource.url=jdbc:postgresql://localhost:" + this.proxy.port() + "/" + DemoPostgres.USER
+						+ "?socketTimeout=10",
+				"--spring.datasource.username=" + DemoPostgres.USER,
+				// Health and work do not wait half a minute for a database that is cut
+				// off
+				"--spring.datasource.hikari.connection-timeout=2000", "--spring.datasource.hikari.maximum-pool-size=5",
+				"--spring.task.scheduling.pool.size=6", "--leader-election.node-id=" + this.name,
+				"--leader-election.lease-duration=" + this.lease,
+				"--leader-election.takeover-delay=" + Cluster.TAKEOVER_DELAY,
+				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");
+	}
+
+	private synchronized void exited(Process exited, Ended ended) {
+		if (exited == this.process && this.state != State.DEAD) {
+			Instant frozen = this.frozenSince;
+			this.state = State.DEAD;
+			// What is frozen when it is killed never ran again
+			ended.ended(this, (frozen != null) ? frozen : Instant.now(), frozen != null);
+		}
+	}
+
+	/**
+	 * Look whether a node that starts says where it answers.
+	 */
+	synchronized void findPort() throws IOException {
+		if (this.port == null && Files.exists(this.directory.portFile(this.name))) {
+			String text = Files.readString(this.directory.portFile(this.name)).trim();
+			this.port = text.isEmpty() ? null : Integer.valueOf(text);
+		}
+	}
+
+	synchronized void answered() {
+		if (this.state == State.STARTING) {
+			this.state = State.RUNNING;
+		}
+	}
+
+	synchronized void kill() throws InterruptedException {
+		Process process = running("kill", State.STARTING, State.RUNNING, State.FROZEN);
+		process.destroyForcibly();
+	}
+
+	synchronized void freeze() throws IOException, InterruptedException {
+		Process process = running("freeze", State.RUNNING);
+		signal("-STOP", process);
+		this.frozenSince = Instant.now();
+		this.state = State.FROZEN;
+	}
+
+	synchronized void thaw() throws IOException, InterruptedException {
+		Process process = running("thaw", State.FROZEN);
+		this.state = State.RUNNING;
+		this.frozenSince = null;
+		signal("-CONT", process);
+	}
+
+	private Process running(String action, State... states) {
+		Process process = this.process;
+		if (process == null || !List.of(states).contains(this.state)) {
+			throw new RefusedException("Cannot " + action + " " + this.name + ", which is " + this.state);
+		}
+		return process;
+	}
+
+	private static void signal(String signal, Process process) throws IOException, InterruptedException {
+		if (ChildJvm.isWindows()) {
+			throw new RefusedException("Windows cannot freeze a process");
+		}
+		new ProcessBuilder("kill", signal, String.valueOf(process.pid())).start().waitFor();
+	}
+
+	/**
+	 * Ask the process to stop, where it can.
+	 */
+	synchronized void stop() {
+		Process process = this.process;
+		if (process != null && this.state == State.FROZEN) {
+			process.destroyForcibly();
+		}
+		else if (process != null) {
+			process.destroy();
+		}
+	}
+
+	/**
+	 * Wait for the end of the process, and kill it if that takes too long.
+	 */
+	void awaitEnd(long deadline) throws InterruptedException, IOException {
+		Process process = this.process;
+		if (process != null && !process.waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+			process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+		}
+		this.proxy.close();
+	}
+
+	/**
+	 * Hears of the end of a process.
+	 */
+	interface Ended {
+
+		void ended(NodeProcess node, Instant lastRan, boolean frozen);
+
+	}
+
+}
