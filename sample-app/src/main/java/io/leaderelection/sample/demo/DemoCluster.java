@@ -17,6 +17,7 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.sql.SQLException;
 import java.util.List;
@@ -120,8 +121,7 @@ public final class DemoCluster {
 	}
 
 	private String postgresFailure() throws IOException {
-		String log = Files.readString(this.directory.log(RunDirectory.POSTGRES),
-				java.nio.charset.StandardCharsets.ISO_8859_1);
+		String log = Files.readString(this.directory.log(RunDirectory.POSTGRES), StandardCharsets.ISO_8859_1);
 		if (log.contains("Missing embedded postgres binaries") || log.contains("No Postgres binary found")) {
 			return "There are no binaries of PostgreSQL for this platform (" + System.getProperty("os.name") + ", "
 					+ System.getProperty("os.arch") + ") on the class path. With Maven, name the platform by "
@@ -177,7 +177,7 @@ public final class DemoCluster {
 				this.database.close();
 			}
 			Process postgres = this.postgres;
-			if (postgres != null) {
+			if (postgres != null && postgres.isAlive()) {
 				postgres.getOutputStream().write('\n');
 				postgres.getOutputStream().close();
 				postgres.waitFor(30, TimeUnit.SECONDS);

@@ -18,6 +18,7 @@ package io.leaderelection.sample.demo;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -82,7 +83,7 @@ class DemoDatabase implements AutoCloseable {
 
 	synchronized List<DemoState.Tick> ticksSince(Instant since) {
 		return this.jdbc.sql("select node, term, at from demo_tick where at >= ? order by at")
-			.param(java.sql.Timestamp.from(since))
+			.param(Timestamp.from(since))
 			.query((row, number) -> new DemoState.Tick(row.getString("node"), "leader", row.getString("term"),
 					instant(row, "at").toEpochMilli()))
 			.list();
@@ -114,17 +115,16 @@ class DemoDatabase implements AutoCloseable {
 	}
 
 	/**
-	 * Return the longest time between two ticks since the given time.
-	 * @return the time, zero if there are no ticks
+	 * Return how many ticks are missing since the given time. One that came late is not.
+	 * @return the number, zero if there are no ticks
 	 */
-	synchronized Duration longestGap(Instant since) {
-		Long micros = this.jdbc
-			.sql("select coalesce(max(extract(epoch from gap) * 1000000), 0)::bigint from "
-					+ "(select at - lag(at) over (order by at) as gap from demo_tick where at >= ?) as gaps")
-			.param(java.sql.Timestamp.from(since))
+	synchronized long missingSince(Instant since) {
+		return this.jdbc.sql(
+				"select coalesce(greatest(0, round(extract(epoch from max(at) - min(at)) * 1000 / ?) + 1 - count(*)), 0)"
+						+ "::bigint from demo_tick where at >= ?")
+			.params(DemoWork.LEADER_PERIOD, Timestamp.from(since))
 			.query(Long.class)
 			.single();
-		return Duration.ofNanos(micros * 1000);
 	}
 
 	private static Instant instant(ResultSet row, String column) throws SQLException {

@@ -54,7 +54,7 @@ final class EarlierRuns {
 	private static void removeUnlessAlive(RunDirectory run, Consumer<String> console) throws IOException {
 		List<ChildProcess> living = run.living();
 		boolean begins = Files.getLastModifiedTime(run.path()).toInstant().plus(BEGINNING).isAfter(Instant.now());
-		if (isAlive(living, RunDirectory.LAUNCHER) || (living.isEmpty() && begins)) {
+		if (isAlive(living, RunDirectory.LAUNCHER) || (begins && !run.hasStarted())) {
 			return;
 		}
 		// Cleans up by itself, as its launcher is gone

@@ -108,7 +108,7 @@ class Faults {
 		else if (isOver(fault, view)) {
 			Terms.Led current = this.terms.current();
 			fault.become(new DemoState.Outcome((current != null) ? current.node : null, null, null, 0L,
-					missed(this.database.longestGap(fault.at().minus(MOMENT)))), true);
+					this.database.missingSince(fault.at().minus(MOMENT))), true);
 		}
 	}
 

@@ -116,11 +116,15 @@ record RunDirectory(Path path) {
 		Files.writeString(processes(), process + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
 	}
 
+	boolean hasStarted() {
+		return Files.exists(processes());
+	}
+
 	/**
 	 * The processes of this run that live.
 	 */
 	List<ChildProcess> living() throws IOException {
-		if (!Files.exists(processes())) {
+		if (!hasStarted()) {
 			return List.of();
 		}
 		return Files.readAllLines(processes()).stream().flatMap((line) -> ChildProcess.parse(line).stream()).toList();
