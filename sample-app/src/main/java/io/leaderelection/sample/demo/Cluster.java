@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +28,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.dao.DataAccessException;
 
 /**
  * The nodes of the demo, and what can be done to them.
@@ -57,7 +58,7 @@ class Cluster implements AutoCloseable {
 
 	private volatile List<DemoState.Tick> leaderTicks = List.of();
 
-	private volatile DemoState.Rows rows = new DemoState.Rows(0, 0, 0);
+	private volatile DemoState.Rows rows = new DemoState.Rows(0, 0, 0, 0);
 
 	private volatile boolean closed;
 
@@ -73,14 +74,26 @@ class Cluster implements AutoCloseable {
 
 	private void watch() {
 		for (int round = 0; !this.closed; round++) {
-			this.leaderTicks = this.database.ticksSince(Instant.now().minusSeconds(60));
-			if (round % 4 == 0) {
-				this.rows = this.database.rows();
+			try {
+				look(round);
 			}
-			this.faults.update(
-					this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())));
+			catch (DataAccessException ex) {
+				if (!this.closed) {
+					System.err.println("Could not read the database: " + ex.getMessage());
+					this.database.reset();
+				}
+			}
 			Pause.millis(250);
 		}
+	}
+
+	private void look(int round) {
+		this.leaderTicks = this.database.ticksSince(Instant.now().minusSeconds(60));
+		if (round % 4 == 0) {
+			this.rows = this.database.rows();
+		}
+		this.faults
+			.update(this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())));
 	}
 
 	List<NodeProcess> nodes() {
@@ -129,7 +142,7 @@ class Cluster implements AutoCloseable {
 		Terms.Led led = ledBy(node, action);
 		Instant at = Instant.now();
 		String expect = this.expectations.of(action, led != null, hasOthers(node));
-		String message = act(member, action);
+		String message = member.act(action, this::ended);
 		this.faults.add(action, node, at, led, expect);
 		return message;
 	}
@@ -145,59 +158,6 @@ class Cluster implements AutoCloseable {
 	private boolean hasOthers(NodeProcess node) {
 		return nodes().stream()
 			.anyMatch((other) -> other != node && other.state() == NodeProcess.State.RUNNING && !other.proxy().isCut());
-	}
-
-	private String act(Member member, String action) throws IOException, InterruptedException {
-		NodeProcess node = member.node();
-		switch (action) {
-			case "resign" -> {
-				return resign(member);
-			}
-			case "kill" -> {
-				node.kill();
-				return node.name() + " was killed: kill -9 " + node.pid();
-			}
-			case "freeze" -> {
-				node.freeze();
-				return node.name() + " is frozen: kill -STOP " + node.pid();
-			}
-			case "thaw" -> {
-				node.thaw();
-				return node.name() + " runs again: kill -CONT " + node.pid();
-			}
-			case "cut" -> {
-				refuseIf(node.state() == NodeProcess.State.DEAD || node.proxy().isCut(), node, "cannot be cut off");
-				node.proxy().cut();
-				return node.name() + " is cut off: what it and the database send is swallowed";
-			}
-			case "reconnect" -> {
-				refuseIf(!node.proxy().isCut(), node, "is not cut off");
-				node.proxy().reconnect();
-				return node.name() + " is connected again: its old connections are reset";
-			}
-			case "start" -> {
-				refuseIf(node.state() != NodeProcess.State.DEAD, node, "runs");
-				node.start(this::ended);
-				return node.name() + " starts";
-			}
-			default -> throw new RefusedException("There is no action '" + action + "'");
-		}
-	}
-
-	private static void refuseIf(boolean refused, NodeProcess node, String why) {
-		if (refused) {
-			throw new RefusedException(node.name() + " " + why);
-		}
-	}
-
-	private static String resign(Member member) throws IOException {
-		NodeProcess node = member.node();
-		refuseIf(node.state() != NodeProcess.State.RUNNING, node, "is " + node.state());
-		String refusal = member.probe().resign();
-		if (refusal != null) {
-			throw new RefusedException(node.name() + " does not resign: " + refusal);
-		}
-		return node.name() + " was asked to resign";
 	}
 
 	DemoState state() {
@@ -223,28 +183,6 @@ class Cluster implements AutoCloseable {
 		for (NodeProcess node : nodes()) {
 			node.awaitEnd(deadline);
 		}
-	}
-
-	/**
-	 * A node, and what it says.
-	 */
-	private record Member(NodeProcess node, NodeProbe probe) {
-
-		DemoState.Node state() {
-			NodeView view = this.probe.view();
-			// A process that has just been started has not said anything
-			boolean said = view.pid() == this.node.pid() || this.node.state() == NodeProcess.State.DEAD;
-			var leadership = said ? view.leadership() : null;
-			if (leadership != null && (view.stale() || this.node.state() == NodeProcess.State.FROZEN)) {
-				leadership = leadership.deepCopy().put("stale", true);
-			}
-			Instant seen = view.seenAt();
-			return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
-					this.node.proxy().isCut(), view.health(), leadership,
-					(said && seen != null) ? Long.valueOf(seen.toEpochMilli()) : null, view.metrics().leaderTicks(),
-					view.metrics().allTicks());
-		}
-
 	}
 
 }

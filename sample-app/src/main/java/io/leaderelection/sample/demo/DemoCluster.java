@@ -19,7 +19,6 @@ package io.leaderelection.sample.demo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
@@ -76,7 +75,7 @@ public final class DemoCluster {
 		}
 	}
 
-	private void start(DemoOptions options) throws IOException, SQLException {
+	private void start(DemoOptions options) throws IOException {
 		say("Starting PostgreSQL. The first time its binaries are unpacked, which takes a few seconds more");
 		Properties connection = startPostgres();
 		say("PostgreSQL is ready on port " + connection.getProperty("port"));
@@ -141,7 +140,7 @@ public final class DemoCluster {
 		System.exit(1);
 	}
 
-	private synchronized Cluster startCluster(Properties connection, DemoOptions options) throws SQLException {
+	private synchronized Cluster startCluster(Properties connection, DemoOptions options) {
 		if (this.stopped) {
 			throw new DemoException("Stopped");
 		}

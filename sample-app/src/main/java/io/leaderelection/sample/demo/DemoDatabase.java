@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Properties;
 
 import org.jspecify.annotations.Nullable;
-import org.postgresql.ds.PGSimpleDataSource;
 
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
@@ -48,12 +47,14 @@ class DemoDatabase implements AutoCloseable {
 			create index on demo_tick (at);
 			create index on demo_tick (term, at)""";
 
-	// A number that was taken twice, or a row written amid those of another term
+	// A number that was taken twice, or a term that writes again after another has begun
 	private static final String DUPLICATES = """
 			select (select count(*) - count(distinct tick) from demo_tick)
-			  + (select count(*) from demo_tick r
-			     join (select term, min(at) as first, max(at) as last from demo_tick group by term) other
-			     on other.term <> r.term and r.at between other.first and other.last)""";
+			  + (select count(*) from (
+			    select term, at, lag(term) over (order by at, id) as previous,
+			      min(at) over (partition by term) as first
+			    from demo_tick) as written
+			  where previous <> term and first < at)""";
 
 	// The term is older than that of a row that was committed before
 	private static final String OUTDATED = """
@@ -66,15 +67,19 @@ class DemoDatabase implements AutoCloseable {
 
 	private final JdbcClient jdbc;
 
-	DemoDatabase(Properties connection) throws SQLException {
-		PGSimpleDataSource postgres = new PGSimpleDataSource();
-		postgres.setUrl("jdbc:postgresql://localhost:" + connection.getProperty("port") + "/" + DemoPostgres.USER);
-		postgres.setUser(DemoPostgres.USER);
-		postgres.setPassword(connection.getProperty("password"));
-		postgres.setApplicationName("leader-election-demo");
-		postgres.setSocketTimeout(10);
-		this.dataSource = new SingleConnectionDataSource(postgres.getConnection(), true);
+	DemoDatabase(Properties connection) {
+		this.dataSource = new SingleConnectionDataSource(
+				"jdbc:postgresql://localhost:" + connection.getProperty("port") + "/" + DemoPostgres.USER
+						+ "?socketTimeout=10&ApplicationName=leader-election-demo",
+				DemoPostgres.USER, connection.getProperty("password"), true);
 		this.jdbc = JdbcClient.create(this.dataSource);
+	}
+
+	/**
+	 * Take a new connection, as the one that there was may be broken.
+	 */
+	synchronized void reset() {
+		this.dataSource.resetConnection();
 	}
 
 	void createTable() {
@@ -90,7 +95,8 @@ class DemoDatabase implements AutoCloseable {
 	}
 
 	synchronized DemoState.Rows rows() {
-		return new DemoState.Rows(count("select count(*) from demo_tick"), count(DUPLICATES), count(OUTDATED));
+		return new DemoState.Rows(System.currentTimeMillis(), count("select count(*) from demo_tick"),
+				count(DUPLICATES), count(OUTDATED));
 	}
 
 	private long count(String sql) {

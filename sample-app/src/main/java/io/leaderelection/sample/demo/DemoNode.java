@@ -27,7 +27,7 @@ import org.springframework.boot.web.server.context.WebServerPortFileWriter;
  * A node of the demo: the sample, with {@link DemoWork more to do}. It ends with its
  * input, which is when the launcher is gone.
  */
-final class DemoNode {
+public final class DemoNode {
 
 	private DemoNode() {
 	}

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * left (a frozen one cannot end by itself), stops PostgreSQL and, if the launcher is
  * gone, removes all files.
  */
-final class DemoPostgres {
+public final class DemoPostgres {
 
 	static final String USER = "sample";
 

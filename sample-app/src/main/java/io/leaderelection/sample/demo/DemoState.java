@@ -109,12 +109,13 @@ record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes,
 	/**
 	 * What is in the table that the leader writes to.
 	 *
+	 * @param at when that was counted
 	 * @param count how many rows
-	 * @param duplicates how many of them share a number, or were written amid another
-	 * term
+	 * @param duplicates how many of them have the number of another, or are of a term
+	 * that wrote again after another had begun
 	 * @param outdated how many were committed after one of a later term
 	 */
-	record Rows(long count, long duplicates, long outdated) {
+	record Rows(long at, long count, long duplicates, long outdated) {
 	}
 
 }

@@ -20,7 +20,10 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * What to expect of a fault, by the lease that is configured.
+ * What to expect of a fault, by what is configured.
+ *
+ * @param lease the lease of the election
+ * @param takeoverDelay what a new leader waits for the old one to notice
  */
 record Expectations(Duration lease, Duration takeoverDelay) {
 
