@@ -66,12 +66,20 @@ public final class DemoCluster {
 			Runtime.getRuntime().addShutdownHook(new Thread(demo::stop, "demo-stop"));
 			directory.add(new ChildProcess(RunDirectory.LAUNCHER, ProcessHandle.current()));
 			EarlierRuns.remove(directory, DemoCluster::say);
+			endWithParent();
 			demo.start(options);
 			// The threads that serve the page are those of a server, and not daemons
 		}
 		catch (DemoException ex) {
 			System.err.println("\n" + ex.getMessage() + "\n");
 			System.exit(1);
+		}
+	}
+
+	// Maven ends what it runs, unless it is killed itself
+	private static void endWithParent() {
+		if (Boolean.getBoolean("demo.ends-with-parent")) {
+			ProcessHandle.current().parent().ifPresent((parent) -> parent.onExit().thenRun(() -> System.exit(1)));
 		}
 	}
 
