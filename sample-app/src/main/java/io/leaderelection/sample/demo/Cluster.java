@@ -42,9 +42,7 @@ class Cluster implements AutoCloseable {
 
 	private final RunDirectory directory;
 
-	private final Properties connection;
-
-	private final Duration lease;
+	private final NodeCommand command;
 
 	private final Expectations expectations;
 
@@ -64,9 +62,8 @@ class Cluster implements AutoCloseable {
 
 	Cluster(RunDirectory directory, Properties connection, DemoDatabase database, Duration lease) {
 		this.directory = directory;
-		this.connection = connection;
+		this.command = new NodeCommand(directory, connection, lease);
 		this.database = database;
-		this.lease = lease;
 		this.expectations = new Expectations(lease, TAKEOVER_DELAY);
 		this.faults = new Faults(this.terms, database, lease.plus(TAKEOVER_DELAY));
 		Proxy.start("demo-cluster", this::watch);
@@ -108,7 +105,7 @@ class Cluster implements AutoCloseable {
 			throw new RefusedException(DemoOptions.MAX_NODES + " nodes are enough for one machine");
 		}
 		String name = "node-" + (this.members.size() + 1);
-		NodeProcess node = new NodeProcess(name, this.directory, this.connection, this.lease);
+		NodeProcess node = new NodeProcess(name, this.directory, this.command);
 		node.start(this::ended);
 		this.members.add(new Member(node, new NodeProbe(node, this.terms)));
 		return node;
@@ -168,7 +165,7 @@ class Cluster implements AutoCloseable {
 				.map((at) -> new DemoState.Tick(member.node().name(), "all", null, at.toEpochMilli())));
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
 		allTicks.forEach(ticks::add);
-		return new DemoState(this.lease.toString(), TAKEOVER_DELAY.toString(), System.currentTimeMillis(),
+		return new DemoState(this.command.lease().toString(), TAKEOVER_DELAY.toString(), System.currentTimeMillis(),
 				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(), this.faults.views(),
 				this.rows);
 	}

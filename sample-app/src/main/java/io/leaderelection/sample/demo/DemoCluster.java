@@ -17,13 +17,10 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.sample.postgres.ChildJvm;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,15 +28,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DemoCluster {
 
-	private static final int POSTGRES_SECONDS = 90;
-
 	private static final int NODES_SECONDS = 120;
 
 	private final RunDirectory directory;
 
 	private final DemoServer server;
 
-	private @Nullable Process postgres;
+	private @Nullable PostgresProcess postgres;
 
 	private @Nullable DemoDatabase database;
 
@@ -99,42 +94,19 @@ public final class DemoCluster {
 	}
 
 	private Properties startPostgres() throws IOException {
-		Process process = forkPostgres();
-		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(POSTGRES_SECONDS);
-		while (process.isAlive() && System.nanoTime() < deadline) {
-			Properties connection = this.directory.readConnection().orElse(null);
-			if (connection != null) {
-				process.onExit().thenRun(this::postgresEnded);
-				return connection;
-			}
-			Pause.millis(50);
-		}
-		throw new DemoException(postgresFailure());
+		PostgresProcess postgres = forkPostgres();
+		Properties connection = postgres.awaitConnection();
+		postgres.onExit(this::postgresEnded);
+		return connection;
 	}
 
-	private synchronized Process forkPostgres() throws IOException {
+	private synchronized PostgresProcess forkPostgres() throws IOException {
 		if (this.stopped) {
 			throw new DemoException("Stopped");
 		}
-		Process process = ChildJvm
-			.builder(DemoPostgres.class, List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-					List.of(this.directory.path().toString()))
-			.redirectErrorStream(true)
-			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log(RunDirectory.POSTGRES).toFile()))
-			.start();
-		this.postgres = process;
-		this.directory.add(new ChildProcess(RunDirectory.POSTGRES, process.toHandle()));
-		return process;
-	}
-
-	private String postgresFailure() throws IOException {
-		String log = Files.readString(this.directory.log(RunDirectory.POSTGRES), StandardCharsets.ISO_8859_1);
-		if (log.contains("Missing embedded postgres binaries") || log.contains("No Postgres binary found")) {
-			return "There are no binaries of PostgreSQL for this platform (" + System.getProperty("os.name") + ", "
-					+ System.getProperty("os.arch") + ") on the class path. With Maven, name the platform by "
-					+ "-Dembedded-postgres.platform=, for example linux-arm64v8, darwin-arm64v8 or windows-amd64.";
-		}
-		return "PostgreSQL did not start. The end of its log:\n\n" + this.directory.tail(RunDirectory.POSTGRES);
+		PostgresProcess postgres = PostgresProcess.fork(this.directory);
+		this.postgres = postgres;
+		return postgres;
 	}
 
 	private void postgresEnded() {
@@ -183,11 +155,8 @@ public final class DemoCluster {
 			if (this.database != null) {
 				this.database.close();
 			}
-			Process postgres = this.postgres;
-			if (postgres != null && postgres.isAlive()) {
-				postgres.getOutputStream().write('\n');
-				postgres.getOutputStream().close();
-				postgres.waitFor(30, TimeUnit.SECONDS);
+			if (this.postgres != null) {
+				this.postgres.stop();
 			}
 		}
 		catch (IOException | InterruptedException ex) {

@@ -32,10 +32,10 @@ record Expectations(Duration lease, Duration takeoverDelay) {
 			case "kill" -> ofLeader(leads, others,
 					"another node leads after the takeover delay, " + seconds(this.takeoverDelay) + ", and a moment");
 			case "freeze" -> ofLeader(leads, others, "another node leads within " + silence()
-					+ " (lease and takeover delay); thawed before that, this one goes on leading");
+					+ " (lease and takeover delay) and a moment; thawed before that, this one goes on leading");
 			case "cut" -> ofLeader(leads, others,
 					"another node leads within " + silence()
-							+ " (lease and takeover delay); this one stops leading before, " + trust()
+							+ " (lease and takeover delay) and a moment; this one stops leading before, " + trust()
 							+ " after it last heard");
 			case "resign" -> "hands over at its next confirmation, within " + seconds(confirmation())
 					+ ", and another node leads at once: no takeover delay";

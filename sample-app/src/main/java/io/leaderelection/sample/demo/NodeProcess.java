@@ -18,11 +18,9 @@ package io.leaderelection.sample.demo;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
-import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.sample.postgres.ChildJvm;
@@ -52,9 +50,7 @@ class NodeProcess {
 
 	private final RunDirectory directory;
 
-	private final Properties connection;
-
-	private final Duration lease;
+	private final NodeCommand command;
 
 	private final Proxy proxy;
 
@@ -66,12 +62,11 @@ class NodeProcess {
 
 	private volatile @Nullable Instant frozenSince;
 
-	NodeProcess(String name, RunDirectory directory, Properties connection, Duration lease) throws IOException {
+	NodeProcess(String name, RunDirectory directory, NodeCommand command) throws IOException {
 		this.name = name;
 		this.directory = directory;
-		this.connection = connection;
-		this.lease = lease;
-		this.proxy = new Proxy(Integer.parseInt(connection.getProperty("port")));
+		this.command = command;
+		this.proxy = new Proxy(command.databasePort());
 	}
 
 	String name() {
@@ -108,39 +103,30 @@ class NodeProcess {
 		this.port = null;
 		this.frozenSince = null;
 		this.proxy.reconnect();
-		ProcessBuilder builder = ChildJvm
-			.builder(DemoNode.class, List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"), arguments())
-			.redirectErrorStream(true)
-			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log(this.name).toFile()));
-		// Not among the arguments, which everybody can list
-		builder.environment().put("SPRING_DATASOURCE_PASSWORD", this.connection.getProperty("password"));
-		Process process = builder.start();
+		Process process = this.command.start(this.name, this.proxy.port());
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
 		this.process = process;
 		this.state = State.STARTING;
-		process.onExit().thenAccept((exited) -> exited(exited, ended));
+		// The moment counts: no pool that may be busy
+		Proxy.start("demo-exit-" + this.name, () -> awaitExit(process, ended));
 	}
 
-	private List<String> arguments() {
-		return List.of(this.directory.portFile(this.name).toString(), "--server.port=0", "--server.address=localhost",
-				"--spring.datasource.url=jdbc:postgresql://localhost:" + this.proxy.port() + "/" + DemoPostgres.USER
-						+ "?socketTimeout=10",
-				"--spring.datasource.username=" + DemoPostgres.USER,
-				// Health and work do not wait half a minute for a database that is cut
-				// off
-				"--spring.datasource.hikari.connection-timeout=2000", "--spring.datasource.hikari.maximum-pool-size=5",
-				"--spring.task.scheduling.pool.size=6", "--leader-election.node-id=" + this.name,
-				"--leader-election.lease-duration=" + this.lease,
-				"--leader-election.takeover-delay=" + Cluster.TAKEOVER_DELAY,
-				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");
+	private void awaitExit(Process process, Ended ended) {
+		try {
+			process.waitFor();
+			exited(process, Instant.now(), ended);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
 	}
 
-	private synchronized void exited(Process exited, Ended ended) {
+	private synchronized void exited(Process exited, Instant at, Ended ended) {
 		if (exited == this.process && this.state != State.DEAD) {
 			Instant frozen = this.frozenSince;
 			this.state = State.DEAD;
 			// What is frozen when it is killed never ran again
-			ended.ended(this, (frozen != null) ? frozen : Instant.now(), frozen != null);
+			ended.ended(this, (frozen != null) ? frozen : at, frozen != null);
 		}
 	}
 

@@ -73,7 +73,7 @@ class Terms {
 			}
 		}
 		Instant end = last.from.plus(led);
-		if ("lease_expired".equals(last.reason) && end.isBefore(Objects.requireNonNull(last.to))
+		if (!"resigned".equals(last.reason) && end.isBefore(Objects.requireNonNull(last.to))
 				&& end.isAfter(last.from)) {
 			last.to = end;
 		}
@@ -104,6 +104,10 @@ class Terms {
 			last = (led.pid == pid) ? led : last;
 		}
 		return last;
+	}
+
+	synchronized List<Led> all() {
+		return List.copyOf(this.terms);
 	}
 
 	/**
