@@ -17,7 +17,6 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
@@ -40,7 +39,7 @@ public final class DemoCluster {
 
 	private @Nullable Cluster cluster;
 
-	private boolean stopped;
+	private volatile boolean stopped;
 
 	private DemoCluster(RunDirectory directory, DemoServer server) {
 		this.directory = directory;
@@ -62,7 +61,7 @@ public final class DemoCluster {
 			directory.add(new ChildProcess(RunDirectory.LAUNCHER, ProcessHandle.current()));
 			EarlierRuns.remove(directory, DemoCluster::say);
 			endWithParent();
-			demo.start(options);
+			demo.startUnlessStopped(options);
 			// The threads that serve the page are those of a server, and not daemons
 		}
 		catch (DemoException ex) {
@@ -75,6 +74,18 @@ public final class DemoCluster {
 	private static void endWithParent() {
 		if (Boolean.getBoolean("demo.ends-with-parent")) {
 			ProcessHandle.current().parent().ifPresent((parent) -> parent.onExit().thenRun(() -> System.exit(1)));
+		}
+	}
+
+	private void startUnlessStopped(DemoOptions options) throws IOException {
+		try {
+			start(options);
+		}
+		catch (RuntimeException ex) {
+			// Whatever fails since all is being stopped is no news
+			if (!this.stopped) {
+				throw ex;
+			}
 		}
 	}
 
@@ -110,10 +121,8 @@ public final class DemoCluster {
 	}
 
 	private void postgresEnded() {
-		synchronized (this) {
-			if (this.stopped) {
-				return;
-			}
+		if (this.stopped) {
+			return;
 		}
 		System.err
 			.println("\nPostgreSQL has ended. The end of its log:\n\n" + this.directory.tail(RunDirectory.POSTGRES));
@@ -162,22 +171,22 @@ public final class DemoCluster {
 		catch (IOException | InterruptedException ex) {
 			System.err.println("Could not stop everything: " + ex);
 		}
-		for (ChildProcess left : livingChildren()) {
-			left.kill();
-		}
+		killWhatIsLeft();
 		this.directory.delete();
 		say("Stopped, nothing is left");
 	}
 
-	private List<ChildProcess> livingChildren() {
+	private void killWhatIsLeft() {
 		try {
-			return this.directory.living()
-				.stream()
-				.filter((process) -> !process.name().equals(RunDirectory.LAUNCHER))
-				.toList();
+			for (ChildProcess process : this.directory.living()) {
+				if (!process.name().equals(RunDirectory.LAUNCHER)) {
+					process.kill();
+				}
+			}
+			this.directory.postmaster().ifPresent(ChildProcess::kill);
 		}
 		catch (IOException ex) {
-			return List.of();
+			System.err.println("Could not find out what is left: " + ex);
 		}
 	}
 

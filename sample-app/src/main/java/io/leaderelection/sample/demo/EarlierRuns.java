@@ -19,14 +19,11 @@ package io.leaderelection.sample.demo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-
-import io.leaderelection.sample.postgres.PostmasterPid;
 
 /**
  * Removes what runs of the demo have left that were killed together with everything that
@@ -67,19 +64,15 @@ final class EarlierRuns {
 			return;
 		}
 		living.forEach(ChildProcess::kill);
-		Optional<ProcessHandle> postgres = postgres(run.data());
-		postgres.ifPresent((process) -> new ChildProcess(RunDirectory.POSTGRES, process).kill());
+		Optional<ChildProcess> postmaster = run.postmaster();
+		postmaster.ifPresent(ChildProcess::kill);
 		run.delete();
 		console.accept("Cleaned up after an earlier run that was killed: ended "
-				+ (living.size() + (postgres.isPresent() ? 1 : 0)) + " processes, removed " + run.path());
+				+ (living.size() + (postmaster.isPresent() ? 1 : 0)) + " processes, removed " + run.path());
 	}
 
 	private static boolean isAlive(List<ChildProcess> living, String name) {
 		return living.stream().anyMatch((process) -> process.name().equals(name));
-	}
-
-	private static Optional<ProcessHandle> postgres(Path data) throws IOException {
-		return PostmasterPid.readIfPresent(data).flatMap(PostmasterPid::findProcess);
 	}
 
 }

@@ -33,6 +33,8 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.stream.Stream;
 
+import io.leaderelection.sample.postgres.PostmasterPid;
+
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -128,6 +130,15 @@ record RunDirectory(Path path) {
 			return List.of();
 		}
 		return Files.readAllLines(processes()).stream().flatMap((line) -> ChildProcess.parse(line).stream()).toList();
+	}
+
+	/**
+	 * PostgreSQL itself, if it lives.
+	 */
+	Optional<ChildProcess> postmaster() throws IOException {
+		return PostmasterPid.readIfPresent(data())
+			.flatMap(PostmasterPid::findProcess)
+			.map((process) -> new ChildProcess(POSTGRES, process));
 	}
 
 	/**

@@ -23,11 +23,11 @@ import java.net.ServerSocket;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.leaderelection.sample.postgres.PostmasterPid;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -196,20 +196,35 @@ class DemoClusterTests {
 		try (DemoRun killed = start("--nodes=1").awaitOpen()) {
 			RunDirectory directory = killed.directory();
 			List<ChildProcess> processes = directory.living();
-			ProcessHandle server = PostmasterPid.readIfPresent(directory.data())
-				.orElseThrow()
-				.findProcess()
-				.orElseThrow();
+			ChildProcess postmaster = directory.postmaster().orElseThrow();
 			signal("-STOP", killed.process().pid());
 			processes.stream().filter((process) -> process.name().equals("postgres")).forEach(ChildProcess::kill);
 			killed.process().destroyForcibly();
 			processes.forEach((process) -> assertThat(process.awaitExit(30)).as(process.name()).isTrue());
-			assertThat(server.isAlive()).isTrue();
+			assertThat(postmaster.handle().isAlive()).isTrue();
 			try (DemoRun next = start("--nodes=1")) {
 				DemoRun.eventually().until(() -> next.output().contains("Cleaned up after an earlier run"));
 				assertThat(next.output()).contains(directory.path().toString());
-				assertNothingIsLeft(List.of(new ChildProcess("postgres", server)), directory);
+				assertNothingIsLeft(List.of(postmaster), directory);
+				// In the middle of its start
+				next.process().destroy();
+				next.awaitExit();
+				assertThat(next.output()).contains("nothing is left").doesNotContain("did not start", "Exception");
 			}
+		}
+	}
+
+	@Test
+	void endsWithItsPostgres() throws Exception {
+		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
+			List<ChildProcess> processes = new ArrayList<>(demo.directory().living());
+			processes.removeIf((process) -> process.name().equals(RunDirectory.LAUNCHER));
+			processes.add(demo.directory().postmaster().orElseThrow());
+			assertThat(processes).extracting(ChildProcess::name).containsExactly("postgres", "node-1", "postgres");
+			processes.get(0).kill();
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("PostgreSQL has ended");
+			assertNothingIsLeft(processes, demo.directory());
 		}
 	}
 
