@@ -1,0 +1,11 @@
+// A colour for each node, in the order of their appearance. Names stand beside it wherever it is used.
+
+const COLOURS = 6;
+const colours = new Map();
+
+export function colourOf(node) {
+  if (!colours.has(node)) {
+    colours.set(node, "node-colour-" + (colours.size % COLOURS + 1));
+  }
+  return colours.get(node);
+}
