@@ -2,6 +2,7 @@
 
 import * as cards from "./cards.js";
 import { heard } from "./clock.js";
+import { colourOf } from "./colours.js";
 import * as counter from "./counter.js";
 import { announce, byId, calm, text } from "./dom.js";
 import * as faults from "./faults.js";
@@ -15,6 +16,7 @@ let last = null;
 
 function onState(message) {
   heard(message.now);
+  message.nodes?.forEach((node) => colourOf(node.name));
   const returned = last && !last.live;
   last = { ...message, live: true, lease: duration(message.lease), takeoverDelay: duration(message.takeoverDelay),
     nodes: message.nodes ?? [], ticks: message.ticks ?? [], terms: message.terms ?? [], faults: message.faults ?? [] };
@@ -65,12 +67,7 @@ function frame() {
     faults.frame();
     timeline.frame();
   }
-  if (calm.matches) {
-    setTimeout(() => requestAnimationFrame(frame), 500);
-  }
-  else {
-    requestAnimationFrame(frame);
-  }
+  setTimeout(() => requestAnimationFrame(frame), calm.matches ? 500 : 25);
 }
 
 cards.enableAdding();

@@ -156,6 +156,8 @@ function showLatest(fault) {
   }
 }
 
+const median = (sorted) => (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+
 /** Per action that moved leadership: how often, and how long it took. */
 function showSummary(faults) {
   const taken = new Map();
@@ -166,7 +168,7 @@ function showSummary(faults) {
   }
   reconcile(byId("summary"), [...taken], ([action]) => action, () => element("li"), (item, [action, times]) => {
     text(item, (SHORT[action] ?? action) + " \u00d7 " + times.length + ": "
-        + (times.length === 1 ? millis(times[0]) : "median " + millis(times[times.length >> 1]) + ", at most "
+        + (times.length === 1 ? millis(times[0]) : "median " + millis(median(times)) + ", at most "
         + millis(times.at(-1))));
   });
 }

@@ -23,9 +23,12 @@ export function time(instant, digits = 0) {
     fractionalSecondDigits: digits || undefined });
 }
 
+// Between a figure and its unit no line may break.
+const unit = (figure, name) => figure + "\u00a0" + name;
+
 /** 5000 as 5 s, 200 as 0.2 s. */
 export function seconds(millis) {
-  return Number.isFinite(millis) ? +(millis / 1000).toFixed(2) + " s" : "\u2013";
+  return Number.isFinite(millis) ? unit(+(millis / 1000).toFixed(2), "s") : "\u2013";
 }
 
 /** How long something takes by now: tenths of a second at first, whole units later. */
@@ -35,15 +38,15 @@ export function span(millis) {
   }
   const positive = Math.max(0, millis);
   if (positive < 10_000) {
-    return (positive / 1000).toFixed(1) + " s";
+    return unit((positive / 1000).toFixed(1), "s");
   }
   const whole = Math.floor(positive / 1000);
   if (whole < 60) {
-    return whole + " s";
+    return unit(whole, "s");
   }
-  return Math.floor(whole / 60) + " min " + (whole % 60) + " s";
+  return unit(Math.floor(whole / 60), "min") + " " + unit(whole % 60, "s");
 }
 
-export const millis = (number) => (Number.isFinite(number) ? integer.format(Math.round(number)) + " ms" : "\u2013");
+export const millis = (number) => (Number.isFinite(number) ? unit(integer.format(Math.round(number)), "ms") : "\u2013");
 
 export const plural = (number, one, many = one + "s") => count(number) + " " + (number === 1 ? one : many);

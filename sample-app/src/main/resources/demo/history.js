@@ -43,18 +43,19 @@ export class History {
     return before - this.ticks.size > 0;
   }
 
-  /** The times at which nobody led, and those at which two did, between terms that follow each other. */
+  /** The times at which nobody led, and those at which two did, from one term to the next. */
   seams() {
     const seams = [];
-    this.terms.forEach((term, index) => {
-      const next = this.terms[index + 1];
-      if (next && term.to !== null && term.to <= next.from) {
-        seams.push({ kind: "gap", from: term.to, to: next.from });
+    let end = null;
+    for (const { from, to } of this.terms) {
+      if (end !== null && end <= from) {
+        seams.push({ kind: "gap", from: end, to: from });
       }
-      else if (next) {
-        seams.push({ kind: "overlap", from: next.from, to: Math.min(term.to ?? Infinity, next.to ?? Infinity) });
+      else if (end !== null) {
+        seams.push({ kind: "overlap", from, to: Math.min(end, to ?? Infinity) });
       }
-    });
+      end = Math.max(end ?? 0, to ?? Infinity);
+    }
     return seams;
   }
 }

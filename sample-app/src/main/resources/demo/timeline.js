@@ -12,6 +12,8 @@ const TOP = 26;
 const LANE = 62;
 const AXIS = 24;
 const STEPS = { 60: 10_000, 20: 5000, 5: 1000 };
+/** How far a term that is not over reaches to the right, out of sight. */
+const AHEAD = 600_000;
 const SUMMARY = "All nodes together";
 
 export class Timeline {
@@ -20,7 +22,6 @@ export class Timeline {
   #end = null;
   #width = 0;
   #base = 0;
-  #live = true;
   #state = null;
   #world = svg("g");
   #fixed = svg("g");
@@ -29,6 +30,7 @@ export class Timeline {
   #ticks = svg("g");
   #marks = svg("g");
   #plot = svg("svg", { role: "img" });
+  #drawn = null;
   #labels = [];
   #faultLabels = [];
   #step = null;
@@ -124,6 +126,7 @@ export class Timeline {
       return;
     }
     this.#base = now();
+    this.#drawn = null;
     this.#step = null;
     attribute(this.#plot, "width", this.#width);
     attribute(this.#plot, "height", this.#height() + AXIS);
@@ -169,31 +172,38 @@ export class Timeline {
     if (this.#width === 0) {
       return;
     }
+    const seams = this.#history.seams();
+    const drawn = JSON.stringify([this.#base, this.#width, this.#span, this.#history.nodes, this.#history.terms,
+      this.#history.faults.map((fault) => fault.id), seams, seams.some((seam) => seam.to === Infinity) && now()]);
+    if (this.#drawn === drawn) {
+      return;
+    }
+    this.#drawn = drawn;
     const bands = [];
-    const seams = [];
+    const seamLabels = [];
     this.#labels = [];
     this.#faultLabels = [];
     for (const { term, node, from, to } of this.#history.terms) {
       for (const y of [TOP, this.#lane(node)]) {
         bands.push(svg("rect", { "class": "band " + colourOf(node), x: this.#x(from), y: y + 19, rx: 4,
-          width: Math.max(1, this.#x(to ?? now() + 60_000) - this.#x(from)), height: 22 }));
+          width: Math.max(1, this.#x(to ?? now() + AHEAD) - this.#x(from)), height: 22 }));
       }
       this.#addLabel("term", term, from, to ?? Infinity, this.#lane(node) + 13, this.#lane(node));
     }
     let free = -Infinity;
-    for (const { kind, from, to } of this.#history.seams()) {
+    for (const { kind, from, to } of seams) {
       const width = Math.max(kind === "overlap" ? 3 : 1, this.#x(Math.min(to, now())) - this.#x(from));
       bands.push(svg("rect", { "class": "seam " + kind, x: this.#x(from), y: TOP + 19, width, height: 22,
         ...(kind === "gap" && { fill: "url(#hatching)" }) }));
       const content = (kind === "overlap" ? "two lead for " : "") + millis(Math.min(to, now()) - from);
       const middle = this.#x(from) + width / 2;
       if (kind === "overlap" || middle - content.length * 3.5 > free) {
-        seams.push(this.#label("seam-label " + kind, middle, TOP + 54, content));
+        seamLabels.push(this.#label("seam-label " + kind, middle, TOP + 54, content));
         free = middle + content.length * 3.5;
       }
     }
     this.#bands.replaceChildren(...bands, ...this.#labels.map((label) => label.shown));
-    this.#marks.replaceChildren(...this.#history.faults.flatMap((fault) => this.#drawFault(fault)), ...seams);
+    this.#marks.replaceChildren(...this.#history.faults.flatMap((fault) => this.#drawFault(fault)), ...seamLabels);
     this.#placeLabels(this.#end ?? now());
   }
 
