@@ -71,6 +71,7 @@ function frame() {
 }
 
 cards.enableAdding();
+faults.enableShowingAll();
 cards.enableLeaderActions();
 connect({ onState, onLost });
 requestAnimationFrame(frame);

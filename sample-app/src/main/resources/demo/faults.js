@@ -15,17 +15,39 @@ const DONE = {
   start: "Start of"
 };
 
+/** What the time of an outcome means, where it is not how long it took until another node led. */
+const RECOVERY = {
+  thaw: " has looked at the clock after ",
+  reconnect: " is in touch with the database after ",
+  start: " is up and stands after "
+};
+
+/** What a measurement may exceed a bound by, on a machine that does other things too. */
+const MOMENT = 100;
+
+const SHOWN = 10;
+
 const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign" };
 
 let known = null;
 let waiting = [];
+let all = false;
 const parts = new WeakMap();
+
+export function enableShowingAll() {
+  byId("all-faults").addEventListener("click", () => {
+    all = !all;
+  });
+}
 
 export const title = (fault) => (DONE[fault.action] ?? fault.action) + " " + (fault.node ?? "");
 
 export function show(state, onShow) {
   byId("no-faults").hidden = state.faults.length > 0;
-  reconcile(byId("faults"), state.faults, (fault) => fault.id, (fault) => create(fault, onShow), update);
+  const shown = all ? state.faults : state.faults.slice(0, SHOWN);
+  byId("all-faults").hidden = state.faults.length <= SHOWN;
+  text(byId("all-faults"), all ? "Show the last " + SHOWN : "Show all " + state.faults.length);
+  reconcile(byId("faults"), shown, (fault) => fault.id, (fault) => create(fault, onShow), update);
   waiting = state.faults.filter((fault) => !fault.outcome);
   showLatest(state.faults[0]);
   showSummary(state.faults);
@@ -84,30 +106,35 @@ function update(row, fault) {
   if (!outcome) {
     return;
   }
-  if (Number.isFinite(outcome.millis) && outcome.leader) {
+  if (isKnown(outcome.millis)) {
     if (!own.millis) {
-      own.leader = element("strong", { "data-testid": "fault-leader" });
+      own.who = element("strong", { "data-testid": "fault-leader" });
       own.millis = element("strong", { "class": "took", "data-testid": "fault-millis" });
-      own.happened.replaceChildren(own.leader, " leads after ", own.millis);
+      own.after = element("span");
+      own.happened.replaceChildren(own.who, RECOVERY[fault.action] ?? " leads after ", own.millis, own.after);
     }
-    text(own.leader, outcome.leader);
+    text(own.who, RECOVERY[fault.action] ? fault.node : outcome.leader);
     text(own.millis, millis(outcome.millis));
+    text(own.after, RECOVERY[fault.action] ? ". " + leads(fault) : "");
     attribute(own.millis, "data-millis", outcome.millis);
     gauge(own.gauge, fault);
   }
   else {
-    text(own.happened, happened(fault));
+    text(own.happened, leads(fault));
   }
-  reconcile(own.figures, figures(outcome), (figure) => figure.name, createFigure, updateFigure);
+  reconcile(own.figures, figures(fault), (figure) => figure.name, createFigure, updateFigure);
 }
 
-function figures(outcome) {
+function figures({ action, outcome }) {
+  const { overlapMillis: overlap, missedTicks: missed } = outcome;
+  const unknown = (action === "freeze") ? "known once thawed" : "not known yet";
   return [
-    { name: "overlap", label: "Two leaders at once", value: millis(outcome.overlapMillis),
-      bad: outcome.overlapMillis > 0 },
-    { name: "missed", label: "Missed ticks", value: String(outcome.missedTicks ?? "\u2013"), bad: false }
+    { name: "overlap", label: "Two leaders at once", value: isKnown(overlap) ? millis(overlap) : unknown, bad: overlap > 0 },
+    ...(isKnown(missed) ? [{ name: "missed", label: "Missed ticks", value: String(missed), bad: false }] : [])
   ];
 }
+
+const isKnown = (figure) => Number.isFinite(figure);
 
 function createFigure(figure) {
   const term = element("dt");
@@ -125,14 +152,17 @@ function gauge(shown, fault) {
   const bound = 1000 * /within ([\d.]+) s/.exec(fault.expect)?.[1];
   shown.hidden = !(bound > 0);
   if (bound > 0) {
-    shown.dataset.late = fault.outcome.millis > bound;
+    shown.dataset.late = fault.outcome.millis > bound + MOMENT;
     shown.firstChild.style.transform = "scaleX(" + Math.min(1, fault.outcome.millis / bound) + ")";
   }
 }
 
-function happened({ outcome, node }) {
+function leads({ outcome, node, action }) {
   if (!outcome.leader) {
     return "Nobody leads.";
+  }
+  if (RECOVERY[action]) {
+    return outcome.leader + " leads.";
   }
   return outcome.leader + (outcome.leader === node ? " still leads." : " leads as before.");
 }
@@ -142,10 +172,13 @@ function told(fault) {
   if (!outcome) {
     return title(fault) + ". Expected: " + fault.expect + ".";
   }
-  const what = Number.isFinite(outcome.millis) && outcome.leader
-    ? outcome.leader + " leads after " + millis(outcome.millis) + "." : happened(fault);
-  return title(fault) + ": " + what + " Two leaders at once: " + millis(outcome.overlapMillis)
-      + ". " + plural(outcome.missedTicks ?? 0, "tick") + " missed.";
+  const recovery = RECOVERY[fault.action];
+  const what = !isKnown(outcome.millis) ? leads(fault)
+    : recovery ? fault.node + recovery + millis(outcome.millis) + ". " + leads(fault)
+    : outcome.leader + " leads after " + millis(outcome.millis) + ".";
+  return [title(fault) + ": " + what, isKnown(outcome.overlapMillis)
+      && "Two leaders at once: " + millis(outcome.overlapMillis) + ".",
+    isKnown(outcome.missedTicks) && plural(outcome.missedTicks, "tick") + " missed."].filter(Boolean).join(" ");
 }
 
 function showLatest(fault) {
@@ -162,7 +195,7 @@ const median = (sorted) => (sorted[(sorted.length - 1) >> 1] + sorted[sorted.len
 function showSummary(faults) {
   const taken = new Map();
   for (const { action, outcome } of faults) {
-    if (outcome?.leader && Number.isFinite(outcome.millis)) {
+    if (!RECOVERY[action] && isKnown(outcome?.millis)) {
       taken.set(action, [...(taken.get(action) ?? []), outcome.millis].sort((a, b) => a - b));
     }
   }

@@ -24,7 +24,7 @@ export function show(history, now) {
     term.term,
     term.node,
     time(term.from, 3),
-    term.to === null ? "leads" : time(term.to, 3) + (term.reason ? " (" + term.reason + ")" : ""),
+    term.to === null ? "leads" : time(term.to, 3) + (term.reason ? " (" + term.reason.toLowerCase().replaceAll("_", " ") + ")" : ""),
     gap(term, before),
     String([...history.ticks.values()].filter((tick) => tick.kind === "leader" && tick.term === term.term
         && tick.at >= from).length)

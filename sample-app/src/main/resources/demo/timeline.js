@@ -130,6 +130,8 @@ export class Timeline {
     this.#step = null;
     attribute(this.#plot, "width", this.#width);
     attribute(this.#plot, "height", this.#height() + AXIS);
+    // So that ticks stay apart
+    attribute(this.#ticks, "stroke-width", Math.min(2.5, Math.max(1, this.#width / this.#span / 12)).toFixed(2));
     this.#ticks.replaceChildren();
     this.#history.ticks.forEach((tick) => this.#drawTick(tick));
     this.#drawFixed();
