@@ -1,5 +1,6 @@
 // What the buttons ask of the demo.
 
+import { now } from "./clock.js";
 import { announce } from "./dom.js";
 import { seconds } from "./format.js";
 
@@ -59,5 +60,8 @@ export function actionsOf(node, state) {
   ];
 }
 
-export const leadsNow = (node) => node.process === "running" && !node.leadership?.stale
-  && node.leadership?.role === "leader";
+/** One answer that comes late does not make a leader a former one. */
+const PATIENT = 1500;
+
+export const leadsNow = (node) => node.process === "running" && node.leadership?.role === "leader"
+  && (!node.leadership.stale || now() - node.seenAt < PATIENT);

@@ -127,10 +127,12 @@ function update(row, fault) {
 
 function figures({ action, outcome }) {
   const { overlapMillis: overlap, missedTicks: missed } = outcome;
-  const unknown = (action === "freeze") ? "known once thawed" : "not known yet";
+  const unknown = (action === "freeze") ? "known when thawed" : "not known yet";
   return [
-    { name: "overlap", label: "Two leaders at once", value: isKnown(overlap) ? millis(overlap) : unknown, bad: overlap > 0 },
-    ...(isKnown(missed) ? [{ name: "missed", label: "Missed ticks", value: String(missed), bad: false }] : [])
+    { name: "overlap", label: "Two leaders at once", value: isKnown(overlap) ? millis(overlap) : unknown,
+      bad: overlap > 0, known: isKnown(overlap) },
+    ...(isKnown(missed) ? [{ name: "missed", label: "Missed ticks", value: String(missed), bad: false, known: true }]
+      : [])
   ];
 }
 
@@ -144,6 +146,7 @@ function createFigure(figure) {
 
 function updateFigure(created, figure) {
   created.dataset.bad = figure.bad;
+  created.dataset.known = figure.known;
   text(created.lastChild, (figure.bad ? "\u26a0 " : "") + figure.value);
 }
 
