@@ -28,7 +28,7 @@ export const askNode = (node, action) => ask("api/nodes/" + encodeURIComponent(n
 /** What can be done to a node now: what it says, and whether it can be done. */
 export function actionsOf(node, state) {
   const leads = leadsNow(node);
-  const holdsLock = !node.cut && node.leadership?.role === "leader";
+  const holdsLock = leads || node.leadership?.role === "leader" && !state.nodes.some(leadsNow);
   const { lease, takeoverDelay } = state;
   const frozen = node.process === "frozen";
   const running = node.process === "running";

@@ -2,7 +2,7 @@
 
 import { now } from "./clock.js";
 import { colourOf } from "./colours.js";
-import { attribute, byId, svg, text } from "./dom.js";
+import { attribute, byId, element, svg, text } from "./dom.js";
 import { title } from "./faults.js";
 import { millis, plural, time } from "./format.js";
 import { History } from "./history.js";
@@ -23,21 +23,22 @@ export class Timeline {
   #width = 0;
   #base = 0;
   #state = null;
-  #world = svg("g");
-  #fixed = svg("g");
+  // A layer of its own, which moves without being painted anew
+  #world = svg("svg", { "class": "world" });
+  #fixed = svg("svg", { "class": "fixed" });
   #grid = svg("g", { "class": "grid" });
   #bands = svg("g");
   #ticks = svg("g");
   #marks = svg("g");
-  #plot = svg("svg", { role: "img" });
+  #plot = element("div", { "class": "layers", role: "img" });
   #drawn = null;
   #labels = [];
   #faultLabels = [];
   #step = null;
 
   constructor() {
-    this.#world.append(this.#grid, this.#bands, this.#ticks, this.#marks);
-    this.#plot.append(hatching(), this.#world, this.#fixed);
+    this.#world.append(hatching(), this.#grid, this.#bands, this.#ticks, this.#marks);
+    this.#plot.append(this.#world, this.#fixed);
     byId("plot").append(this.#plot);
     this.#zoom((byId("plot").clientWidth < 600) ? 20 : 60);
     new ResizeObserver(() => this.#resize()).observe(byId("plot"));
@@ -69,7 +70,7 @@ export class Timeline {
       return;
     }
     const end = this.#end ?? now();
-    this.#world.setAttribute("transform", "translate(" + (this.#width - this.#x(end)).toFixed(2) + " 0)");
+    this.#world.style.transform = "translateX(" + (this.#width - this.#x(end)).toFixed(2) + "px)";
     const step = Math.floor(end / STEPS[this.#span]);
     if (step !== this.#step) {
       this.#step = step;
@@ -128,8 +129,11 @@ export class Timeline {
     this.#base = now();
     this.#drawn = null;
     this.#step = null;
-    attribute(this.#plot, "width", this.#width);
-    attribute(this.#plot, "height", this.#height() + AXIS);
+    for (const layer of [this.#world, this.#fixed]) {
+      attribute(layer, "width", this.#width);
+      attribute(layer, "height", this.#height() + AXIS);
+    }
+    this.#plot.style.height = this.#height() + AXIS + "px";
     // So that ticks stay apart
     attribute(this.#ticks, "stroke-width", Math.min(2.5, Math.max(1, this.#width / this.#span / 12)).toFixed(2));
     this.#ticks.replaceChildren();
