@@ -1,0 +1,309 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package io.leaderelection.sample.demo;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.WebElement;
+import org.openqa.selenium.chrome.ChromeDriver;
+import org.openqa.selenium.logging.LogType;
+import tools.jackson.databind.JsonNode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the demo and its page, in a real browser, on a real cluster. Each begins with
+ * three nodes that run and one that leads.
+ */
+@Tag("browser")
+@EnabledIf(value = "io.leaderelection.sample.demo.Chromium#isInstalled",
+		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class DemoPageTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	/** What a machine with other things to do may add. */
+	private static final Duration MOMENT = Duration.ofSeconds(2);
+
+	private static final String NEVER = "0 ms";
+
+	@TempDir
+	private static Path temp;
+
+	private static DemoProcess demo;
+
+	private static ChromeDriver driver;
+
+	private DemoPage page;
+
+	private int faults;
+
+	@BeforeAll
+	static void start() throws IOException {
+		demo = DemoProcess.start(temp);
+		driver = Chromium.start(temp.resolve("chromium"));
+	}
+
+	@AfterAll
+	static void stop() {
+		try {
+			if (driver != null) {
+				driver.quit();
+			}
+		}
+		finally {
+			if (demo != null) {
+				demo.stop();
+			}
+		}
+	}
+
+	@BeforeEach
+	void open() {
+		for (JsonNode node : demo.state().path("nodes")) {
+			String path = "/api/nodes/" + node.path("name").asString("");
+			if (node.path("process").asString("").equals("frozen")) {
+				demo.post(path + "/thaw");
+			}
+			if (node.path("process").asString("").equals("dead")) {
+				demo.post(path + "/start");
+			}
+			if (node.path("cut").asBoolean(false)) {
+				demo.post(path + "/reconnect");
+			}
+		}
+		Awaitility.await().atMost(DemoPage.LATER).until(DemoPageTests::isSettled);
+		driver.get(demo.url());
+		this.page = new DemoPage(driver);
+		this.page.leader();
+		this.faults = demo.state().path("faults").path(0).path("id").asInt(0);
+	}
+
+	/**
+	 * Whether all nodes run, follow one leader, and see all others stand.
+	 */
+	private static boolean isSettled() {
+		JsonNode state = demo.state();
+		List<JsonNode> nodes = state.path("nodes").valueStream().toList();
+		return nodes.stream()
+			.allMatch((node) -> node.path("process").asString("").equals("running") && !node.path("cut").asBoolean()
+					&& node.path("leadership").path("candidates").size() == nodes.size()
+					&& !node.path("leadership").has("stale"))
+				&& nodes.stream()
+					.map((node) -> node.path("leadership").path("leader").path("node"))
+					.distinct()
+					.count() == 1
+				&& nodes.stream()
+					.filter((node) -> node.path("leadership").path("role").asString("").equals("leader"))
+					.count() == 1;
+	}
+
+	@AfterEach
+	void neverLies() {
+		JsonNode rows = demo.state().path("rows");
+		assertThat(rows.path("duplicates").asLong(-1)).isZero();
+		assertThat(rows.path("outdated").asLong(-1)).isZero();
+		assertThat(driver.manage().logs().get(LogType.BROWSER).getAll())
+			.filteredOn((entry) -> !entry.getMessage().contains("net::ERR_"))
+			.isEmpty();
+	}
+
+	@Test
+	@Order(1)
+	void killedLeaderIsReplacedAndFollowsWhenStartedAgain() {
+		String leader = this.page.leader();
+		this.page.find("leader-kill").click();
+		WebElement fault = this.page.awaitOutcome(this.faults + 1);
+		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader).isEqualTo(this.page.leader());
+		// By far less than a lease: the end of the session was seen
+		assertThat(DemoPage.took(fault)).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY.plus(MOMENT));
+		assertThat(DemoPage.text(fault, "overlap")).isEqualTo(NEVER);
+		assertSameAsTold(fault, this.faults + 1);
+		assertThat(this.page.text(leader, "process")).contains("dead");
+		assertThat(this.page.text(leader, "lease-text")).startsWith("No lease");
+
+		this.page.button(leader, "start").click();
+		this.page.await(DemoPage.LATER, () -> this.page.text(leader, "role").equals("Follower"));
+		assertThat(this.page.text(leader, "process")).contains("running");
+	}
+
+	@Test
+	@Order(2)
+	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() {
+		String leader = this.page.leader();
+		this.page.button(leader, "freeze").click();
+		this.page.await(DemoPage.SOON, () -> this.page.text(leader, "process").contains("frozen"));
+		WebElement fault = this.page.awaitOutcome(this.faults + 1);
+		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader).isEqualTo(this.page.leader());
+		assertThat(DemoPage.took(fault)).isLessThan(LEASE.plus(TAKEOVER_DELAY).plus(MOMENT));
+		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Lease over, though it cannot know yet");
+		assertThat(this.page.text(leader, "remark")).isNotEmpty();
+
+		this.page.button(leader, "thaw").click();
+		this.page.awaitOutcome(this.faults + 2);
+		this.page.await(DemoPage.SOON, () -> this.page.text(leader, "role").equals("Follower"));
+		this.page.await(DemoPage.SOON, () -> DemoPage.text(fault, "overlap").equals(NEVER));
+		assertSameAsTold(fault, this.faults + 1);
+	}
+
+	@Test
+	@Order(3)
+	void leaderThatIsCutOffStopsBeforeItIsReplaced() {
+		String leader = this.page.leader();
+		this.page.find("leader-cut").click();
+		this.page.await(DemoPage.SOON, () -> this.page.text(leader, "cut").contains("cut off"));
+		WebElement fault = this.page.awaitOutcome(this.faults + 1);
+		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader);
+		assertThat(DemoPage.took(fault)).isLessThan(LEASE.plus(TAKEOVER_DELAY).plus(MOMENT));
+		this.page.await(DemoPage.SOON, () -> DemoPage.text(fault, "overlap").equals(NEVER));
+		assertSameAsTold(fault, this.faults + 1);
+
+		this.page.button(leader, "reconnect").click();
+		this.page.awaitOutcome(this.faults + 2);
+		this.page.await(DemoPage.LATER, () -> !this.page.text(leader, "leader").equals("\u2013"));
+	}
+
+	@Test
+	@Order(4)
+	void leaderHandsOverByKeyboard() {
+		String leader = this.page.leader();
+		WebElement resign = this.page.button(leader, "resign");
+		resign.sendKeys(Keys.ENTER);
+		WebElement fault = this.page.awaitOutcome(this.faults + 1);
+		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader);
+		assertThat(DemoPage.text(fault, "overlap")).isEqualTo(NEVER);
+		assertSameAsTold(fault, this.faults + 1);
+		assertThat(driver.switchTo().activeElement()).isEqualTo(resign);
+		assertThat(resign.getDomAttribute("aria-disabled")).isEqualTo("true");
+		this.page.await(DemoPage.SOON, () -> this.page.text("latest").contains("Resign by " + leader));
+	}
+
+	@Test
+	@Order(5)
+	void showsWhatTheEndpointsTell() {
+		for (JsonNode node : demo.state().path("nodes")) {
+			String name = node.path("name").asString("");
+			JsonNode told = demo.get(node.path("url").asString("") + "/actuator/leadership/default");
+			String role = told.path("role").asString("");
+			assertThat(this.page.attribute(this.page.card(name), "data-role")).isEqualTo(role);
+			assertThat(this.page.text(name, "leader")).isEqualTo(told.path("leader").path("node").asString("")
+					+ " \u00b7 " + told.path("leader").path("term").asString(""));
+			assertThat(this.page.text(name, "health"))
+				.isEqualTo(demo.get(node.path("url").asString("") + "/actuator/health").path("status").asString(""));
+			assertThat(this.page.text(name, "pid")).isEqualTo("pid " + node.path("pid").asLong());
+			if (role.equals("leader")) {
+				assertThat(this.page.leader()).isEqualTo(name);
+				assertThat(this.page.text("headline-term")).isEqualTo(told.path("term").asString(""))
+					.isEqualTo(this.page.text(name, "term"));
+				assertThat(this.page.text(name, "lease-text")).matches("Lease: [1-4]\\.\\d s of 5 s left");
+			}
+		}
+		long before = demo.state().path("rows").path("count").asLong();
+		this.page.await(DemoPage.SOON, () -> rowsShown() > before);
+		assertThat(rowsShown()).isLessThanOrEqualTo(demo.state().path("rows").path("count").asLong() + 10);
+		assertThat(this.page.text("rows-duplicates")).isEqualTo("0");
+		assertThat(this.page.text("rows-outdated")).isEqualTo("0");
+	}
+
+	private long rowsShown() {
+		return Long.parseLong(this.page.text("rows-count").replace(",", ""));
+	}
+
+	@Test
+	@Order(6)
+	void timelineIsThereInWordsToo() {
+		this.page.find("timeline-as-table").click();
+		String term = this.page.text("headline-term");
+		this.page.await(DemoPage.SOON, () -> this.page.text("terms").contains(term));
+		assertThat(this.page.text("terms")).doesNotContain("two led");
+		assertThat(this.page.text("tick-counts").lines()).hasSize(3);
+		assertThat(driver.findElements(org.openqa.selenium.By.cssSelector(".plot .tick-leader"))).isNotEmpty();
+		assertThat(driver.findElements(org.openqa.selenium.By.cssSelector(".plot .overlap"))).isEmpty();
+	}
+
+	@Test
+	@Order(7)
+	void fitsAPhone() {
+		driver.executeCdpCommand("Emulation.setDeviceMetricsOverride",
+				Map.of("width", 360, "height", 740, "deviceScaleFactor", 1, "mobile", true));
+		try {
+			driver.navigate().refresh();
+			this.page.leader();
+			assertThat(driver.executeScript("return document.documentElement.scrollWidth")).isEqualTo(360L);
+		}
+		finally {
+			driver.executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+		}
+	}
+
+	@Test
+	@Order(8)
+	void furtherNodeIsStarted() {
+		this.page.find("add-node").click();
+		this.page.await(DemoPage.LATER, () -> this.page.has("node-node-4"));
+		this.page.await(DemoPage.LATER, () -> this.page.text("node-4", "role").equals("Follower"));
+		assertThat(this.page.text("node-4", "process")).contains("running");
+	}
+
+	@Test
+	@Order(Integer.MAX_VALUE)
+	void leavesNothingBehindAndThePageSaysThatItEnded() {
+		List<ProcessHandle> processes = demo.descendants();
+		assertThat(processes).hasSizeGreaterThan(4);
+		JsonNode last = demo.state();
+		demo.stop();
+		assertThat(processes).noneMatch(ProcessHandle::isAlive);
+		this.page.await(DemoPage.SOON, () -> this.page.text("lost").contains("lost"));
+		assertThat(this.page.text("connection")).isEqualTo("Connection lost");
+		assertThat(this.page.find("leader-kill").getDomAttribute("aria-disabled")).isEqualTo("true");
+		assertThat(last.path("rows").path("count").asLong()).isPositive();
+	}
+
+	private void assertSameAsTold(WebElement fault, int id) {
+		for (JsonNode told : demo.state().path("faults")) {
+			if (told.path("id").asInt() == id) {
+				assertThat(DemoPage.took(fault))
+					.isEqualTo(Duration.ofMillis(told.path("outcome").path("millis").asLong()));
+				assertThat(DemoPage.text(fault, "leader")).isEqualTo(told.path("outcome").path("leader").asString(""));
+				assertThat(DemoPage.text(fault, "missed"))
+					.isEqualTo(told.path("outcome").path("missedTicks").asString("?"));
+				return;
+			}
+		}
+		throw new AssertionError("The demo does not know fault " + id);
+	}
+
+}
