@@ -33,11 +33,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.logging.LogType;
 import tools.jackson.databind.JsonNode;
+
+import org.springframework.web.client.RestClient;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -63,7 +66,7 @@ class DemoPageTests {
 	@TempDir
 	private static Path temp;
 
-	private static DemoProcess demo;
+	private static DemoRun demo;
 
 	private static ChromeDriver driver;
 
@@ -73,12 +76,12 @@ class DemoPageTests {
 
 	@BeforeAll
 	static void start() throws IOException {
-		demo = DemoProcess.start(temp);
+		demo = DemoRun.start(temp, DemoRun.CLASS_PATH, "--port=0").awaitOpen();
 		driver = Chromium.start(temp.resolve("chromium"));
 	}
 
 	@AfterAll
-	static void stop() {
+	static void stop() throws InterruptedException {
 		try {
 			if (driver != null) {
 				driver.quit();
@@ -86,15 +89,15 @@ class DemoPageTests {
 		}
 		finally {
 			if (demo != null) {
-				demo.stop();
+				demo.close();
 			}
 		}
 	}
 
 	@BeforeEach
-	void open() {
+	void open() throws Exception {
 		for (JsonNode node : demo.state().path("nodes")) {
-			String path = "/api/nodes/" + node.path("name").asString("");
+			String path = "/" + node.path("name").asString("");
 			if (node.path("process").asString("").equals("frozen")) {
 				demo.post(path + "/thaw");
 			}
@@ -115,7 +118,7 @@ class DemoPageTests {
 	/**
 	 * Whether all nodes run, follow one leader, and see all others stand.
 	 */
-	private static boolean isSettled() {
+	private static boolean isSettled() throws Exception {
 		JsonNode state = demo.state();
 		List<JsonNode> nodes = state.path("nodes").valueStream().toList();
 		return nodes.stream()
@@ -132,7 +135,10 @@ class DemoPageTests {
 	}
 
 	@AfterEach
-	void neverLies() {
+	void neverLies() throws Exception {
+		if (!demo.process().isAlive()) {
+			return;
+		}
 		JsonNode rows = demo.state().path("rows");
 		assertThat(rows.path("duplicates").asLong(-1)).isZero();
 		assertThat(rows.path("outdated").asLong(-1)).isZero();
@@ -143,7 +149,7 @@ class DemoPageTests {
 
 	@Test
 	@Order(1)
-	void killedLeaderIsReplacedAndFollowsWhenStartedAgain() {
+	void killedLeaderIsReplacedAndFollowsWhenStartedAgain() throws Exception {
 		String leader = this.page.leader();
 		this.page.find("leader-kill").click();
 		WebElement fault = this.page.awaitOutcome(this.faults + 1);
@@ -162,7 +168,7 @@ class DemoPageTests {
 
 	@Test
 	@Order(2)
-	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() {
+	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() throws Exception {
 		String leader = this.page.leader();
 		this.page.button(leader, "freeze").click();
 		this.page.await(DemoPage.SOON, () -> this.page.text(leader, "process").contains("frozen"));
@@ -181,7 +187,7 @@ class DemoPageTests {
 
 	@Test
 	@Order(3)
-	void leaderThatIsCutOffStopsBeforeItIsReplaced() {
+	void leaderThatIsCutOffStopsBeforeItIsReplaced() throws Exception {
 		String leader = this.page.leader();
 		this.page.find("leader-cut").click();
 		this.page.await(DemoPage.SOON, () -> this.page.text(leader, "cut").contains("cut off"));
@@ -198,7 +204,7 @@ class DemoPageTests {
 
 	@Test
 	@Order(4)
-	void leaderHandsOverByKeyboard() {
+	void leaderHandsOverByKeyboard() throws Exception {
 		String leader = this.page.leader();
 		WebElement resign = this.page.button(leader, "resign");
 		resign.sendKeys(Keys.ENTER);
@@ -213,16 +219,15 @@ class DemoPageTests {
 
 	@Test
 	@Order(5)
-	void showsWhatTheEndpointsTell() {
+	void showsWhatTheEndpointsTell() throws Exception {
 		for (JsonNode node : demo.state().path("nodes")) {
 			String name = node.path("name").asString("");
-			JsonNode told = demo.get(node.path("url").asString("") + "/actuator/leadership/default");
+			JsonNode told = actuator(node, "leadership/default");
 			String role = told.path("role").asString("");
 			assertThat(this.page.attribute(this.page.card(name), "data-role")).isEqualTo(role);
 			assertThat(this.page.text(name, "leader")).isEqualTo(told.path("leader").path("node").asString("")
 					+ " \u00b7 " + told.path("leader").path("term").asString(""));
-			assertThat(this.page.text(name, "health"))
-				.isEqualTo(demo.get(node.path("url").asString("") + "/actuator/health").path("status").asString(""));
+			assertThat(this.page.text(name, "health")).isEqualTo(actuator(node, "health").path("status").asString(""));
 			assertThat(this.page.text(name, "pid")).isEqualTo("pid " + node.path("pid").asLong());
 			if (role.equals("leader")) {
 				assertThat(this.page.leader()).isEqualTo(name);
@@ -238,6 +243,14 @@ class DemoPageTests {
 		assertThat(this.page.text("rows-outdated")).isEqualTo("0");
 	}
 
+	private static JsonNode actuator(JsonNode node, String path) {
+		return NodeProbe.JSON.readTree(RestClient.create(node.path("url").asString(""))
+			.get()
+			.uri("/actuator/" + path)
+			.retrieve()
+			.body(String.class));
+	}
+
 	private long rowsShown() {
 		return Long.parseLong(this.page.text("rows-count").replace(",", ""));
 	}
@@ -250,8 +263,8 @@ class DemoPageTests {
 		this.page.await(DemoPage.SOON, () -> this.page.text("terms").contains(term));
 		assertThat(this.page.text("terms")).doesNotContain("two led");
 		assertThat(this.page.text("tick-counts").lines()).hasSize(3);
-		assertThat(driver.findElements(org.openqa.selenium.By.cssSelector(".plot .tick-leader"))).isNotEmpty();
-		assertThat(driver.findElements(org.openqa.selenium.By.cssSelector(".plot .overlap"))).isEmpty();
+		assertThat(driver.findElements(By.cssSelector(".plot .tick-leader"))).isNotEmpty();
+		assertThat(driver.findElements(By.cssSelector(".plot .overlap"))).isEmpty();
 	}
 
 	@Test
@@ -280,11 +293,11 @@ class DemoPageTests {
 
 	@Test
 	@Order(Integer.MAX_VALUE)
-	void leavesNothingBehindAndThePageSaysThatItEnded() {
-		List<ProcessHandle> processes = demo.descendants();
+	void leavesNothingBehindAndThePageSaysThatItEnded() throws Exception {
+		List<ProcessHandle> processes = demo.process().descendants().toList();
 		assertThat(processes).hasSizeGreaterThan(4);
 		JsonNode last = demo.state();
-		demo.stop();
+		demo.close();
 		assertThat(processes).noneMatch(ProcessHandle::isAlive);
 		this.page.await(DemoPage.SOON, () -> this.page.text("lost").contains("lost"));
 		assertThat(this.page.text("connection")).isEqualTo("Connection lost");
@@ -292,7 +305,7 @@ class DemoPageTests {
 		assertThat(last.path("rows").path("count").asLong()).isPositive();
 	}
 
-	private void assertSameAsTold(WebElement fault, int id) {
+	private void assertSameAsTold(WebElement fault, int id) throws Exception {
 		for (JsonNode told : demo.state().path("faults")) {
 			if (told.path("id").asInt() == id) {
 				assertThat(DemoPage.took(fault))
