@@ -67,7 +67,7 @@ function frame() {
     faults.frame();
     timeline.frame();
   }
-  setTimeout(() => requestAnimationFrame(frame), calm.matches ? 500 : 25);
+  setTimeout(() => requestAnimationFrame(frame), calm.matches ? 500 : timeline.pace);
 }
 
 cards.enableAdding();

@@ -32,15 +32,13 @@ export class History {
     return added;
   }
 
-  /** Forget what is too old to be drawn, and return whether there was much of it. */
+  /** Forget what is too old to be drawn. */
   forget(now) {
-    const before = this.ticks.size;
     for (const [key, tick] of this.ticks) {
       if (tick.at < now - KEPT) {
         this.ticks.delete(key);
       }
     }
-    return before - this.ticks.size > 0;
   }
 
   /** The times at which nobody led, and those at which two did, from one term to the next. */
