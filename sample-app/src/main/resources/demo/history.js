@@ -45,14 +45,16 @@ export class History {
   seams() {
     const seams = [];
     let end = null;
-    for (const { from, to } of this.terms) {
+    let provisional = false;
+    for (const { from, to, ...term } of this.terms) {
       if (end !== null && end <= from) {
-        seams.push({ kind: "gap", from: end, to: from });
+        seams.push({ kind: "gap", from: end, to: from, provisional });
       }
       else if (end !== null) {
         seams.push({ kind: "overlap", from, to: Math.min(end, to ?? Infinity) });
       }
       end = Math.max(end ?? 0, to ?? Infinity);
+      provisional = Boolean(term.provisional);
     }
     return seams;
   }

@@ -42,7 +42,7 @@ function gap(term, before) {
   if (before.to === null || before.to > term.from) {
     return "two led at once";
   }
-  return millis(term.from - before.to);
+  return (before.provisional ? "at most " : "") + millis(term.from - before.to);
 }
 
 function rows(id, items, key, cells) {

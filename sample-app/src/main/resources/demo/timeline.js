@@ -210,19 +210,20 @@ export class Timeline {
     const seamLabels = [];
     this.#labels = [];
     this.#faultLabels = [];
-    for (const { term, node, from, to } of this.#history.terms) {
+    for (const { term, node, from, to, provisional } of this.#history.terms) {
       for (const y of [TOP, this.#lane(node)]) {
-        bands.push(svg("rect", { "class": "band " + colourOf(node), x: this.#x(from), y: y + 19, rx: 4,
+        bands.push(svg("rect", { "class": "band " + colourOf(node) + (provisional ? " provisional" : ""), x: this.#x(from), y: y + 19, rx: 4,
           width: Math.max(1, this.#x(to ?? now() + AHEAD) - this.#x(from)), height: 22 }));
       }
       this.#addLabel("term", term, from, to ?? Infinity, this.#lane(node) + 13, this.#lane(node));
     }
     let free = -Infinity;
-    for (const { kind, from, to } of seams) {
+    for (const { kind, from, to, provisional } of seams) {
       const width = Math.max(kind === "overlap" ? 3 : 1, this.#x(Math.min(to, now())) - this.#x(from));
       bands.push(svg("rect", { "class": "seam " + kind, x: this.#x(from), y: TOP + 19, width, height: 22,
         ...(kind === "gap" && { fill: "url(#hatching)" }) }));
-      const content = (kind === "overlap" ? "two lead for " : "") + millis(Math.min(to, now()) - from);
+      // A node that is frozen may have led for longer than it could say
+      const content = (kind === "overlap" ? "two lead for " : provisional ? "\u2264 " : "") + millis(Math.min(to, now()) - from);
       const middle = this.#x(from) + width / 2;
       if (kind === "overlap" || middle - content.length * 3.5 > free) {
         seamLabels.push(this.#label("seam-label " + kind, middle, TOP + 54, content));
