@@ -201,7 +201,8 @@ export class Timeline {
     }
     const seams = this.#history.seams();
     const drawn = JSON.stringify([this.#base, this.#width, this.#span, this.#history.nodes, this.#history.terms,
-      this.#history.faults.map((fault) => fault.id), seams, seams.some((seam) => seam.to === Infinity) && now()]);
+      this.#history.faults.map((fault) => fault.id), seams,
+      seams.some((seam) => seam.to === Infinity) && now()]);
     if (this.#drawn === drawn) {
       return;
     }
@@ -212,8 +213,8 @@ export class Timeline {
     this.#faultLabels = [];
     for (const { term, node, from, to, provisional } of this.#history.terms) {
       for (const y of [TOP, this.#lane(node)]) {
-        bands.push(svg("rect", { "class": "band " + colourOf(node) + (provisional ? " provisional" : ""), x: this.#x(from), y: y + 19, rx: 4,
-          width: Math.max(1, this.#x(to ?? now() + AHEAD) - this.#x(from)), height: 22 }));
+        bands.push(svg("rect", { "class": "band " + colourOf(node) + (provisional ? " provisional" : ""),
+          x: this.#x(from), y: y + 19, rx: 4, width: Math.max(1, this.#x(to ?? now() + AHEAD) - this.#x(from)), height: 22 }));
       }
       this.#addLabel("term", term, from, to ?? Infinity, this.#lane(node) + 13, this.#lane(node));
     }
