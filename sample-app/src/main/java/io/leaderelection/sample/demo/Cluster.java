@@ -40,6 +40,8 @@ class Cluster implements AutoCloseable {
 
 	private static final int STOP_SECONDS = 4;
 
+	private static final Duration COUNT_INTERVAL = Duration.ofSeconds(1);
+
 	private final RunDirectory directory;
 
 	private final NodeCommand command;
@@ -58,6 +60,9 @@ class Cluster implements AutoCloseable {
 
 	private volatile DemoState.Rows rows = new DemoState.Rows(0, 0, 0, 0);
 
+	/** Of the thread that watches. */
+	private Instant nextCount = Instant.MIN;
+
 	private volatile boolean closed;
 
 	Cluster(RunDirectory directory, Properties connection, DemoDatabase database, Duration lease) {
@@ -70,9 +75,9 @@ class Cluster implements AutoCloseable {
 	}
 
 	private void watch() {
-		for (int round = 0; !this.closed; round++) {
+		while (!this.closed) {
 			try {
-				look(round);
+				look();
 			}
 			catch (DataAccessException ex) {
 				if (!this.closed) {
@@ -84,13 +89,21 @@ class Cluster implements AutoCloseable {
 		}
 	}
 
-	private void look(int round) {
+	private void look() {
 		this.leaderTicks = this.database.ticksSince(Instant.now().minusSeconds(60));
-		if (round % 4 == 0) {
-			this.rows = this.database.rows();
+		if (!Instant.now().isBefore(this.nextCount)) {
+			count();
 		}
 		this.faults
 			.update(this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())));
+	}
+
+	// Takes longer the more there is, so that it is not done all the time
+	private void count() {
+		Instant begin = Instant.now();
+		this.rows = this.database.rows();
+		Duration pause = Duration.between(begin, Instant.now()).multipliedBy(10);
+		this.nextCount = begin.plus((pause.compareTo(COUNT_INTERVAL) > 0) ? pause : COUNT_INTERVAL);
 	}
 
 	List<NodeProcess> nodes() {

@@ -60,7 +60,8 @@ class NodeProcess {
 
 	private volatile @Nullable Integer port;
 
-	private volatile @Nullable Instant frozenSince;
+	/** When it was frozen or killed: it has not run since. */
+	private volatile @Nullable Instant haltedAt;
 
 	NodeProcess(String name, RunDirectory directory, NodeCommand command) throws IOException {
 		this.name = name;
@@ -101,7 +102,7 @@ class NodeProcess {
 	synchronized void start(Ended ended) throws IOException {
 		Files.deleteIfExists(this.directory.portFile(this.name));
 		this.port = null;
-		this.frozenSince = null;
+		this.haltedAt = null;
 		this.proxy.reconnect();
 		Process process = this.command.start(this.name, this.proxy.port());
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
@@ -123,10 +124,10 @@ class NodeProcess {
 
 	private synchronized void exited(Process exited, Instant at, Ended ended) {
 		if (exited == this.process && this.state != State.DEAD) {
-			Instant frozen = this.frozenSince;
+			Instant halted = this.haltedAt;
+			boolean frozen = this.state == State.FROZEN;
 			this.state = State.DEAD;
-			// What is frozen when it is killed never ran again
-			ended.ended(this, (frozen != null) ? frozen : at, frozen != null);
+			ended.ended(this, (halted != null) ? halted : at, frozen);
 		}
 	}
 
@@ -149,19 +150,22 @@ class NodeProcess {
 	synchronized void kill() throws InterruptedException {
 		Process process = running("kill", State.STARTING, State.RUNNING, State.FROZEN);
 		process.destroyForcibly();
+		if (this.haltedAt == null) {
+			this.haltedAt = Instant.now();
+		}
 	}
 
 	synchronized void freeze() throws IOException, InterruptedException {
 		Process process = running("freeze", State.RUNNING);
 		signal("-STOP", process);
-		this.frozenSince = Instant.now();
+		this.haltedAt = Instant.now();
 		this.state = State.FROZEN;
 	}
 
 	synchronized void thaw() throws IOException, InterruptedException {
 		Process process = running("thaw", State.FROZEN);
 		this.state = State.RUNNING;
-		this.frozenSince = null;
+		this.haltedAt = null;
 		signal("-CONT", process);
 	}
 
