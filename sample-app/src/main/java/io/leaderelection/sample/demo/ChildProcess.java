@@ -39,7 +39,8 @@ record ChildProcess(String name, ProcessHandle handle) {
 	 */
 	static Optional<ChildProcess> parse(String line) {
 		String[] parts = line.split(" ");
-		if (parts.length != 3) {
+		// A process that is killed as it writes may leave less than a line
+		if (parts.length != 3 || !parts[1].matches("\\d{1,18}") || !parts[2].matches("\\d{1,18}")) {
 			return Optional.empty();
 		}
 		long started = Long.parseLong(parts[2]);

@@ -17,40 +17,38 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
+import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.dao.DataAccessException;
-
 /**
- * The nodes of the demo, and what can be done to them.
+ * The nodes of the demo, what can be done to them, and what is known of them.
  */
 class Cluster implements AutoCloseable {
 
-	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+	private static final int INTERVAL = 250;
+
+	private static final int SHOWN_SECONDS = 60;
 
 	private static final int STOP_SECONDS = 4;
 
-	private static final Duration COUNT_INTERVAL = Duration.ofSeconds(1);
+	private final String run = UUID.randomUUID().toString();
 
 	private final RunDirectory directory;
 
 	private final NodeCommand command;
 
-	private final Expectations expectations;
-
 	private final Terms terms = new Terms();
 
 	private final DemoDatabase database;
+
+	private final RowCounter counter;
 
 	private final Faults faults;
 
@@ -58,52 +56,41 @@ class Cluster implements AutoCloseable {
 
 	private volatile List<DemoState.Tick> leaderTicks = List.of();
 
-	private volatile DemoState.Rows rows = new DemoState.Rows(0, 0, 0, 0);
-
-	/** Of the thread that watches. */
-	private Instant nextCount = Instant.MIN;
-
 	private volatile boolean closed;
 
-	Cluster(RunDirectory directory, Properties connection, DemoDatabase database, Duration lease) {
+	Cluster(RunDirectory directory, NodeCommand command, DemoDatabase database, RowCounter counter) {
 		this.directory = directory;
-		this.command = new NodeCommand(directory, connection, lease);
+		this.command = command;
 		this.database = database;
-		this.expectations = new Expectations(lease, TAKEOVER_DELAY);
-		this.faults = new Faults(this.terms, database, lease.plus(TAKEOVER_DELAY));
-		Proxy.start("demo-cluster", this::watch);
+		this.counter = counter;
+		this.faults = new Faults(new Outcomes(this.terms, database, command.settings().silence()));
+	}
+
+	Cluster start() {
+		Background.start("demo-cluster", this::watch);
+		this.counter.start();
+		return this;
 	}
 
 	private void watch() {
 		while (!this.closed) {
 			try {
-				look();
+				look(Instant.now());
 			}
-			catch (DataAccessException ex) {
+			catch (RuntimeException ex) {
 				if (!this.closed) {
-					System.err.println("Could not read the database: " + ex.getMessage());
+					System.err.println("Could not find out what happened: " + ex);
 					this.database.reset();
 				}
 			}
-			Pause.millis(250);
+			Background.pause(INTERVAL);
 		}
 	}
 
-	private void look() {
-		this.leaderTicks = this.database.ticksSince(Instant.now().minusSeconds(60));
-		if (!Instant.now().isBefore(this.nextCount)) {
-			count();
-		}
-		this.faults
-			.update(this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())));
-	}
-
-	// Takes longer the more there is, so that it is not done all the time
-	private void count() {
-		Instant begin = Instant.now();
-		this.rows = this.database.rows();
-		Duration pause = Duration.between(begin, Instant.now()).multipliedBy(10);
-		this.nextCount = begin.plus((pause.compareTo(COUNT_INTERVAL) > 0) ? pause : COUNT_INTERVAL);
+	private void look(Instant now) {
+		this.leaderTicks = this.database.ticksSince(now.minusSeconds(SHOWN_SECONDS));
+		this.faults.update(
+				this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())), now);
 	}
 
 	List<NodeProcess> nodes() {
@@ -114,14 +101,20 @@ class Cluster implements AutoCloseable {
 	 * Start a further node.
 	 */
 	synchronized NodeProcess add() throws IOException {
-		if (this.closed || this.members.size() == DemoOptions.MAX_NODES) {
+		refuseIfClosed();
+		if (this.members.size() == DemoOptions.MAX_NODES) {
 			throw new RefusedException(DemoOptions.MAX_NODES + " nodes are enough for one machine");
 		}
-		String name = "node-" + (this.members.size() + 1);
-		NodeProcess node = new NodeProcess(name, this.directory, this.command);
+		NodeProcess node = new NodeProcess("node-" + (this.members.size() + 1), this.directory, this.command);
 		node.start(this::ended);
-		this.members.add(new Member(node, new NodeProbe(node, this.terms)));
+		this.members.add(new Member(node, new NodeProbe(node, this.terms).start()));
 		return node;
+	}
+
+	private void refuseIfClosed() {
+		if (this.closed) {
+			throw new RefusedException("The demo is being stopped");
+		}
 	}
 
 	private void ended(NodeProcess node, Instant lastRan, boolean frozen) {
@@ -133,8 +126,9 @@ class Cluster implements AutoCloseable {
 	 */
 	synchronized String addFurther() throws IOException {
 		Instant at = Instant.now();
+		Led before = this.terms.current();
 		NodeProcess node = add();
-		this.faults.add("start", node, at, null, this.expectations.of("start", false, true));
+		this.faults.add(Action.START, node, at, null, before, expect(Action.START, node, null));
 		return node.name() + " starts";
 	}
 
@@ -143,44 +137,42 @@ class Cluster implements AutoCloseable {
 	 * @return a message for the page
 	 * @throws RefusedException if it makes no sense now
 	 */
-	synchronized String act(String name, String action) throws IOException, InterruptedException {
+	synchronized String act(String name, Action action) throws IOException, InterruptedException {
+		refuseIfClosed();
 		Member member = this.members.stream()
 			.filter((candidate) -> candidate.node().name().equals(name))
 			.findFirst()
 			.orElseThrow(() -> new RefusedException("There is no node '" + name + "'"));
 		NodeProcess node = member.node();
-		Terms.Led led = ledBy(node, action);
+		Led before = this.terms.current();
+		Led led = ledBy(node, action, before);
+		Expectation expectation = expect(action, node, led);
 		Instant at = Instant.now();
-		String expect = this.expectations.of(action, led != null, hasOthers(node));
 		String message = member.act(action, this::ended);
-		this.faults.add(action, node, at, led, expect);
+		this.faults.add(action, node, at, led, before, expectation);
 		return message;
 	}
 
-	private Terms.@Nullable Led ledBy(NodeProcess node, String action) {
-		if (action.equals("thaw") || action.equals("reconnect")) {
-			return this.faults.ledWhenHit(node);
+	private @Nullable Led ledBy(NodeProcess node, Action action, @Nullable Led current) {
+		if (action.isRecovery()) {
+			return this.faults.ledWhenHit(action.harm(), node);
 		}
-		Terms.Led current = this.terms.current();
 		return (current != null && current.pid == node.pid()) ? current : null;
 	}
 
-	private boolean hasOthers(NodeProcess node) {
-		return nodes().stream()
-			.anyMatch((other) -> other != node && other.state() == NodeProcess.State.RUNNING && !other.proxy().isCut());
+	private Expectation expect(Action action, NodeProcess node, @Nullable Led led) {
+		boolean others = nodes().stream().anyMatch((other) -> other != node && other.canLead());
+		return Expectation.of(action, this.command.settings(), led != null, others, node.proxy().isCut());
 	}
 
 	DemoState state() {
-		Stream<DemoState.Tick> allTicks = this.members.stream()
-			.flatMap((member) -> member.probe()
-				.allTicks()
-				.stream()
-				.map((at) -> new DemoState.Tick(member.node().name(), "all", null, at.toEpochMilli())));
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
-		allTicks.forEach(ticks::add);
-		return new DemoState(this.command.lease().toString(), TAKEOVER_DELAY.toString(), System.currentTimeMillis(),
-				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(), this.faults.views(),
-				this.rows);
+		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
+		Expectation.Settings settings = this.command.settings();
+		return new DemoState(this.run, settings.lease().toString(), settings.trust().toString(),
+				settings.takeoverDelay().toString(), System.currentTimeMillis(),
+				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
+				this.faults.views(), this.counter.rows());
 	}
 
 	@Override
@@ -188,6 +180,8 @@ class Cluster implements AutoCloseable {
 		synchronized (this) {
 			this.closed = true;
 		}
+		this.counter.close();
+		this.members.forEach((member) -> member.probe().close());
 		nodes().forEach(NodeProcess::stop);
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
 		for (NodeProcess node : nodes()) {

@@ -17,6 +17,7 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
@@ -26,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * Starts the demo: a PostgreSQL, nodes of the sample, and a page to harm them and watch.
  */
 public final class DemoCluster {
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
 	private static final int NODES_SECONDS = 120;
 
@@ -81,7 +84,7 @@ public final class DemoCluster {
 		try {
 			start(options);
 		}
-		catch (RuntimeException ex) {
+		catch (IOException | RuntimeException ex) {
 			// Whatever fails since all is being stopped is no news
 			if (!this.stopped) {
 				throw ex;
@@ -136,15 +139,17 @@ public final class DemoCluster {
 		DemoDatabase database = new DemoDatabase(connection);
 		database.createTable();
 		this.database = database;
-		Cluster cluster = new Cluster(this.directory, connection, database, options.lease());
+		NodeCommand command = new NodeCommand(this.directory, connection,
+				new Expectation.Settings(options.lease(), TAKEOVER_DELAY));
+		Cluster cluster = new Cluster(this.directory, command, database, new RowCounter(new DemoDatabase(connection)));
 		this.cluster = cluster;
-		return cluster;
+		return cluster.start();
 	}
 
 	private void awaitNode(NodeProcess node) {
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NODES_SECONDS);
 		while (node.state() == NodeProcess.State.STARTING && System.nanoTime() < deadline) {
-			Pause.millis(50);
+			Background.pause(50);
 		}
 		if (node.state() == NodeProcess.State.DEAD || node.state() == NodeProcess.State.STARTING) {
 			throw new DemoException(
@@ -168,8 +173,8 @@ public final class DemoCluster {
 				this.postgres.stop();
 			}
 		}
-		catch (IOException | InterruptedException ex) {
-			System.err.println("Could not stop everything: " + ex);
+		catch (IOException | InterruptedException | RuntimeException ex) {
+			System.err.println("Could not stop everything in order: " + ex);
 		}
 		killWhatIsLeft();
 		this.directory.delete();

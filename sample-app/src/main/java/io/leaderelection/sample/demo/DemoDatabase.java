@@ -47,21 +47,22 @@ class DemoDatabase implements AutoCloseable {
 			create index on demo_tick (at);
 			create index on demo_tick (term, at)""";
 
-	// A number that was taken twice, or a term that writes again after another has begun
-	private static final String DUPLICATES = """
-			select (select count(*) - count(distinct tick) from demo_tick)
-			  + (select count(*) from (
-			    select term, at, lag(term) over (order by at, id) as previous,
-			      min(at) over (partition by term) as first
-			    from demo_tick) as written
-			  where previous <> term and first < at)""";
-
-	// The term is older than that of a row that was committed before
-	private static final String OUTDATED = """
-			select count(*) filter (where token < newest) from (
-			  select token, max(token) over (order by pg_xact_commit_timestamp(xmin), id
-			    rows between unbounded preceding and 1 preceding) as newest
-			  from demo_tick) as committed""";
+	/**
+	 * A number is written twice if two leaders took it at once. A row is outdated if it
+	 * was written or committed after one of a later term. The order of writing is that of
+	 * the ids. That of commits is by their times: it is not right if the clock of the
+	 * machine is set back, and a commit that pauses between taking its time and taking
+	 * effect is not seen.
+	 */
+	private static final String COUNT = """
+			select count(*) as rows, count(*) - count(distinct tick) as duplicates,
+			  count(*) filter (where token < written or token < committed) as outdated
+			from (
+			  select tick, token,
+			    max(token) over (order by id rows between unbounded preceding and 1 preceding) as written,
+			    max(token) over (order by pg_xact_commit_timestamp(xmin), id
+			      rows between unbounded preceding and 1 preceding) as committed
+			  from demo_tick) as row""";
 
 	private final SingleConnectionDataSource dataSource;
 
@@ -70,7 +71,7 @@ class DemoDatabase implements AutoCloseable {
 	DemoDatabase(Properties connection) {
 		this.dataSource = new SingleConnectionDataSource(
 				"jdbc:postgresql://localhost:" + connection.getProperty("port") + "/" + DemoPostgres.USER
-						+ "?socketTimeout=10&ApplicationName=leader-election-demo",
+						+ "?socketTimeout=60&ApplicationName=leader-election-demo",
 				DemoPostgres.USER, connection.getProperty("password"), true);
 		this.jdbc = JdbcClient.create(this.dataSource);
 	}
@@ -87,20 +88,17 @@ class DemoDatabase implements AutoCloseable {
 	}
 
 	synchronized List<DemoState.Tick> ticksSince(Instant since) {
-		return this.jdbc.sql("select node, term, at from demo_tick where at >= ? order by at")
+		return this.jdbc.sql("select id, node, term, at from demo_tick where at >= ? order by at")
 			.param(Timestamp.from(since))
 			.query((row, number) -> new DemoState.Tick(row.getString("node"), "leader", row.getString("term"),
-					instant(row, "at").toEpochMilli()))
+					instant(row, "at").toEpochMilli(), row.getLong("id")))
 			.list();
 	}
 
-	synchronized DemoState.Rows rows() {
-		return new DemoState.Rows(System.currentTimeMillis(), count("select count(*) from demo_tick"),
-				count(DUPLICATES), count(OUTDATED));
-	}
-
-	private long count(String sql) {
-		return this.jdbc.sql(sql).query(Long.class).single();
+	synchronized Counts count() {
+		return this.jdbc.sql(COUNT)
+			.query((row, number) -> new Counts(row.getLong("rows"), row.getLong("duplicates"), row.getLong("outdated")))
+			.single();
 	}
 
 	/**
@@ -140,6 +138,17 @@ class DemoDatabase implements AutoCloseable {
 	@Override
 	public void close() {
 		this.dataSource.destroy();
+	}
+
+	/**
+	 * What is in the table.
+	 *
+	 * @param rows how many rows
+	 * @param duplicates how many of them have the number of another
+	 * @param outdated how many were written or committed after one of a later term
+	 */
+	record Counts(long rows, long duplicates, long outdated) {
+
 	}
 
 }

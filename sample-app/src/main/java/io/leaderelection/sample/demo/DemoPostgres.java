@@ -87,22 +87,36 @@ public final class DemoPostgres {
 		}
 		this.stopped = true;
 		try {
-			for (ChildProcess process : this.directory.living()) {
-				if (!process.name().equals(RunDirectory.LAUNCHER) && !process.name().equals(RunDirectory.POSTGRES)) {
-					process.kill();
-				}
+			killNodes();
+		}
+		catch (IOException ex) {
+			ex.printStackTrace();
+		}
+		finally {
+			stopPostgres();
+		}
+	}
+
+	private void killNodes() throws IOException {
+		for (ChildProcess process : this.directory.living()) {
+			if (!process.name().equals(RunDirectory.LAUNCHER) && !process.name().equals(RunDirectory.POSTGRES)) {
+				process.kill();
 			}
+		}
+	}
+
+	private void stopPostgres() {
+		try {
 			if (this.postgres != null) {
 				this.postgres.close();
-			}
-			// A launcher that lives may want to read the logs, and removes the files
-			// itself
-			if (!this.orderly) {
-				this.directory.delete();
 			}
 		}
 		catch (IOException ex) {
 			ex.printStackTrace();
+		}
+		// A launcher that lives may want to read the logs, and removes the files itself
+		if (!this.orderly) {
+			this.directory.delete();
 		}
 	}
 

@@ -73,6 +73,7 @@ class DemoServer {
 
 	private void handle(HttpExchange exchange, Cluster cluster) throws IOException {
 		try (exchange) {
+			exchange.getResponseHeaders().set("Content-Security-Policy", "frame-ancestors 'none'");
 			String request = exchange.getRequestMethod() + " " + exchange.getRequestURI().getPath();
 			if (!isSameOrigin(exchange)) {
 				answer(exchange, 403, "Only for the page of the demo, from this machine");
@@ -112,11 +113,11 @@ class DemoServer {
 
 	private void act(HttpExchange exchange, Cluster cluster, String[] path) throws IOException {
 		try {
-			if (path.length != 3 && path.length != 5) {
+			if (!path[2].equals("nodes") || (path.length != 3 && path.length != 5)) {
 				answer(exchange, 404, "There is no such action");
 				return;
 			}
-			answer(exchange, 202, (path.length == 3) ? cluster.addFurther() : cluster.act(path[3], path[4]));
+			answer(exchange, 202, (path.length == 3) ? cluster.addFurther() : cluster.act(path[3], Action.of(path[4])));
 		}
 		catch (RefusedException ex) {
 			answer(exchange, 409, String.valueOf(ex.getMessage()));
@@ -135,10 +136,10 @@ class DemoServer {
 		exchange.sendResponseHeaders(200, 0);
 		OutputStream out = exchange.getResponseBody();
 		while (!this.stopped) {
-			String event = "data: " + NodeProbe.JSON.writeValueAsString(cluster.state()) + "\n\n";
+			String event = "data: " + NodeClient.JSON.writeValueAsString(cluster.state()) + "\n\n";
 			out.write(event.getBytes(StandardCharsets.UTF_8));
 			out.flush();
-			Pause.millis(STREAM_INTERVAL);
+			Background.pause(STREAM_INTERVAL);
 		}
 	}
 
@@ -159,7 +160,7 @@ class DemoServer {
 	}
 
 	private static void answer(HttpExchange exchange, int status, Object body) throws IOException {
-		send(exchange, status, "application/json", NodeProbe.JSON.writeValueAsBytes(body));
+		send(exchange, status, "application/json", NodeClient.JSON.writeValueAsBytes(body));
 	}
 
 	private static void send(HttpExchange exchange, int status, String type, byte[] body) throws IOException {

@@ -25,17 +25,19 @@ import tools.jackson.databind.JsonNode;
  * What the page shows. Times are milliseconds of the epoch, by the one clock of the
  * machine.
  *
+ * @param run names this run of the demo
  * @param lease the lease of the election
+ * @param trust how long a leader trusts itself after it last heard of the database
  * @param takeoverDelay what a new leader waits for the old one to notice
  * @param now when this was said
  * @param nodes the nodes
  * @param ticks the ticks of the last minute
- * @param terms the terms so far, the latest last
+ * @param terms the last terms, the latest last
  * @param faults what visitors did, the latest first
  * @param rows what the database says
  */
-record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes, List<Tick> ticks, List<Span> terms,
-		List<FaultView> faults, Rows rows) {
+record DemoState(String run, String lease, String trust, String takeoverDelay, long now, List<Node> nodes,
+		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
 
 	/**
 	 * A node.
@@ -62,8 +64,10 @@ record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes,
 	 * @param kind {@code leader} or {@code all}
 	 * @param term in which term, for that of the leader
 	 * @param at when
+	 * @param number tells it from others: of the row that the leader wrote, or how often
+	 * the process had run the job of all nodes by then
 	 */
-	record Tick(String node, String kind, @Nullable String term, long at) {
+	record Tick(String node, String kind, @Nullable String term, long at, long number) {
 	}
 
 	/**
@@ -75,7 +79,7 @@ record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes,
 	 * @param to until when, if it has ended
 	 * @param reason why it has ended
 	 * @param provisional whether its end is only what the node said last of its trust, as
-	 * it cannot be asked
+	 * it was not heard of since or could not be asked any more
 	 */
 	record Span(String term, String node, long from, @Nullable Long to, @Nullable String reason, boolean provisional) {
 	}
@@ -88,34 +92,45 @@ record DemoState(String lease, String takeoverDelay, long now, List<Node> nodes,
 	 * @param node to which node
 	 * @param at when
 	 * @param expect what should come of it
+	 * @param boundMillis within what time another node should lead, if one should
+	 * @param overtakenBy the number of what was done next to the same node or leader,
+	 * before it was known what comes of this
+	 * @param counts whether it says how long a failover takes
 	 * @param outcome what came of it, if that is known
 	 */
-	record FaultView(int id, String action, String node, long at, String expect, @Nullable Outcome outcome) {
+	record FaultView(int id, String action, String node, long at, String expect, @Nullable Long boundMillis,
+			@Nullable Integer overtakenBy, boolean counts, @Nullable Outcome outcome) {
 	}
 
 	/**
 	 * What came of it.
 	 *
 	 * @param leader who leads
-	 * @param grantedAt since when, if that is another term
+	 * @param sameTerm whether that is the term that it was before
+	 * @param grantedAt since when, if another node leads because of it
 	 * @param millis how long that took, or how long the node took to notice or to come up
-	 * @param overlapMillis for how long two nodes believed to lead, if that is known yet
-	 * @param missedTicks how many ticks of the leader are missing, if that is known yet
+	 * @param noticed whether the node found out that it leads no more
+	 * @param overlapMillis for how long two nodes believed to lead, if that is known
+	 * @param missedTicks how many ticks of the leader are missing, if that is known
+	 * @param complete whether there is no more to come
 	 */
-	record Outcome(@Nullable String leader, @Nullable Long grantedAt, @Nullable Long millis,
-			@Nullable Long overlapMillis, @Nullable Long missedTicks) {
+	record Outcome(@Nullable String leader, boolean sameTerm, @Nullable Long grantedAt, @Nullable Long millis,
+			boolean noticed, @Nullable Long overlapMillis, @Nullable Long missedTicks, boolean complete) {
 	}
 
 	/**
 	 * What is in the table that the leader writes to.
 	 *
-	 * @param at when that was counted
+	 * @param at when that was counted, 0 if it was not yet
+	 * @param next when it is counted next
 	 * @param count how many rows
-	 * @param duplicates how many of them have the number of another, or are of a term
-	 * that wrote again after another had begun
-	 * @param outdated how many were committed after one of a later term
+	 * @param duplicates how many of them have the number of another
+	 * @param outdated how many were written or committed after one of a later term
 	 */
-	record Rows(long at, long count, long duplicates, long outdated) {
+	record Rows(long at, long next, long count, long duplicates, long outdated) {
+
+		static final Rows NONE = new Rows(0, 0, 0, 0, 0);
+
 	}
 
 }

@@ -16,6 +16,8 @@
 
 package io.leaderelection.sample.demo;
 
+import java.time.Duration;
+
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.annotation.LeaderOnly;
@@ -57,6 +59,13 @@ class DemoWork {
 					+ "select ?, ?, ?, coalesce(max(tick), 0) + 1 from demo_tick")
 			.params(leadership.getTerm().toLong(), leadership.getTerm().toString(), leadership.getNodeId())
 			.update();
+	}
+
+	/**
+	 * How many runs are missing in a time in which the leader should have worked.
+	 */
+	static long missed(Duration gap) {
+		return Math.max(0, Math.round((double) gap.toMillis() / LEADER_PERIOD) - 1);
 	}
 
 	@Scheduled(fixedRate = ALL_PERIOD)

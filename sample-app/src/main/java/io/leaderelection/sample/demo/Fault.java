@@ -16,45 +16,52 @@
 
 package io.leaderelection.sample.demo;
 
+import java.time.Duration;
 import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a visitor did to a node.
+ * Something that a visitor did to a node, and what came of it.
  */
-class Fault {
+final class Fault {
 
 	private final int id;
 
-	private final String action;
+	private final Action action;
 
 	private final NodeProcess node;
 
 	private final Instant at;
 
-	private final Terms.@Nullable Led led;
+	private final @Nullable Led led;
 
-	private final String expect;
+	private final @Nullable Led before;
+
+	private final Expectation expectation;
 
 	private volatile DemoState.@Nullable Outcome outcome;
 
-	private volatile boolean settled;
+	private volatile @Nullable Integer overtakenBy;
 
 	/**
 	 * Create a new {@code Fault} instance.
-	 * @param led the term that it may end, if it was done to the leader
+	 * @param led the term that it may end, if it was done to the leader, or that the harm
+	 * may have ended of which this is the end
+	 * @param before the term at that time
 	 */
-	Fault(int id, String action, NodeProcess node, Instant at, Terms.@Nullable Led led, String expect) {
+	Fault(int id, Action action, NodeProcess node, Instant at, @Nullable Led led, @Nullable Led before,
+			Expectation expectation) {
 		this.id = id;
 		this.action = action;
 		this.node = node;
 		this.at = at;
 		this.led = led;
-		this.expect = expect;
+		this.before = before;
+		this.expectation = expectation;
 	}
 
-	String action() {
+	Action action() {
 		return this.action;
 	}
 
@@ -66,26 +73,44 @@ class Fault {
 		return this.at;
 	}
 
-	Terms.@Nullable Led led() {
+	@Nullable Led led() {
 		return this.led;
 	}
 
-	boolean isSettled() {
-		return this.settled;
+	@Nullable Led before() {
+		return this.before;
 	}
 
 	/**
-	 * Take note of what came of it.
-	 * @param settled whether that is all there is to know
+	 * Whether all is known that can be known of what came of it.
 	 */
-	void become(DemoState.Outcome outcome, boolean settled) {
-		this.outcome = outcome;
-		this.settled = settled;
+	boolean isSettled() {
+		DemoState.Outcome outcome = this.outcome;
+		return this.overtakenBy != null || (outcome != null && outcome.complete());
+	}
+
+	/**
+	 * Take note that something else was done. If that concerns the same node or leader,
+	 * and nothing came of this yet, nobody can tell any more what does.
+	 */
+	void overtake(Fault by) {
+		boolean same = this.node == by.node || (this.led != null && this.led == by.led);
+		if (same && this.outcome == null && !isSettled()) {
+			this.overtakenBy = by.id;
+		}
+	}
+
+	void become(DemoState.Outcome outcome) {
+		if (this.overtakenBy == null) {
+			this.outcome = outcome;
+		}
 	}
 
 	DemoState.FaultView view() {
-		return new DemoState.FaultView(this.id, this.action, this.node.name(), this.at.toEpochMilli(), this.expect,
-				this.outcome);
+		Duration bound = this.expectation.bound();
+		return new DemoState.FaultView(this.id, this.action.toString(), this.node.name(), this.at.toEpochMilli(),
+				this.expectation.text(), (bound != null) ? bound.toMillis() : null, this.overtakenBy,
+				bound != null && this.overtakenBy == null, this.outcome);
 	}
 
 }

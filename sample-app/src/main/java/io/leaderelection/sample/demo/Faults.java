@@ -16,7 +16,6 @@
 
 package io.leaderelection.sample.demo;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,33 +25,28 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What visitors did, and what came of it, by what the nodes and the database report.
+ * What visitors did, and what came of it.
  */
 class Faults {
 
 	private static final int KEPT = 50;
 
-	private static final Duration MOMENT = Duration.ofSeconds(1);
-
 	private final List<Fault> faults = new ArrayList<>();
 
-	private final Terms terms;
-
-	private final DemoDatabase database;
-
-	private final Duration silence;
+	private final Outcomes outcomes;
 
 	private int count;
 
-	Faults(Terms terms, DemoDatabase database, Duration silence) {
-		this.terms = terms;
-		this.database = database;
-		this.silence = silence;
+	Faults(Outcomes outcomes) {
+		this.outcomes = outcomes;
 	}
 
-	synchronized void add(String action, NodeProcess node, Instant at, Terms.@Nullable Led led, String expect) {
+	synchronized void add(Action action, NodeProcess node, Instant at, @Nullable Led led, @Nullable Led before,
+			Expectation expectation) {
 		this.count++;
-		this.faults.add(new Fault(this.count, action, node, at, led, expect));
+		Fault fault = new Fault(this.count, action, node, at, led, before, expectation);
+		this.faults.forEach((earlier) -> earlier.overtake(fault));
+		this.faults.add(fault);
 		if (this.faults.size() > KEPT) {
 			this.faults.remove(0);
 		}
@@ -65,13 +59,13 @@ class Faults {
 	}
 
 	/**
-	 * Return the leader that was frozen or cut off last on this node, which is what its
-	 * thaw or return is about.
+	 * Return the leader that the process of a node was when it was frozen or cut off
+	 * last, which is what its thaw or return is about.
 	 */
-	synchronized Terms.@Nullable Led ledWhenHit(NodeProcess node) {
-		Terms.Led led = null;
+	synchronized @Nullable Led ledWhenHit(Action harm, NodeProcess node) {
+		Led led = null;
 		for (Fault fault : this.faults) {
-			led = (fault.node() == node && (fault.led() != null)) ? fault.led() : led;
+			led = (fault.node() == node && fault.action() == harm) ? fault.led() : led;
 		}
 		return (led != null && led.pid == node.pid()) ? led : null;
 	}
@@ -79,81 +73,21 @@ class Faults {
 	/**
 	 * Look what came of the faults of which that is not known in full.
 	 */
-	void update(Map<NodeProcess, NodeView> views) {
+	void update(Map<NodeProcess, NodeView> views, Instant now) {
 		List<Fault> open;
 		synchronized (this) {
 			open = this.faults.stream().filter((fault) -> !fault.isSettled()).toList();
 		}
 		for (Fault fault : open) {
-			NodeView view = views.getOrDefault(fault.node(), NodeView.NONE);
-			switch (fault.action()) {
-				case "thaw", "reconnect", "start" -> updateRecovery(fault, view);
-				default -> updateHarm(fault, view);
+			DemoState.Outcome outcome = this.outcomes.of(fault, views.getOrDefault(fault.node(), NodeView.NONE), now);
+			if (outcome != null) {
+				become(fault, outcome);
 			}
 		}
 	}
 
-	private void updateHarm(Fault fault, NodeView view) {
-		Terms.Led led = fault.led();
-		Terms.Led next = (led != null) ? this.terms.after(led) : null;
-		if (led != null && next != null) {
-			Duration gap = this.database.gap(led.term, next.term);
-			Long overlap = millis(this.terms.overlap(led, next));
-			Long missed = (gap != null) ? missed(gap) : null;
-			fault.become(
-					new DemoState.Outcome(next.node, next.from.toEpochMilli(),
-							Duration.between(fault.at(), next.from).toMillis(), overlap, missed),
-					overlap != null && missed != null);
-		}
-		else if (isOver(fault, view)) {
-			Terms.Led current = this.terms.current();
-			fault.become(new DemoState.Outcome((current != null) ? current.node : null, null, null, 0L,
-					this.database.missingSince(fault.at().minus(MOMENT))), true);
-		}
-	}
-
-	/**
-	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
-	 */
-	private boolean isOver(Fault fault, NodeView view) {
-		Duration wait = fault.action().equals("kill") ? MOMENT : this.silence.plus(MOMENT);
-		boolean waited = fault.at().plus(wait).isBefore(Instant.now());
-		Terms.Led led = fault.led();
-		return waited && (led == null || (led == this.terms.current() && isFresh(fault.node(), view, fault.at())));
-	}
-
-	private static boolean isFresh(NodeProcess node, NodeView view, Instant since) {
-		Instant seen = view.seenAt();
-		return !view.stale() && view.pid() == node.pid() && seen != null && seen.isAfter(since);
-	}
-
-	private void updateRecovery(Fault fault, NodeView view) {
-		Instant confirmed = view.lastConfirmation();
-		if (!isFresh(fault.node(), view, fault.at())) {
-			return;
-		}
-		Terms.Led led = fault.led();
-		Terms.Led next = (led != null) ? this.terms.after(led) : null;
-		Instant noticed = (led != null) ? this.terms.noticed(led) : null;
-		Terms.Led current = this.terms.current();
-		boolean thaw = fault.action().equals("thaw");
-		Instant done = (thaw && noticed != null && noticed.isAfter(fault.at())) ? noticed : confirmed;
-		if (done == null || !done.isAfter(fault.at()) || (thaw && next != null && noticed == null)) {
-			return;
-		}
-		Long overlap = (led != null && next != null) ? millis(this.terms.overlap(led, next)) : Long.valueOf(0);
-		fault.become(new DemoState.Outcome((current != null) ? current.node : null,
-				(next != null) ? next.from.toEpochMilli() : null, Duration.between(fault.at(), done).toMillis(),
-				overlap, null), overlap != null);
-	}
-
-	// Rounded up: what is not zero must not read so
-	private static @Nullable Long millis(@Nullable Duration duration) {
-		return (duration != null) ? (duration.toNanos() + 999_999) / 1_000_000 : null;
-	}
-
-	private static long missed(Duration gap) {
-		return Math.max(0, Math.round((double) gap.toMillis() / DemoWork.LEADER_PERIOD) - 1);
+	private synchronized void become(Fault fault, DemoState.Outcome outcome) {
+		fault.become(outcome);
 	}
 
 }

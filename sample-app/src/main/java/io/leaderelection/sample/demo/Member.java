@@ -17,7 +17,8 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.time.Instant;
+
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A node, and what it says.
@@ -34,40 +35,38 @@ record Member(NodeProcess node, NodeProbe probe) {
 	 * @return a message for the page
 	 * @throws RefusedException if it makes no sense now
 	 */
-	String act(String action, NodeProcess.Ended ended) throws IOException, InterruptedException {
-		switch (action) {
-			case "resign" -> {
-				return resign();
-			}
-			case "kill" -> {
+	String act(Action action, NodeProcess.Ended ended) throws IOException, InterruptedException {
+		String name = this.node.name();
+		return switch (action) {
+			case RESIGN -> resign();
+			case KILL -> {
 				this.node.kill();
-				return this.node.name() + " was killed: kill -9 " + this.node.pid();
+				yield name + " was killed: kill -9 " + this.node.pid();
 			}
-			case "freeze" -> {
+			case FREEZE -> {
 				this.node.freeze();
-				return this.node.name() + " is frozen: kill -STOP " + this.node.pid();
+				yield name + " is frozen: kill -STOP " + this.node.pid();
 			}
-			case "thaw" -> {
+			case THAW -> {
 				this.node.thaw();
-				return this.node.name() + " runs again: kill -CONT " + this.node.pid();
+				yield name + " runs again: kill -CONT " + this.node.pid();
 			}
-			case "cut" -> {
+			case CUT -> {
 				refuseIf(this.node.state() == NodeProcess.State.DEAD || this.node.proxy().isCut(), "cannot be cut off");
 				this.node.proxy().cut();
-				return this.node.name() + " is cut off: what it and the database send is swallowed";
+				yield name + " is cut off: what it and the database send is swallowed";
 			}
-			case "reconnect" -> {
+			case RECONNECT -> {
 				refuseIf(!this.node.proxy().isCut(), "is not cut off");
 				this.node.proxy().reconnect();
-				return this.node.name() + " is connected again: its old connections are reset";
+				yield name + " is connected again: its old connections are reset";
 			}
-			case "start" -> {
+			case START -> {
 				refuseIf(this.node.state() != NodeProcess.State.DEAD, "runs");
 				this.node.start(ended);
-				return this.node.name() + " starts";
+				yield name + " starts";
 			}
-			default -> throw new RefusedException("There is no action '" + action + "'");
-		}
+		};
 	}
 
 	private void refuseIf(boolean refused, String why) {
@@ -78,7 +77,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 
 	private String resign() throws IOException {
 		refuseIf(this.node.state() != NodeProcess.State.RUNNING, "is " + this.node.state());
-		String refusal = this.probe.resign();
+		String refusal = this.probe.client().resign();
 		if (refusal != null) {
 			throw new RefusedException(this.node.name() + " does not resign: " + refusal);
 		}
@@ -89,15 +88,15 @@ record Member(NodeProcess node, NodeProbe probe) {
 		NodeView view = this.probe.view();
 		// A process that has just been started has not said anything
 		boolean said = view.pid() == this.node.pid() || this.node.state() == NodeProcess.State.DEAD;
-		var leadership = said ? view.leadership() : null;
+		Sighting sighting = said ? view.sighting() : null;
+		ObjectNode leadership = (sighting != null) ? sighting.leadership() : null;
 		if (leadership != null && (view.stale() || this.node.state() == NodeProcess.State.FROZEN)) {
 			leadership = leadership.deepCopy().put("stale", true);
 		}
-		Instant seen = view.seenAt();
 		return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
-				this.node.proxy().isCut(), view.health(), leadership,
-				(said && seen != null) ? Long.valueOf(seen.toEpochMilli()) : null, view.metrics().leaderTicks(),
-				view.metrics().allTicks());
+				this.node.proxy().isCut(), this.probe.health(), leadership,
+				(sighting != null) ? Long.valueOf(sighting.answered().toEpochMilli()) : null,
+				view.metrics().leaderTicks(), view.metrics().allTicks());
 	}
 
 }

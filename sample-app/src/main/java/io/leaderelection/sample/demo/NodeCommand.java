@@ -17,7 +17,6 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
 
@@ -28,9 +27,9 @@ import io.leaderelection.sample.postgres.ChildJvm;
  *
  * @param directory where its files go
  * @param connection where the database is
- * @param lease the lease of the election
+ * @param settings what is configured
  */
-record NodeCommand(RunDirectory directory, Properties connection, Duration lease) {
+record NodeCommand(RunDirectory directory, Properties connection, Expectation.Settings settings) {
 
 	int databasePort() {
 		return Integer.parseInt(this.connection.getProperty("port"));
@@ -62,8 +61,8 @@ record NodeCommand(RunDirectory directory, Properties connection, Duration lease
 				"--spring.datasource.username=" + DemoPostgres.USER,
 				"--spring.datasource.hikari.connection-timeout=2000", "--spring.datasource.hikari.maximum-pool-size=5",
 				"--spring.task.scheduling.pool.size=6", "--leader-election.node-id=" + name,
-				"--leader-election.lease-duration=" + this.lease,
-				"--leader-election.takeover-delay=" + Cluster.TAKEOVER_DELAY,
+				"--leader-election.lease-duration=" + this.settings.lease(),
+				"--leader-election.takeover-delay=" + this.settings.takeoverDelay(),
 				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");
 	}
 

@@ -16,6 +16,7 @@
 
 package io.leaderelection.sample.demo;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -32,14 +33,25 @@ record NodeMetrics(long leaderTicks, long allTicks, double led) {
 	static final String PATH = "/actuator/prometheus?includedNames=leader_election_invocations"
 			+ "&includedNames=leader_election_led_seconds&includedNames=tasks_scheduled_execution_seconds";
 
+	private static final String LED = "leader_election_led_seconds_total";
+
+	static final NodeMetrics NONE = new NodeMetrics(0, 0, 0);
+
 	private static final Pattern SAMPLE = Pattern.compile("^(\\w+)\\{(.*)} (\\S+)$", Pattern.MULTILINE);
 
-	static NodeMetrics parse(String text) {
+	/**
+	 * Read what the endpoint says.
+	 * @throws IOException if it does not say for how long the node has led
+	 */
+	static NodeMetrics parse(String text) throws IOException {
 		List<MatchResult> samples = SAMPLE.matcher(text).results().toList();
+		if (samples.stream().noneMatch((sample) -> sample.group(1).equals(LED))) {
+			throw new IOException("No " + LED + " in what the metrics say");
+		}
 		return new NodeMetrics(
 				(long) sum(samples, "leader_election_invocations_total", "method=\"DemoWork.tick\"", "outcome=\"run\""),
 				(long) sum(samples, "tasks_scheduled_execution_seconds_count", "code_function=\"everywhere\""),
-				sum(samples, "leader_election_led_seconds_total"));
+				sum(samples, LED));
 	}
 
 	private static double sum(List<MatchResult> samples, String name, String... tags) {

@@ -17,10 +17,6 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -28,7 +24,6 @@ import java.util.Deque;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -36,13 +31,6 @@ import tools.jackson.databind.node.ObjectNode;
  * {@code leadership}, metrics and health.
  */
 class NodeProbe {
-
-	static final JsonMapper JSON = new JsonMapper();
-
-	private static final HttpClient CLIENT = HttpClient.newBuilder()
-		.version(HttpClient.Version.HTTP_1_1)
-		.connectTimeout(Duration.ofSeconds(1))
-		.build();
 
 	private static final int INTERVAL = 100;
 
@@ -52,21 +40,32 @@ class NodeProbe {
 
 	private final Terms terms;
 
-	private final Deque<Instant> ticks = new ArrayDeque<>();
+	private final NodeClient client;
+
+	private final Deque<DemoState.Tick> ticks = new ArrayDeque<>();
 
 	private volatile NodeView view = NodeView.NONE;
+
+	private volatile @Nullable String health;
+
+	private volatile boolean closed;
 
 	NodeProbe(NodeProcess node, Terms terms) {
 		this.node = node;
 		this.terms = terms;
-		Proxy.start("demo-probe-" + node.name(), () -> repeat(this::poll, INTERVAL));
-		Proxy.start("demo-health-" + node.name(), () -> repeat(this::pollHealth, 5 * INTERVAL));
+		this.client = new NodeClient(node);
 	}
 
-	private static void repeat(Runnable task, int interval) {
-		while (true) {
+	NodeProbe start() {
+		Background.start("demo-probe-" + this.node.name(), () -> repeat(this::poll, INTERVAL));
+		Background.start("demo-health-" + this.node.name(), () -> repeat(this::pollHealth, 5 * INTERVAL));
+		return this;
+	}
+
+	private void repeat(Runnable task, int interval) {
+		while (!this.closed) {
 			task.run();
-			Pause.millis(interval);
+			Background.pause(interval);
 		}
 	}
 
@@ -75,13 +74,24 @@ class NodeProbe {
 	}
 
 	/**
+	 * What its health endpoint says, {@code null} if it does not answer.
+	 */
+	@Nullable String health() {
+		return this.view.stale() ? null : this.health;
+	}
+
+	NodeClient client() {
+		return this.client;
+	}
+
+	/**
 	 * When the job of all nodes ran here in the last minute, to the interval of the looks
 	 * at its counter.
 	 */
-	List<Instant> allTicks() {
+	List<DemoState.Tick> allTicks() {
 		synchronized (this.ticks) {
-			Instant first = Instant.now().minus(SHOWN);
-			while (!this.ticks.isEmpty() && this.ticks.getFirst().isBefore(first)) {
+			long first = Instant.now().minus(SHOWN).toEpochMilli();
+			while (!this.ticks.isEmpty() && this.ticks.getFirst().at() < first) {
 				this.ticks.removeFirst();
 			}
 			return List.copyOf(this.ticks);
@@ -92,80 +102,54 @@ class NodeProbe {
 		long pid = this.node.pid();
 		try {
 			this.node.findPort();
-			ObjectNode leadership = (ObjectNode) JSON.readTree(get("/actuator/leadership/default", 1));
-			Instant seen = Instant.now();
-			NodeMetrics metrics = NodeMetrics.parse(get(NodeMetrics.PATH, 1));
-			NodeView last = this.view;
-			if (pid != this.node.pid()) {
-				return;
-			}
-			this.node.answered();
-			// With the metrics of right after: what they say of the last term is final
-			this.terms.seen(this.node.name(), pid, leadership, seen, metrics);
-			this.view = new NodeView(pid, leadership, seen, metrics, last.health(), false);
-			if (last.pid() == pid) {
-				tick(metrics.allTicks() - last.metrics().allTicks(), seen);
+			Instant asked = Instant.now();
+			ObjectNode leadership = this.client.leadership();
+			Instant answered = Instant.now();
+			NodeMetrics metrics = this.client.metrics();
+			Sighting sighting = new Sighting(asked, leadership, answered, metrics, Instant.now());
+			if (pid == this.node.pid()) {
+				seen(pid, sighting);
 			}
 		}
 		catch (IOException | RuntimeException ex) {
+			// It does not answer, or not with what can be read
 			this.view = this.view.asStale();
 		}
 	}
 
-	private void tick(long count, Instant at) {
+	private void seen(long pid, Sighting sighting) {
+		NodeView last = this.view;
+		this.node.answered();
+		this.terms.seen(this.node.name(), pid, sighting);
+		this.view = new NodeView(pid, sighting, false);
+		if (last.pid() == pid) {
+			tick(last.metrics().allTicks(), sighting);
+		}
+	}
+
+	private void tick(long before, Sighting sighting) {
 		synchronized (this.ticks) {
-			for (long i = 0; i < count; i++) {
-				this.ticks.addLast(at);
+			for (long number = before + 1; number <= sighting.metrics().allTicks(); number++) {
+				this.ticks.addLast(
+						new DemoState.Tick(this.node.name(), "all", null, sighting.answered().toEpochMilli(), number));
 			}
 		}
 	}
 
 	private void pollHealth() {
-		String health = null;
 		try {
-			health = JSON.readTree(get("/actuator/health", 3)).path("status").asString(null);
+			this.health = this.client.health();
 		}
 		catch (IOException | RuntimeException ex) {
-			// No answer
+			this.health = null;
 		}
-		this.view = this.view.withHealth(health);
-	}
-
-	private String get(String path, int seconds) throws IOException {
-		return send(HttpRequest.newBuilder(uri(path)), seconds);
 	}
 
 	/**
-	 * Ask this node to resign if it leads.
-	 * @return the refusal, {@code null} if the leader was asked
+	 * Ask no more.
 	 */
-	@Nullable String resign() throws IOException {
-		HttpRequest.Builder post = HttpRequest.newBuilder(uri("/actuator/leadership/default/" + this.node.name()))
-			.POST(HttpRequest.BodyPublishers.noBody());
-		var answer = JSON.readTree(send(post, 3));
-		return "requested".equals(answer.path("status").asString("")) ? null
-				: answer.path("reason").asString("refused");
-	}
-
-	private URI uri(String path) throws IOException {
-		String url = this.node.url();
-		NodeProcess.State state = this.node.state();
-		if (url == null || state == NodeProcess.State.DEAD || state == NodeProcess.State.FROZEN) {
-			throw new IOException(this.node.name() + " does not answer");
-		}
-		return URI.create(url + path);
-	}
-
-	private static String send(HttpRequest.Builder request, int seconds) throws IOException {
-		try {
-			return CLIENT
-				.send(request.timeout(Duration.ofSeconds(seconds)).build(), HttpResponse.BodyHandlers.ofString())
-				.body();
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-			throw new IOException(ex);
-		}
+	void close() {
+		this.closed = true;
 	}
 
 }

@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.sample.postgres.ChildJvm;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,6 +67,7 @@ class NodeProcess {
 		this.directory = directory;
 		this.command = command;
 		this.proxy = new Proxy(command.databasePort());
+		this.proxy.start();
 	}
 
 	String name() {
@@ -109,7 +109,7 @@ class NodeProcess {
 		this.process = process;
 		this.state = State.STARTING;
 		// The moment counts: no pool that may be busy
-		Proxy.start("demo-exit-" + this.name, () -> awaitExit(process, ended));
+		Background.start("demo-exit-" + this.name, () -> awaitExit(process, ended));
 	}
 
 	private void awaitExit(Process process, Ended ended) {
@@ -147,6 +147,10 @@ class NodeProcess {
 		}
 	}
 
+	boolean canLead() {
+		return this.state == State.RUNNING && !this.proxy.isCut();
+	}
+
 	synchronized void kill() throws InterruptedException {
 		Process process = running("kill", State.STARTING, State.RUNNING, State.FROZEN);
 		process.destroyForcibly();
@@ -157,16 +161,16 @@ class NodeProcess {
 
 	synchronized void freeze() throws IOException, InterruptedException {
 		Process process = running("freeze", State.RUNNING);
-		signal("-STOP", process);
+		Signal.STOP.send(process.pid());
 		this.haltedAt = Instant.now();
 		this.state = State.FROZEN;
 	}
 
 	synchronized void thaw() throws IOException, InterruptedException {
 		Process process = running("thaw", State.FROZEN);
+		Signal.CONT.send(process.pid());
 		this.state = State.RUNNING;
 		this.haltedAt = null;
-		signal("-CONT", process);
 	}
 
 	private Process running(String action, State... states) {
@@ -175,13 +179,6 @@ class NodeProcess {
 			throw new RefusedException("Cannot " + action + " " + this.name + ", which is " + this.state);
 		}
 		return process;
-	}
-
-	private static void signal(String signal, Process process) throws IOException, InterruptedException {
-		if (ChildJvm.isWindows()) {
-			throw new RefusedException("Windows cannot freeze a process");
-		}
-		new ProcessBuilder("kill", signal, String.valueOf(process.pid())).start().waitFor();
 	}
 
 	/**

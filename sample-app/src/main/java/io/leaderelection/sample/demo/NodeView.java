@@ -19,50 +19,37 @@ package io.leaderelection.sample.demo;
 import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.databind.JsonNode;
 
 /**
  * What a node said last.
  *
  * @param pid the process that said so
- * @param leadership what its leadership endpoint said
- * @param seenAt when
- * @param metrics what its metrics said
- * @param health what its health endpoint said, {@code null} if it did not answer
+ * @param sighting what it said, {@code null} if nothing yet
  * @param stale whether it did not answer since
  */
-record NodeView(long pid, @Nullable ObjectNode leadership, @Nullable Instant seenAt, NodeMetrics metrics,
-		@Nullable String health, boolean stale) {
+record NodeView(long pid, @Nullable Sighting sighting, boolean stale) {
 
-	static final NodeView NONE = new NodeView(-1, null, null, new NodeMetrics(0, 0, 0), null, true);
-
-	NodeView withHealth(@Nullable String health) {
-		return new NodeView(this.pid, this.leadership, this.seenAt, this.metrics, health, this.stale);
-	}
+	static final NodeView NONE = new NodeView(-1, null, true);
 
 	NodeView asStale() {
-		return new NodeView(this.pid, this.leadership, this.seenAt, this.metrics, null, true);
+		return new NodeView(this.pid, this.sighting, true);
 	}
 
-	@Nullable String role() {
-		return text("role");
+	NodeMetrics metrics() {
+		return (this.sighting != null) ? this.sighting.metrics() : NodeMetrics.NONE;
 	}
 
 	/**
-	 * The term in which this node leads.
+	 * Whether a process has said this since some time, and still answers.
 	 */
-	@Nullable String term() {
-		return text("term");
+	boolean isFresh(long pid, Instant since) {
+		return !this.stale && this.pid == pid && this.sighting != null && this.sighting.asked().isAfter(since);
 	}
 
 	@Nullable Instant lastConfirmation() {
-		String time = text("lastConfirmation");
-		return (time != null) ? Instant.parse(time) : null;
-	}
-
-	private @Nullable String text(String field) {
-		ObjectNode leadership = this.leadership;
-		return (leadership != null && leadership.hasNonNull(field)) ? leadership.get(field).asString() : null;
+		JsonNode time = (this.sighting != null) ? this.sighting.leadership().get("lastConfirmation") : null;
+		return (time != null && !time.isNull()) ? Instant.parse(time.asString()) : null;
 	}
 
 }

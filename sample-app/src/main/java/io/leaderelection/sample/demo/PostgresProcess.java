@@ -66,7 +66,7 @@ final class PostgresProcess {
 			if (connection != null) {
 				return connection;
 			}
-			Pause.millis(50);
+			Background.pause(50);
 		}
 		throw new DemoException(failure());
 	}

@@ -19,7 +19,6 @@ package io.leaderelection.sample.demo;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -45,7 +44,10 @@ class Proxy implements AutoCloseable {
 	Proxy(int target) throws IOException {
 		this.target = target;
 		this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-		start("demo-proxy", this::accept);
+	}
+
+	void start() {
+		Background.start("demo-proxy", this::accept);
 	}
 
 	int port() {
@@ -76,23 +78,19 @@ class Proxy implements AutoCloseable {
 	private void accept() {
 		while (!this.server.isClosed()) {
 			try {
-				add(this.server.accept());
+				add(new ProxyLink(this.server.accept(), this.target));
 			}
 			catch (IOException ex) {
-				// The proxy is closed, or there is no database: the next one may be
-				// luckier
+				// The proxy is closed, or there are too many connections for now
+				Background.pause(20);
 			}
 		}
 	}
 
-	private synchronized void add(Socket client) throws IOException {
+	private synchronized void add(ProxyLink link) {
 		this.links.removeIf(ProxyLink::isClosed);
-		ProxyLink link = new ProxyLink(client);
 		if (this.cut) {
 			link.cut();
-		}
-		else {
-			link.connect(this.target);
 		}
 		this.links.add(link);
 		link.start();
@@ -102,12 +100,6 @@ class Proxy implements AutoCloseable {
 	public synchronized void close() throws IOException {
 		this.server.close();
 		this.links.forEach(ProxyLink::close);
-	}
-
-	static void start(String name, Runnable task) {
-		Thread thread = new Thread(task, name);
-		thread.setDaemon(true);
-		thread.start();
 	}
 
 }

@@ -18,6 +18,7 @@ package io.leaderelection.sample.demo;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 
 import org.jspecify.annotations.Nullable;
@@ -28,33 +29,54 @@ import org.jspecify.annotations.Nullable;
  */
 class ProxyLink {
 
+	private static final int CONNECT_TIMEOUT = 5000;
+
 	private final Socket client;
 
-	private @Nullable Socket target;
+	private final int port;
+
+	private volatile @Nullable Socket target;
 
 	private volatile boolean cut;
 
-	ProxyLink(Socket client) {
+	ProxyLink(Socket client, int port) {
 		this.client = client;
+		this.port = port;
 	}
 
-	void connect(int port) throws IOException {
+	/**
+	 * Connect to the target, unless this is cut, and pass everything on, in the
+	 * background.
+	 */
+	void start() {
+		Background.start("demo-proxy-client", this::run);
+	}
+
+	private void run() {
 		try {
-			this.target = new Socket(InetAddress.getLoopbackAddress(), port);
-			this.target.setTcpNoDelay(true);
-			this.client.setTcpNoDelay(true);
+			Socket target = this.cut ? null : connect();
+			if (target != null) {
+				Background.start("demo-proxy-server", () -> pump(target, this.client));
+			}
+			pump(this.client, target);
 		}
 		catch (IOException ex) {
 			reset(this.client);
-			throw ex;
 		}
 	}
 
-	void start() {
-		Socket target = this.target;
-		Proxy.start("demo-proxy-client", () -> pump(this.client, target));
-		if (target != null) {
-			Proxy.start("demo-proxy-server", () -> pump(target, this.client));
+	private Socket connect() throws IOException {
+		Socket target = new Socket();
+		this.target = target;
+		try {
+			target.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), this.port), CONNECT_TIMEOUT);
+			target.setTcpNoDelay(true);
+			this.client.setTcpNoDelay(true);
+			return target;
+		}
+		catch (IOException ex) {
+			close(target);
+			throw ex;
 		}
 	}
 
@@ -72,7 +94,7 @@ class ProxyLink {
 		catch (IOException ex) {
 			// As good as the end of the connection
 		}
-		if (!this.cut) {
+		if (!this.cut || this.target == null) {
 			close();
 		}
 	}

@@ -63,13 +63,23 @@ record RunDirectory(Path path) {
 		List<RunDirectory> others = new ArrayList<>();
 		try (Stream<Path> paths = Files.list(this.path.getParent())) {
 			for (Path other : paths.filter((path) -> path.getFileName().toString().startsWith(PREFIX)).toList()) {
-				if (!other.equals(this.path) && Files.isDirectory(other, LinkOption.NOFOLLOW_LINKS)
-						&& Files.getOwner(other).equals(Files.getOwner(this.path))) {
+				if (!other.equals(this.path) && isOwn(other)) {
 					others.add(new RunDirectory(other));
 				}
 			}
 		}
 		return others;
+	}
+
+	private boolean isOwn(Path other) throws IOException {
+		try {
+			return Files.isDirectory(other, LinkOption.NOFOLLOW_LINKS)
+					&& Files.getOwner(other).equals(Files.getOwner(this.path));
+		}
+		catch (NoSuchFileException ex) {
+			// Removed by itself meanwhile
+			return false;
+		}
 	}
 
 	Path log(String process) {
@@ -167,7 +177,7 @@ record RunDirectory(Path path) {
 				if (attempt == 20) {
 					throw new UncheckedIOException(ex);
 				}
-				Pause.millis(100);
+				Background.pause(100);
 			}
 		}
 	}

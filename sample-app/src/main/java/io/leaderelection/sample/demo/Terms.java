@@ -20,8 +20,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -31,79 +32,88 @@ import tools.jackson.databind.JsonNode;
  */
 class Terms {
 
+	private static final int KEPT = 200;
+
 	private final List<Led> terms = new ArrayList<>();
+
+	/** By process, the last time at which it is known for how long it had led. */
+	private final Map<Long, Sighting> measured = new HashMap<>();
 
 	/**
 	 * Take note of what a node reports.
 	 */
-	synchronized void seen(String node, long pid, JsonNode leadership, Instant seen, NodeMetrics metrics) {
-		for (JsonNode transition : leadership.path("transitions")) {
+	synchronized void seen(String node, long pid, Sighting sighting) {
+		for (JsonNode transition : sighting.leadership().path("transitions")) {
 			String term = transition.path("term").asString("");
 			Instant time = Instant.parse(transition.path("time").asString());
 			Led led = find(term);
 			if (transition.path("change").asString().equals("granted") && led == null) {
-				this.terms.add(new Led(term, node, pid, time));
-				this.terms.sort(Comparator.comparing((other) -> other.from));
+				add(new Led(term, node, pid, time));
 			}
-			else if (transition.path("change").asString().equals("revoked") && led != null && led.noticed == null) {
-				led.noticed = time;
-				led.to = time;
-				led.reason = transition.path("reason").asString();
+			else if (transition.path("change").asString().equals("revoked") && led != null) {
+				led.revoked(time, transition.path("reason").asString());
 			}
 		}
-		Led last = last(pid);
-		if (last != null && last.to == null) {
-			last.trustedUntil = seen.plus(Duration.parse(leadership.path("leaseRemaining").asString()));
+		for (Led led : of(pid)) {
+			if (!led.isOver()) {
+				led.heard(sighting);
+			}
+			else if (!led.isClosed()) {
+				settle(led, this.measured.get(pid), sighting);
+			}
 		}
-		else if (last != null && !last.settled) {
-			settle(last, metrics);
+		if (sighting.isPrompt()) {
+			this.measured.put(pid, sighting);
+		}
+	}
+
+	private void add(Led led) {
+		this.terms.add(led);
+		this.terms.sort(Comparator.comparing((other) -> other.from));
+		if (this.terms.size() > KEPT) {
+			this.terms.remove(0);
 		}
 	}
 
 	/**
 	 * A node that was frozen reports the end of its term when it wakes up. It has stopped
-	 * to believe in itself before, when its trust ran out: for how long it has led is
-	 * what its metrics say.
+	 * to believe in itself before, when its trust ran out: its metrics say for how long
+	 * it has led since it was last asked.
 	 */
-	private void settle(Led last, NodeMetrics metrics) {
-		Duration led = Duration.ofNanos((long) (metrics.led() * 1_000_000_000));
-		for (Led other : this.terms) {
-			if (other.pid == last.pid && other != last && other.to != null) {
-				led = led.minus(Duration.between(other.from, other.to));
+	private void settle(Led led, @Nullable Sighting last, Sighting now) {
+		Instant since = (last != null && last.measured().isAfter(led.from)) ? last.measured() : led.from;
+		double seconds = now.metrics().led() - ((last != null) ? last.metrics().led() : 0);
+		Duration more = Duration.ofNanos(Math.round(seconds * 1_000_000_000));
+		for (Led other : of(led.pid)) {
+			if (other != led) {
+				more = more.minus(other.within((last != null) ? last.measured() : Instant.MIN, now.answered()));
 			}
 		}
-		Instant end = last.from.plus(led);
-		if (!"resigned".equals(last.reason) && end.isBefore(Objects.requireNonNull(last.to))
-				&& end.isAfter(last.from)) {
-			last.to = end;
-		}
-		last.settled = true;
+		led.settle(since.plus(more.isNegative() ? Duration.ZERO : more));
 	}
 
 	/**
 	 * Take note that a process has ended.
 	 */
 	synchronized void ended(long pid, Instant lastRan, boolean frozen) {
-		Led last = last(pid);
-		if (last != null && last.to == null) {
-			last.to = lastRan;
-			last.reason = frozen ? "killed while frozen" : "process ended";
+		for (Led led : of(pid)) {
+			Led next = after(led);
+			if (!led.isClosed() && next != null && lastRan.isAfter(next.from)) {
+				led.lose("process ended before it could say");
+			}
+			else if (!led.isClosed()) {
+				led.ended(lastRan, frozen ? "killed while frozen" : "process ended");
+			}
 		}
-		if (last != null) {
-			last.settled = true;
-		}
+		this.measured.remove(pid);
 	}
 
 	private @Nullable Led find(String term) {
 		return this.terms.stream().filter((led) -> led.term.equals(term)).findFirst().orElse(null);
 	}
 
-	private @Nullable Led last(long pid) {
-		Led last = null;
-		for (Led led : this.terms) {
-			last = (led.pid == pid) ? led : last;
-		}
-		return last;
+	private List<Led> of(long pid) {
+		return this.terms.stream().filter((led) -> led.pid == pid).toList();
 	}
 
 	synchronized List<Led> all() {
@@ -115,77 +125,59 @@ class Terms {
 	 */
 	synchronized @Nullable Led current() {
 		Led last = this.terms.isEmpty() ? null : this.terms.get(this.terms.size() - 1);
-		return (last != null && last.to == null) ? last : null;
+		return (last != null && !last.isOver()) ? last : null;
 	}
 
 	/**
 	 * The term that came after another, if it is known.
 	 */
 	synchronized @Nullable Led after(Led led) {
-		int next = this.terms.indexOf(led) + 1;
-		return (next < this.terms.size()) ? this.terms.get(next) : null;
+		int index = this.terms.indexOf(led);
+		return (index >= 0 && index + 1 < this.terms.size()) ? this.terms.get(index + 1) : null;
 	}
 
 	/**
 	 * When the node of a term found out that it has ended, if it has.
 	 */
 	synchronized @Nullable Instant noticed(Led led) {
-		return led.noticed;
+		return led.noticed();
+	}
+
+	/**
+	 * Whether all is known of the end of a term.
+	 */
+	synchronized boolean isClosed(Led led) {
+		return led.isClosed();
 	}
 
 	/**
 	 * For how long two nodes led at once, {@code null} as long as that is not known.
 	 */
 	synchronized @Nullable Duration overlap(Led led, Led next) {
-		if (!led.settled || led.to == null) {
-			return null;
-		}
-		Duration overlap = Duration.between(next.from, led.to);
-		return overlap.isNegative() ? Duration.ZERO : overlap;
-	}
-
-	synchronized List<DemoState.Span> spans() {
-		List<DemoState.Span> spans = new ArrayList<>();
-		for (Led led : this.terms) {
-			boolean provisional = led.to == null && led != this.terms.get(this.terms.size() - 1);
-			Instant to = provisional ? led.trustedUntil : led.to;
-			spans.add(new DemoState.Span(led.term, led.node, led.from.toEpochMilli(),
-					(to != null) ? to.toEpochMilli() : null, led.reason, provisional));
-		}
-		return spans;
+		return led.overlap(next);
 	}
 
 	/**
-	 * A term. Read and written under the lock of all terms.
+	 * For how long any two nodes led at once since some time, {@code null} if that is not
+	 * known.
 	 */
-	static final class Led {
-
-		final String term;
-
-		final String node;
-
-		final long pid;
-
-		final Instant from;
-
-		private @Nullable Instant to;
-
-		/** When the node found out. */
-		private @Nullable Instant noticed;
-
-		private @Nullable Instant trustedUntil;
-
-		private @Nullable String reason;
-
-		private boolean settled;
-
-		private Led(String term, String node, long pid, Instant from) {
-			this.term = term;
-			this.node = node;
-			this.pid = pid;
-			this.from = from;
+	synchronized @Nullable Duration overlapSince(Instant at) {
+		Duration longest = Duration.ZERO;
+		for (int i = 0; i + 1 < this.terms.size(); i++) {
+			Led led = this.terms.get(i);
+			if (!led.isOver() || !led.within(at, Instant.MAX).isZero()) {
+				Duration overlap = led.overlap(this.terms.get(i + 1));
+				if (overlap == null) {
+					return null;
+				}
+				longest = (overlap.compareTo(longest) > 0) ? overlap : longest;
+			}
 		}
+		return longest;
+	}
 
+	synchronized List<DemoState.Span> spans(Instant now) {
+		return this.terms.stream().map((led) -> led.span(after(led), now)).toList();
 	}
 
 }

@@ -105,6 +105,7 @@ class DemoClusterTests {
 		String follower = demo.state()
 			.path("nodes")
 			.valueStream()
+			.filter((node) -> node.path("process").asString().equals("running"))
 			.map((node) -> node.path("name").asString())
 			.filter((name) -> !name.equals(resigned))
 			.findFirst()
@@ -140,7 +141,9 @@ class DemoClusterTests {
 
 	private static void assertRowsAreRight(DemoRun demo) throws Exception {
 		long count = demo.state().path("rows").path("count").asLong();
-		JsonNode state = demo.await("more rows", (later) -> later.path("rows").path("count").asLong() > count);
+		long now = demo.state().path("now").asLong();
+		JsonNode state = demo.await("more rows", (later) -> later.path("rows").path("count").asLong() > count
+				&& later.path("rows").path("at").asLong() > now);
 		assertThat(state.path("rows").path("duplicates").asLong()).isZero();
 		assertThat(state.path("rows").path("outdated").asLong()).isZero();
 		assertThat(state.path("terms").valueStream().map((term) -> term.path("reason").asString("leads")))

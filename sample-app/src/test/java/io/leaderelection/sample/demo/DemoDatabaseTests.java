@@ -113,7 +113,7 @@ class DemoDatabaseTests {
 			insert(connection, 1, 3);
 			insert(connection, 2, 4);
 		}
-		assertRows(4, 2, 1);
+		assertRows(4, 0, 1);
 	}
 
 	@Test
@@ -125,6 +125,17 @@ class DemoDatabaseTests {
 			outdated.commit();
 		}
 		assertRows(2, 0, 1);
+	}
+
+	@Test
+	void countsEachRowOfTwoLeadersOnceAsOutdatedAndOnceAsDuplicate() throws SQLException {
+		try (Connection connection = connect()) {
+			for (int tick = 1; tick <= 3; tick++) {
+				insert(connection, 2, tick);
+				insert(connection, 1, tick);
+			}
+		}
+		assertRows(6, 3, 3);
 	}
 
 	@Test
@@ -154,11 +165,11 @@ class DemoDatabaseTests {
 		assertThat(this.database.missingSince(start)).isEqualTo(4);
 		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::term)
 			.containsExactly("1", "1", "1", "2");
+		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::number).doesNotHaveDuplicates();
 	}
 
 	private void assertRows(long count, long duplicates, long outdated) {
-		DemoState.Rows rows = this.database.rows();
-		assertThat(rows).isEqualTo(new DemoState.Rows(rows.at(), count, duplicates, outdated));
+		assertThat(this.database.count()).isEqualTo(new DemoDatabase.Counts(count, duplicates, outdated));
 	}
 
 	private static void insert(Connection connection, int term, int tick) throws SQLException {

@@ -241,7 +241,7 @@ class DemoPageTests {
 	}
 
 	private static JsonNode actuator(JsonNode node, String path) {
-		return NodeProbe.JSON.readTree(RestClient.create(node.path("url").asString(""))
+		return NodeClient.JSON.readTree(RestClient.create(node.path("url").asString(""))
 			.get()
 			.uri("/actuator/" + path)
 			.retrieve()

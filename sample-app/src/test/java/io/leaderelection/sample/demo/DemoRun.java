@@ -65,7 +65,7 @@ final class DemoRun implements AutoCloseable {
 	static DemoRun start(Path temp, String classPath, String... args) throws IOException {
 		List<String> command = new ArrayList<>(
 				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
-						"-cp", classPath, DemoCluster.class.getName()));
+						"-Ddemo.ends-with-parent=true", "-cp", classPath, DemoCluster.class.getName()));
 		command.addAll(List.of(args));
 		Path output = Files.createTempFile(temp, "demo", ".log");
 		return new DemoRun(
@@ -88,13 +88,20 @@ final class DemoRun implements AutoCloseable {
 	 * Wait until it says where to look.
 	 */
 	DemoRun awaitOpen() {
-		eventually().until(() -> {
-			if (!this.process.isAlive()) {
-				throw new IllegalStateException(output());
-			}
-			return output().contains("Open http");
-		});
-		return this;
+		try {
+			eventually().until(() -> {
+				if (!this.process.isAlive()) {
+					throw new IllegalStateException(output());
+				}
+				return output().contains("Open http");
+			});
+			return this;
+		}
+		catch (RuntimeException | Error ex) {
+			// What it has started cleans up by itself
+			this.process.destroyForcibly();
+			throw ex;
+		}
 	}
 
 	int awaitExit() throws InterruptedException {

@@ -45,8 +45,9 @@ class ProxyTests {
 	@BeforeEach
 	void start() throws IOException {
 		this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-		Proxy.start("echo", this::accept);
+		Background.start("echo", this::accept);
 		this.proxy = new Proxy(this.server.getLocalPort());
+		this.proxy.start();
 	}
 
 	@AfterEach
@@ -103,6 +104,7 @@ class ProxyTests {
 			free = socket.getLocalPort();
 		}
 		try (Proxy proxy = new Proxy(free)) {
+			proxy.start();
 			for (int i = 0; i < 2; i++) {
 				try (Socket client = connect(proxy)) {
 					assertReset(client);
@@ -140,7 +142,7 @@ class ProxyTests {
 		while (!this.server.isClosed()) {
 			try {
 				Socket socket = this.server.accept();
-				Proxy.start("echo-connection", () -> echo(socket));
+				Background.start("echo-connection", () -> echo(socket));
 			}
 			catch (IOException ex) {
 				// The end

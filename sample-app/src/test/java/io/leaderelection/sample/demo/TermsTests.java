@@ -22,6 +22,7 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.node.ObjectNode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -36,74 +37,120 @@ class TermsTests {
 
 	@Test
 	void seesNoOverlapOfOneTermAfterTheOther() {
-		see(1, 0, granted("1", 1000));
-		see(1, 3, granted("1", 1000), revoked("1", 4000, "resigned"));
-		see(2, 0, granted("2", 4010));
+		see(1, 1100, 0.1, granted("1", 1000));
+		see(1, 4100, 3, granted("1", 1000), revoked("1", 4000, "resigned"));
+		see(2, 4100, 0.1, granted("2", 4010));
 		assertThat(overlap("1", "2")).isZero();
 		assertThat(this.terms.current()).isSameAs(led("2"));
-		assertThat(span("1")).isEqualTo(new DemoState.Span("1", "node-1", at(1000), at(4000), "resigned", false));
-		assertThat(span("2")).isEqualTo(new DemoState.Span("2", "node-2", at(4010), null, null, false));
+		assertThat(span("1", 4200)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), at(4000), "resigned", false));
+		assertThat(span("2", 4200)).isEqualTo(new DemoState.Span("2", "node-2", at(4010), null, null, false));
 	}
 
 	@Test
 	void seesThatTwoLedAtOnce() {
-		see(1, 0, granted("1", 1000));
-		see(2, 0, granted("2", 3500));
+		see(1, 3400, 2.4, granted("1", 1000));
+		see(2, 3600, 0.1, granted("2", 3500));
 		assertThat(overlap("1", "2")).isNull();
-		see(1, 3, granted("1", 1000), revoked("1", 4000, "session_lost"));
+		assertThat(span("1", 3600).provisional()).isTrue();
+		// While it lasts
+		see(1, 3900, 2.9, granted("1", 1000));
+		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(400));
+		assertThat(this.terms.overlapSince(START)).isEqualTo(Duration.ofMillis(400));
+		assertThat(span("1", 3900)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), null, null, false));
+		see(1, 4100, 3, granted("1", 1000), revoked("1", 4000, "session_lost"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(500));
+		assertThat(this.terms.isClosed(led("1"))).isTrue();
 	}
 
 	@Test
 	void believesFrozenNodeItsMetricsAndNotThatItNoticedLate() {
-		see(1, 2, granted("1", 1000));
-		see(2, 0, granted("2", 6000));
+		see(1, 3000, 2, granted("1", 1000));
+		assertThat(span("1", 4900)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), null, null, false));
+		// Silent for longer than it could trust itself
+		assertThat(span("1", 5100)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), at(5000), null, true));
+		see(2, 6100, 0.1, granted("2", 6000));
 		assertThat(overlap("1", "2")).isNull();
-		DemoState.Span provisional = span("1");
-		assertThat(provisional.provisional()).isTrue();
-		assertThat(provisional.to()).isEqualTo(at(5000));
-		see(1, 4.5, granted("1", 1000), revoked("1", 20000, "lease_expired"));
+		assertThat(this.terms.overlapSince(START)).isNull();
+		assertThat(span("1", 6100).provisional()).isTrue();
+		see(1, 20100, 4.5, granted("1", 1000), revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isZero();
-		assertThat(span("1").to()).isEqualTo(at(5500));
+		assertThat(this.terms.overlapSince(START)).isZero();
+		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
 		assertThat(this.terms.noticed(led("1"))).isEqualTo(START.plusMillis(20000));
 	}
 
 	@Test
 	void seesThatFrozenNodeBelievedTooLong() {
-		see(1, 2, granted("1", 1000));
-		see(2, 0, granted("2", 6000));
-		see(1, 5.25, granted("1", 1000), revoked("1", 20000, "lease_expired"));
+		see(1, 3000, 2, granted("1", 1000));
+		see(2, 6100, 0.1, granted("2", 6000));
+		see(1, 20100, 5.25, granted("1", 1000), revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(250));
 	}
 
 	@Test
-	void reckonsEarlierTermsOfProcessOffWhatItHasLed() {
-		see(1, 2, granted("1", 1000), revoked("1", 3000, "resigned"));
-		see(2, 0, granted("2", 3100), revoked("2", 4000, "resigned"));
-		see(1, 2, granted("1", 1000), revoked("1", 3000, "resigned"), granted("3", 5000));
-		see(2, 0, granted("2", 3100), revoked("2", 4000, "resigned"), granted("4", 9000));
-		see(1, 5, granted("1", 1000), revoked("1", 3000, "resigned"), granted("3", 5000),
-				revoked("3", 20000, "lease_expired"));
-		assertThat(span("3").to()).isEqualTo(at(8000));
+	void reckonsOnlyFromWhenItLastAskedForHowLongTheProcessHadLed() {
+		see(1, 3100, 2, granted("1", 1000), revoked("1", 3000, "resigned"));
+		see(2, 3200, 0.1, granted("2", 3100));
+		// Its clock was set, or it was suspended: it has led for less than that
+		see(1, 9000, 3, granted("3", 5000));
+		see(2, 10100, 0.1, granted("2", 3100), revoked("2", 4000, "resigned"), granted("4", 10000));
+		see(1, 20000, 3.5, granted("3", 5000), revoked("3", 19000, "lease_expired"));
+		assertThat(span("3", 20000).to()).isEqualTo(at(9500));
 		assertThat(overlap("3", "4")).isZero();
 	}
 
 	@Test
-	void endsTermWithItsProcess() {
-		see(1, 0, granted("1", 1000));
-		this.terms.ended(1, START.plusMillis(2000), false);
-		see(2, 0, granted("2", 2100));
+	void doesNotReckonWithMetricsThatCameLate() {
+		see(1, 3000, 2, granted("1", 1000));
+		seeLate(1, 3100, 700, 4.5, granted("1", 1000));
+		see(2, 6100, 0.1, granted("2", 6000));
+		see(1, 20100, 4.5, granted("1", 1000), revoked("1", 20000, "lease_expired"));
+		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
+	}
+
+	@Test
+	void settlesTermThatEndedAndWasFollowedByOneOfTheSameNodeBetweenTwoLooks() {
+		see(1, 3000, 2, granted("1", 1000));
+		see(1, 20100, 5.1, granted("1", 1000), revoked("1", 19000, "lease_expired"), granted("2", 19500));
+		assertThat(this.terms.isClosed(led("1"))).isTrue();
+		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
 		assertThat(overlap("1", "2")).isZero();
-		assertThat(span("1").reason()).isEqualTo("process ended");
+	}
+
+	@Test
+	void endsTermWithItsProcess() {
+		see(1, 1100, 0.1, granted("1", 1000));
+		this.terms.ended(1, START.plusMillis(2000), false);
+		see(2, 2200, 0.1, granted("2", 2100));
+		assertThat(overlap("1", "2")).isZero();
+		assertThat(span("1", 2200).reason()).isEqualTo("process ended");
 		this.terms.ended(2, START.plusMillis(3000), true);
-		assertThat(span("2").reason()).isEqualTo("killed while frozen");
+		assertThat(span("2", 3000).reason()).isEqualTo("killed while frozen");
 		assertThat(this.terms.current()).isNull();
 	}
 
-	private void see(long pid, double led, String... transitions) {
-		var leadership = NodeProbe.JSON
+	@Test
+	void knowsNoOverlapOfNodeThatWasKilledBeforeItCouldSay() {
+		see(1, 1100, 0.1, granted("1", 1000));
+		see(2, 7100, 0.1, granted("2", 7000));
+		// Frozen, and killed right after its thaw
+		this.terms.ended(1, START.plusMillis(9000), false);
+		assertThat(overlap("1", "2")).isNull();
+		assertThat(this.terms.isClosed(led("1"))).isTrue();
+		assertThat(span("1", 9000)).isEqualTo(
+				new DemoState.Span("1", "node-1", at(1000), at(3100), "process ended before it could say", true));
+	}
+
+	private void see(long pid, int millis, double led, String... transitions) {
+		seeLate(pid, millis, 0, led, transitions);
+	}
+
+	private void seeLate(long pid, int millis, int late, double led, String... transitions) {
+		ObjectNode leadership = (ObjectNode) NodeClient.JSON
 			.readTree("{ \"leaseRemaining\": \"PT2S\", \"transitions\": [" + String.join(",", transitions) + "] }");
-		this.terms.seen("node-" + pid, pid, leadership, START.plusMillis(3000), new NodeMetrics(0, 0, led));
+		Instant at = START.plusMillis(millis);
+		this.terms.seen("node-" + pid, pid,
+				new Sighting(at, leadership, at, new NodeMetrics(0, 0, led), at.plusMillis(late)));
 	}
 
 	private static String granted(String term, int millis) {
@@ -121,13 +168,17 @@ class TermsTests {
 		return this.terms.overlap(led(term), led(next));
 	}
 
-	private Terms.Led led(String term) {
-		List<Terms.Led> all = this.terms.all();
+	private Led led(String term) {
+		List<Led> all = this.terms.all();
 		return all.stream().filter((led) -> led.term.equals(term)).findFirst().orElseThrow();
 	}
 
-	private DemoState.Span span(String term) {
-		return this.terms.spans().stream().filter((span) -> span.term().equals(term)).findFirst().orElseThrow();
+	private DemoState.Span span(String term, int now) {
+		return this.terms.spans(START.plusMillis(now))
+			.stream()
+			.filter((span) -> span.term().equals(term))
+			.findFirst()
+			.orElseThrow();
 	}
 
 	private static long at(int millis) {

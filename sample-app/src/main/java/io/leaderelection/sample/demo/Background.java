@@ -17,14 +17,23 @@
 package io.leaderelection.sample.demo;
 
 /**
- * Waits, between two looks at something that another process does.
+ * Threads of the demo: daemons, so that none keeps it alive.
  */
-final class Pause {
+final class Background {
 
-	private Pause() {
+	private Background() {
 	}
 
-	static void millis(long millis) {
+	static void start(String name, Runnable task) {
+		Thread thread = new Thread(task, name);
+		thread.setDaemon(true);
+		thread.start();
+	}
+
+	/**
+	 * Wait, between two looks at something that another process does.
+	 */
+	static void pause(long millis) {
 		try {
 			Thread.sleep(millis);
 		}

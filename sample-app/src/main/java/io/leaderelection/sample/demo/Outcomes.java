@@ -1,0 +1,121 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.sample.demo;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Objects;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out what comes of what a visitor does.
+ */
+class Outcomes {
+
+	private static final Duration MOMENT = Duration.ofSeconds(1);
+
+	private final Terms terms;
+
+	private final DemoDatabase database;
+
+	private final Duration silence;
+
+	/**
+	 * Create a new {@code Outcomes} instance.
+	 * @param silence after how much silence of the leader another node leads
+	 */
+	Outcomes(Terms terms, DemoDatabase database, Duration silence) {
+		this.terms = terms;
+		this.database = database;
+		this.silence = silence;
+	}
+
+	/**
+	 * Find out what came of a fault.
+	 * @param view what its node said last
+	 * @return that, {@code null} if it is not known yet
+	 */
+	DemoState.@Nullable Outcome of(Fault fault, NodeView view, Instant now) {
+		if (fault.action().isRecovery()) {
+			return ofRecovery(fault, view);
+		}
+		Led led = fault.led();
+		Led next = (led != null) ? this.terms.after(led) : null;
+		if (led != null && next != null && next.from.isAfter(fault.at())) {
+			return ofFailover(fault, led, next);
+		}
+		// Done to a leader that had been replaced already, it was done to a follower
+		return isOver(fault, (next != null) ? null : led, view, now) ? ofNothing(fault) : null;
+	}
+
+	private DemoState.Outcome ofFailover(Fault fault, Led led, Led next) {
+		Long overlap = millis(this.terms.overlap(led, next));
+		Duration gap = this.database.gap(led.term, next.term);
+		boolean ticksKnown = gap != null || this.terms.after(next) != null;
+		return new DemoState.Outcome(next.node, false, next.from.toEpochMilli(),
+				Duration.between(fault.at(), next.from).toMillis(), false, overlap,
+				(gap != null) ? DemoWork.missed(gap) : null, this.terms.isClosed(led) && ticksKnown);
+	}
+
+	/**
+	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
+	 */
+	private boolean isOver(Fault fault, @Nullable Led led, NodeView view, Instant now) {
+		Duration wait = (fault.action() == Action.KILL) ? MOMENT : this.silence.plus(MOMENT);
+		boolean survived = led == this.terms.current() && view.isFresh(fault.node().pid(), fault.at());
+		return fault.at().plus(wait).isBefore(now) && (led == null || survived);
+	}
+
+	private DemoState.Outcome ofNothing(Fault fault) {
+		boolean sameTerm = isSameTerm(fault);
+		Long missed = sameTerm ? this.database.missingSince(fault.at().minus(MOMENT)) : null;
+		return new DemoState.Outcome(leader(), sameTerm, null, null, false, millis(this.terms.overlapSince(fault.at())),
+				missed, true);
+	}
+
+	private DemoState.@Nullable Outcome ofRecovery(Fault fault, NodeView view) {
+		Led led = fault.led();
+		Led next = (led != null) ? this.terms.after(led) : null;
+		Instant noticed = (led != null && fault.action() == Action.THAW) ? this.terms.noticed(led) : null;
+		boolean finds = next != null && fault.action() == Action.THAW;
+		Instant done = finds ? noticed : view.lastConfirmation();
+		if (!view.isFresh(fault.node().pid(), fault.at()) || done == null || !done.isAfter(fault.at())) {
+			return null;
+		}
+		Duration overlap = (led != null && next != null) ? this.terms.overlap(led, next)
+				: this.terms.overlapSince(fault.at());
+		boolean complete = led == null || next == null || this.terms.isClosed(led);
+		return new DemoState.Outcome(leader(), isSameTerm(fault), null, Duration.between(fault.at(), done).toMillis(),
+				finds, millis(overlap), null, complete);
+	}
+
+	private boolean isSameTerm(Fault fault) {
+		return Objects.equals(fault.before(), this.terms.current());
+	}
+
+	private @Nullable String leader() {
+		Led current = this.terms.current();
+		return (current != null) ? current.node : null;
+	}
+
+	// Rounded up: what is not zero must not read so
+	private static @Nullable Long millis(@Nullable Duration duration) {
+		return (duration != null) ? (duration.toNanos() + 999_999) / 1_000_000 : null;
+	}
+
+}
