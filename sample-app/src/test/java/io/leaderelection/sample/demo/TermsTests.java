@@ -22,16 +22,18 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import tools.jackson.databind.node.ObjectNode;
 
+import static io.leaderelection.sample.demo.Said.START;
+import static io.leaderelection.sample.demo.Said.at;
+import static io.leaderelection.sample.demo.Said.granted;
+import static io.leaderelection.sample.demo.Said.revoked;
+import static io.leaderelection.sample.demo.Said.said;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for {@link Terms}: that an overlap would be seen, and none is made up.
  */
 class TermsTests {
-
-	private static final Instant START = Instant.parse("2026-11-21T07:00:00Z");
 
 	private final Terms terms = new Terms();
 
@@ -146,21 +148,9 @@ class TermsTests {
 	}
 
 	private void seeLate(long pid, int millis, int late, double led, String... transitions) {
-		ObjectNode leadership = (ObjectNode) NodeClient.JSON
-			.readTree("{ \"leaseRemaining\": \"PT2S\", \"transitions\": [" + String.join(",", transitions) + "] }");
-		Instant at = START.plusMillis(millis);
-		this.terms.seen("node-" + pid, pid,
-				new Sighting(at, leadership, at, new NodeMetrics(0, 0, led), at.plusMillis(late)));
-	}
-
-	private static String granted(String term, int millis) {
-		return "{ \"change\": \"granted\", \"term\": \"" + term + "\", \"time\": \"" + START.plusMillis(millis)
-				+ "\" }";
-	}
-
-	private static String revoked(String term, int millis, String reason) {
-		return "{ \"change\": \"revoked\", \"term\": \"" + term + "\", \"reason\": \"" + reason + "\", \"time\": \""
-				+ START.plusMillis(millis) + "\" }";
+		Sighting said = said(millis, new NodeMetrics(0, 0, led), transitions);
+		this.terms.seen("node-" + pid, pid, new Sighting(said.asked(), said.leadership(), said.answered(),
+				said.metrics(), said.measured().plusMillis(late)));
 	}
 
 	private @Nullable Duration overlap(String term, String next) {
@@ -179,10 +169,6 @@ class TermsTests {
 			.filter((span) -> span.term().equals(term))
 			.findFirst()
 			.orElseThrow();
-	}
-
-	private static long at(int millis) {
-		return START.plusMillis(millis).toEpochMilli();
 	}
 
 }
