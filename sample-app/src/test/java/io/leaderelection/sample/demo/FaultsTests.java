@@ -23,11 +23,6 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-import static io.leaderelection.sample.demo.Said.START;
-import static io.leaderelection.sample.demo.Said.at;
-import static io.leaderelection.sample.demo.Said.granted;
-import static io.leaderelection.sample.demo.Said.revoked;
-import static io.leaderelection.sample.demo.Said.said;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.BDDMockito.given;
@@ -57,22 +52,22 @@ class FaultsTests {
 	@BeforeEach
 	void letFirstLead() {
 		given(this.database.gap(any(), any())).willReturn(Duration.ofSeconds(1));
-		see(1, 1100, granted("1", 1000));
+		see(1, 1100, Said.granted("1", 1000));
 	}
 
 	@Test
 	void creditsFailoverToWhatWasDoneToTheLeader() {
 		act(Action.FREEZE, this.first, 2000);
 		assertThat(update(3000).outcome()).isNull();
-		see(2, 7100, granted("2", 7000));
+		see(2, 7100, Said.granted("2", 7000));
 		DemoState.FaultView fault = update(7200);
 		assertThat(fault.outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, at(7000), 5000L, false, null, 4L, false));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, null, 4L, false));
 		assertThat(fault.boundMillis()).isEqualTo(5100);
 		assertThat(fault.counts()).isTrue();
-		this.terms.ended(1, START.plusMillis(2001), true);
+		this.terms.ended(1, Said.START.plusMillis(2001), true);
 		assertThat(update(8000).outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, at(7000), 5000L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, 0L, 4L, true));
 	}
 
 	@Test
@@ -80,11 +75,11 @@ class FaultsTests {
 		act(Action.FREEZE, this.first, 2000);
 		act(Action.THAW, this.first, 4000);
 		act(Action.KILL, this.first, 5000);
-		this.terms.ended(1, START.plusMillis(5001), false);
-		see(2, 5300, granted("2", 5200));
+		this.terms.ended(1, Said.START.plusMillis(5001), false);
+		see(2, 5300, Said.granted("2", 5200));
 		DemoState.FaultView kill = update(6000);
 		assertThat(kill.outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, at(5200), 200L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(5200), 200L, false, 0L, 4L, true));
 		assertThat(this.faults.views()).extracting(DemoState.FaultView::overtakenBy).containsExactly(null, 3, 2);
 		assertThat(this.faults.views()).extracting(DemoState.FaultView::counts).containsExactly(true, false, false);
 		assertThat(this.faults.views().get(2).outcome()).isNull();
@@ -94,8 +89,8 @@ class FaultsTests {
 	void doesNotCreditFailoverToWhatWasDoneAfterIt() {
 		// The grant is known only later
 		act(Action.FREEZE, this.first, 2000);
-		this.terms.ended(1, START.plusMillis(1500), false);
-		see(2, 2100, granted("2", 1800));
+		this.terms.ended(1, Said.START.plusMillis(1500), false);
+		see(2, 2100, Said.granted("2", 1800));
 		assertThat(update(3000).outcome()).isNull();
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", false, null, null, false, 0L, null, true));
@@ -106,7 +101,7 @@ class FaultsTests {
 		see(2, 1200);
 		act(Action.FREEZE, this.second, 2000);
 		given(this.database.missingSince(any())).willReturn(0L);
-		see(1, 9000, granted("1", 1000));
+		see(1, 9000, Said.granted("1", 1000));
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-1", true, null, null, false, 0L, 0L, true));
 		assertThat(update(9000).boundMillis()).isNull();
@@ -118,7 +113,7 @@ class FaultsTests {
 		act(Action.FREEZE, this.second, 2000);
 		act(Action.KILL, this.first, 3000);
 		// The end of the first is not known: neither is an overlap
-		see(3, 3400, granted("3", 3300));
+		see(3, 3400, Said.granted("3", 3300));
 		DemoState.FaultView freeze = this.faults.views().get(1);
 		update(9000);
 		freeze = this.faults.views().get(1);
@@ -130,22 +125,22 @@ class FaultsTests {
 	@Test
 	void saysWhenThawedLeaderFoundOutAndNothingBefore() {
 		act(Action.FREEZE, this.first, 2000);
-		see(2, 7100, granted("2", 7000));
+		see(2, 7100, Said.granted("2", 7000));
 		update(7200);
 		act(Action.THAW, this.first, 9000);
 		assertThat(update(9100).outcome()).isNull();
-		see(1, 9200, granted("1", 1000), revoked("1", 9050, "lease_expired"));
+		see(1, 9200, Said.granted("1", 1000), Said.revoked("1", 9050, "lease_expired"));
 		assertThat(update(9300).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", true, null, 50L, true, 0L, null, true));
 		assertThat(this.faults.views().get(1).outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, at(7000), 5000L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, 0L, 4L, true));
 	}
 
 	@Test
 	void doesNotTakeThawForThatOfLeaderIfItWasFrozenAsFollower() {
 		act(Action.RESIGN, this.first, 2000);
-		see(2, 2100, granted("2", 2050));
-		see(1, 2100, granted("1", 1000), revoked("1", 2040, "resigned"));
+		see(2, 2100, Said.granted("2", 2050));
+		see(1, 2100, Said.granted("1", 1000), Said.revoked("1", 2040, "resigned"));
 		act(Action.FREEZE, this.first, 3000);
 		assertThat(this.faults.ledWhenHit(Action.FREEZE, this.first)).isNull();
 	}
@@ -169,7 +164,7 @@ class FaultsTests {
 		Led before = this.terms.current();
 		Led led = action.isRecovery() ? this.faults.ledWhenHit(action.harm(), node)
 				: (before != null && before.pid == node.pid()) ? before : null;
-		this.faults.add(action, node, START.plusMillis(millis), led, before,
+		this.faults.add(action, node, Said.START.plusMillis(millis), led, before,
 				Expectation.of(action, SETTINGS, led != null, true, false));
 	}
 
@@ -177,7 +172,7 @@ class FaultsTests {
 	 * Look what came of all faults, and return the latest.
 	 */
 	private DemoState.FaultView update(int millis) {
-		this.faults.update(Map.of(this.first, view(1), this.second, view(2)), START.plusMillis(millis));
+		this.faults.update(Map.of(this.first, view(1), this.second, view(2)), Said.START.plusMillis(millis));
 		return this.faults.views().get(0);
 	}
 
@@ -187,7 +182,7 @@ class FaultsTests {
 	}
 
 	private void see(long pid, int millis, String... transitions) {
-		Sighting sighting = said(millis, NodeMetrics.NONE, transitions);
+		Sighting sighting = Said.said(millis, NodeMetrics.NONE, transitions);
 		this.sightings.put(pid, sighting);
 		this.terms.seen("node-" + pid, pid, sighting);
 	}

@@ -17,17 +17,11 @@
 package io.leaderelection.sample.demo;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-import static io.leaderelection.sample.demo.Said.START;
-import static io.leaderelection.sample.demo.Said.at;
-import static io.leaderelection.sample.demo.Said.granted;
-import static io.leaderelection.sample.demo.Said.revoked;
-import static io.leaderelection.sample.demo.Said.said;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -39,108 +33,111 @@ class TermsTests {
 
 	@Test
 	void seesNoOverlapOfOneTermAfterTheOther() {
-		see(1, 1100, 0.1, granted("1", 1000));
-		see(1, 4100, 3, granted("1", 1000), revoked("1", 4000, "resigned"));
-		see(2, 4100, 0.1, granted("2", 4010));
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		see(1, 4100, 3, Said.granted("1", 1000), Said.revoked("1", 4000, "resigned"));
+		see(2, 4100, 0.1, Said.granted("2", 4010));
 		assertThat(overlap("1", "2")).isZero();
 		assertThat(this.terms.current()).isSameAs(led("2"));
-		assertThat(span("1", 4200)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), at(4000), "resigned", false));
-		assertThat(span("2", 4200)).isEqualTo(new DemoState.Span("2", "node-2", at(4010), null, null, false));
+		assertThat(span("1", 4200))
+			.isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(4000), "resigned", false));
+		assertThat(span("2", 4200)).isEqualTo(new DemoState.Span("2", "node-2", Said.at(4010), null, null, false));
 	}
 
 	@Test
 	void seesThatTwoLedAtOnce() {
-		see(1, 3400, 2.4, granted("1", 1000));
-		see(2, 3600, 0.1, granted("2", 3500));
+		see(1, 3400, 2.4, Said.granted("1", 1000));
+		see(2, 3600, 0.1, Said.granted("2", 3500));
 		assertThat(overlap("1", "2")).isNull();
 		assertThat(span("1", 3600).provisional()).isTrue();
 		// While it lasts
-		see(1, 3900, 2.9, granted("1", 1000));
+		see(1, 3900, 2.9, Said.granted("1", 1000));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(400));
-		assertThat(this.terms.overlapSince(START)).isEqualTo(Duration.ofMillis(400));
-		assertThat(span("1", 3900)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), null, null, false));
-		see(1, 4100, 3, granted("1", 1000), revoked("1", 4000, "session_lost"));
+		assertThat(this.terms.overlapSince(Said.START)).isEqualTo(Duration.ofMillis(400));
+		assertThat(span("1", 3900)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), null, null, false));
+		see(1, 4100, 3, Said.granted("1", 1000), Said.revoked("1", 4000, "session_lost"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(500));
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
 	}
 
 	@Test
 	void believesFrozenNodeItsMetricsAndNotThatItNoticedLate() {
-		see(1, 3000, 2, granted("1", 1000));
-		assertThat(span("1", 4900)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), null, null, false));
+		see(1, 3000, 2, Said.granted("1", 1000));
+		assertThat(span("1", 4900)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), null, null, false));
 		// Silent for longer than it could trust itself
-		assertThat(span("1", 5100)).isEqualTo(new DemoState.Span("1", "node-1", at(1000), at(5000), null, true));
-		see(2, 6100, 0.1, granted("2", 6000));
+		assertThat(span("1", 5100))
+			.isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(5000), null, true));
+		see(2, 6100, 0.1, Said.granted("2", 6000));
 		assertThat(overlap("1", "2")).isNull();
-		assertThat(this.terms.overlapSince(START)).isNull();
+		assertThat(this.terms.overlapSince(Said.START)).isNull();
 		assertThat(span("1", 6100).provisional()).isTrue();
-		see(1, 20100, 4.5, granted("1", 1000), revoked("1", 20000, "lease_expired"));
+		see(1, 20100, 4.5, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isZero();
-		assertThat(this.terms.overlapSince(START)).isZero();
-		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
-		assertThat(this.terms.noticed(led("1"))).isEqualTo(START.plusMillis(20000));
+		assertThat(this.terms.overlapSince(Said.START)).isZero();
+		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
+		assertThat(this.terms.noticed(led("1"))).isEqualTo(Said.START.plusMillis(20000));
 	}
 
 	@Test
 	void seesThatFrozenNodeBelievedTooLong() {
-		see(1, 3000, 2, granted("1", 1000));
-		see(2, 6100, 0.1, granted("2", 6000));
-		see(1, 20100, 5.25, granted("1", 1000), revoked("1", 20000, "lease_expired"));
+		see(1, 3000, 2, Said.granted("1", 1000));
+		see(2, 6100, 0.1, Said.granted("2", 6000));
+		see(1, 20100, 5.25, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(250));
 	}
 
 	@Test
 	void reckonsOnlyFromWhenItLastAskedForHowLongTheProcessHadLed() {
-		see(1, 3100, 2, granted("1", 1000), revoked("1", 3000, "resigned"));
-		see(2, 3200, 0.1, granted("2", 3100));
+		see(1, 3100, 2, Said.granted("1", 1000), Said.revoked("1", 3000, "resigned"));
+		see(2, 3200, 0.1, Said.granted("2", 3100));
 		// Its clock was set, or it was suspended: it has led for less than that
-		see(1, 9000, 3, granted("3", 5000));
-		see(2, 10100, 0.1, granted("2", 3100), revoked("2", 4000, "resigned"), granted("4", 10000));
-		see(1, 20000, 3.5, granted("3", 5000), revoked("3", 19000, "lease_expired"));
-		assertThat(span("3", 20000).to()).isEqualTo(at(9500));
+		see(1, 9000, 3, Said.granted("3", 5000));
+		see(2, 10100, 0.1, Said.granted("2", 3100), Said.revoked("2", 4000, "resigned"), Said.granted("4", 10000));
+		see(1, 20000, 3.5, Said.granted("3", 5000), Said.revoked("3", 19000, "lease_expired"));
+		assertThat(span("3", 20000).to()).isEqualTo(Said.at(9500));
 		assertThat(overlap("3", "4")).isZero();
 	}
 
 	@Test
 	void doesNotReckonWithMetricsThatCameLate() {
-		see(1, 3000, 2, granted("1", 1000));
-		seeLate(1, 3100, 700, 4.5, granted("1", 1000));
-		see(2, 6100, 0.1, granted("2", 6000));
-		see(1, 20100, 4.5, granted("1", 1000), revoked("1", 20000, "lease_expired"));
-		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
+		see(1, 3000, 2, Said.granted("1", 1000));
+		seeLate(1, 3100, 700, 4.5, Said.granted("1", 1000));
+		see(2, 6100, 0.1, Said.granted("2", 6000));
+		see(1, 20100, 4.5, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
+		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
 	}
 
 	@Test
 	void settlesTermThatEndedAndWasFollowedByOneOfTheSameNodeBetweenTwoLooks() {
-		see(1, 3000, 2, granted("1", 1000));
-		see(1, 20100, 5.1, granted("1", 1000), revoked("1", 19000, "lease_expired"), granted("2", 19500));
+		see(1, 3000, 2, Said.granted("1", 1000));
+		see(1, 20100, 5.1, Said.granted("1", 1000), Said.revoked("1", 19000, "lease_expired"),
+				Said.granted("2", 19500));
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
-		assertThat(span("1", 20100).to()).isEqualTo(at(5500));
+		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
 		assertThat(overlap("1", "2")).isZero();
 	}
 
 	@Test
 	void endsTermWithItsProcess() {
-		see(1, 1100, 0.1, granted("1", 1000));
-		this.terms.ended(1, START.plusMillis(2000), false);
-		see(2, 2200, 0.1, granted("2", 2100));
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		this.terms.ended(1, Said.START.plusMillis(2000), false);
+		see(2, 2200, 0.1, Said.granted("2", 2100));
 		assertThat(overlap("1", "2")).isZero();
 		assertThat(span("1", 2200).reason()).isEqualTo("process ended");
-		this.terms.ended(2, START.plusMillis(3000), true);
+		this.terms.ended(2, Said.START.plusMillis(3000), true);
 		assertThat(span("2", 3000).reason()).isEqualTo("killed while frozen");
 		assertThat(this.terms.current()).isNull();
 	}
 
 	@Test
 	void knowsNoOverlapOfNodeThatWasKilledBeforeItCouldSay() {
-		see(1, 1100, 0.1, granted("1", 1000));
-		see(2, 7100, 0.1, granted("2", 7000));
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		see(2, 7100, 0.1, Said.granted("2", 7000));
 		// Frozen, and killed right after its thaw
-		this.terms.ended(1, START.plusMillis(9000), false);
+		this.terms.ended(1, Said.START.plusMillis(9000), false);
 		assertThat(overlap("1", "2")).isNull();
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
-		assertThat(span("1", 9000)).isEqualTo(
-				new DemoState.Span("1", "node-1", at(1000), at(3100), "process ended before it could say", true));
+		assertThat(span("1", 9000)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(3100),
+				"process ended before it could say", true));
 	}
 
 	private void see(long pid, int millis, double led, String... transitions) {
@@ -148,7 +145,7 @@ class TermsTests {
 	}
 
 	private void seeLate(long pid, int millis, int late, double led, String... transitions) {
-		Sighting said = said(millis, new NodeMetrics(0, 0, led), transitions);
+		Sighting said = Said.said(millis, new NodeMetrics(0, 0, led), transitions);
 		this.terms.seen("node-" + pid, pid, new Sighting(said.asked(), said.leadership(), said.answered(),
 				said.metrics(), said.measured().plusMillis(late)));
 	}
@@ -164,7 +161,7 @@ class TermsTests {
 	}
 
 	private DemoState.Span span(String term, int now) {
-		return this.terms.spans(START.plusMillis(now))
+		return this.terms.spans(Said.START.plusMillis(now))
 			.stream()
 			.filter((span) -> span.term().equals(term))
 			.findFirst()
