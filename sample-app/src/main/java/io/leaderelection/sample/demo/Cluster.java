@@ -18,27 +18,18 @@ package io.leaderelection.sample.demo;
 
 import java.io.IOException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of the demo, what can be done to them, and what is known of them.
+ * The nodes of the demo, and what can be done to them.
  */
 class Cluster implements AutoCloseable {
 
-	private static final int INTERVAL = 250;
-
-	private static final int SHOWN_SECONDS = 60;
-
 	private static final int STOP_SECONDS = 4;
-
-	private final String run = UUID.randomUUID().toString();
 
 	private final RunDirectory directory;
 
@@ -46,51 +37,24 @@ class Cluster implements AutoCloseable {
 
 	private final Terms terms = new Terms();
 
-	private final DemoDatabase database;
-
-	private final RowCounter counter;
-
 	private final Faults faults;
 
-	private final List<Member> members = new CopyOnWriteArrayList<>();
+	private final Watch watch;
 
-	private volatile List<DemoState.Tick> leaderTicks = List.of();
+	private final List<Member> members = new CopyOnWriteArrayList<>();
 
 	private volatile boolean closed;
 
 	Cluster(RunDirectory directory, NodeCommand command, DemoDatabase database, RowCounter counter) {
 		this.directory = directory;
 		this.command = command;
-		this.database = database;
-		this.counter = counter;
 		this.faults = new Faults(new Outcomes(this.terms, database, command.settings().silence()));
+		this.watch = new Watch(command.settings(), this.terms, this.faults, database, counter);
 	}
 
 	Cluster start() {
-		Background.start("demo-cluster", this::watch);
-		this.counter.start();
+		this.watch.start(() -> this.members);
 		return this;
-	}
-
-	private void watch() {
-		while (!this.closed) {
-			try {
-				look(Instant.now());
-			}
-			catch (RuntimeException ex) {
-				if (!this.closed) {
-					System.err.println("Could not find out what happened: " + ex);
-					this.database.reset();
-				}
-			}
-			Background.pause(INTERVAL);
-		}
-	}
-
-	private void look(Instant now) {
-		this.leaderTicks = this.database.ticksSince(now.minusSeconds(SHOWN_SECONDS));
-		this.faults.update(
-				this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())), now);
 	}
 
 	List<NodeProcess> nodes() {
@@ -166,13 +130,7 @@ class Cluster implements AutoCloseable {
 	}
 
 	DemoState state() {
-		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
-		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
-		Expectation.Settings settings = this.command.settings();
-		return new DemoState(this.run, settings.lease().toString(), settings.trust().toString(),
-				settings.takeoverDelay().toString(), System.currentTimeMillis(),
-				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
-				this.faults.views(), this.counter.rows());
+		return this.watch.state(this.members);
 	}
 
 	@Override
@@ -180,7 +138,7 @@ class Cluster implements AutoCloseable {
 		synchronized (this) {
 			this.closed = true;
 		}
-		this.counter.close();
+		this.watch.close();
 		this.members.forEach((member) -> member.probe().close());
 		nodes().forEach(NodeProcess::stop);
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);

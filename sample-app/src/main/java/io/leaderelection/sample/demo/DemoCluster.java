@@ -16,37 +16,12 @@
 
 package io.leaderelection.sample.demo;
 
-import java.io.IOException;
-import java.time.Duration;
-import java.util.Properties;
-import java.util.concurrent.TimeUnit;
-
-import org.jspecify.annotations.Nullable;
-
 /**
  * Starts the demo: a PostgreSQL, nodes of the sample, and a page to harm them and watch.
  */
 public final class DemoCluster {
 
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
-
-	private static final int NODES_SECONDS = 120;
-
-	private final RunDirectory directory;
-
-	private final DemoServer server;
-
-	private @Nullable PostgresProcess postgres;
-
-	private @Nullable DemoDatabase database;
-
-	private @Nullable Cluster cluster;
-
-	private volatile boolean stopped;
-
-	private DemoCluster(RunDirectory directory, DemoServer server) {
-		this.directory = directory;
-		this.server = server;
+	private DemoCluster() {
 	}
 
 	/**
@@ -59,12 +34,12 @@ public final class DemoCluster {
 			DemoOptions options = DemoOptions.parse(args);
 			DemoServer server = new DemoServer(options.port());
 			RunDirectory directory = RunDirectory.create();
-			DemoCluster demo = new DemoCluster(directory, server);
-			Runtime.getRuntime().addShutdownHook(new Thread(demo::stop, "demo-stop"));
+			Launcher launcher = new Launcher(directory, server);
+			Runtime.getRuntime().addShutdownHook(new Thread(launcher::stop, "demo-stop"));
 			directory.add(new ChildProcess(RunDirectory.LAUNCHER, ProcessHandle.current()));
-			EarlierRuns.remove(directory, DemoCluster::say);
+			EarlierRuns.remove(directory, Launcher::say);
 			endWithParent();
-			demo.startUnlessStopped(options);
+			launcher.start(options);
 			// The threads that serve the page are those of a server, and not daemons
 		}
 		catch (DemoException ex) {
@@ -78,125 +53,6 @@ public final class DemoCluster {
 		if (Boolean.getBoolean("demo.ends-with-parent")) {
 			ProcessHandle.current().parent().ifPresent((parent) -> parent.onExit().thenRun(() -> System.exit(1)));
 		}
-	}
-
-	private void startUnlessStopped(DemoOptions options) throws IOException {
-		try {
-			start(options);
-		}
-		catch (IOException | RuntimeException ex) {
-			// Whatever fails since all is being stopped is no news
-			if (!this.stopped) {
-				throw ex;
-			}
-		}
-	}
-
-	private void start(DemoOptions options) throws IOException {
-		say("Starting PostgreSQL. The first time its binaries are unpacked, which takes a few seconds more");
-		Properties connection = startPostgres();
-		say("PostgreSQL is ready on port " + connection.getProperty("port"));
-		Cluster cluster = startCluster(connection, options);
-		say("Starting " + options.nodes() + " nodes, lease " + options.lease().toMillis() / 1000.0 + " s, logs in "
-				+ this.directory.path());
-		for (int i = 0; i < options.nodes(); i++) {
-			cluster.add();
-		}
-		cluster.nodes().forEach(this::awaitNode);
-		this.server.start(cluster);
-		say("\nOpen " + this.server.url() + "\n\nCtrl-C stops everything and removes it.");
-	}
-
-	private Properties startPostgres() throws IOException {
-		PostgresProcess postgres = forkPostgres();
-		Properties connection = postgres.awaitConnection();
-		postgres.onExit(this::postgresEnded);
-		return connection;
-	}
-
-	private synchronized PostgresProcess forkPostgres() throws IOException {
-		if (this.stopped) {
-			throw new DemoException("Stopped");
-		}
-		PostgresProcess postgres = PostgresProcess.fork(this.directory);
-		this.postgres = postgres;
-		return postgres;
-	}
-
-	private void postgresEnded() {
-		if (this.stopped) {
-			return;
-		}
-		System.err
-			.println("\nPostgreSQL has ended. The end of its log:\n\n" + this.directory.tail(RunDirectory.POSTGRES));
-		System.exit(1);
-	}
-
-	private synchronized Cluster startCluster(Properties connection, DemoOptions options) {
-		if (this.stopped) {
-			throw new DemoException("Stopped");
-		}
-		DemoDatabase database = new DemoDatabase(connection);
-		database.createTable();
-		this.database = database;
-		NodeCommand command = new NodeCommand(this.directory, connection,
-				new Expectation.Settings(options.lease(), TAKEOVER_DELAY));
-		Cluster cluster = new Cluster(this.directory, command, database, new RowCounter(new DemoDatabase(connection)));
-		this.cluster = cluster;
-		return cluster.start();
-	}
-
-	private void awaitNode(NodeProcess node) {
-		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NODES_SECONDS);
-		while (node.state() == NodeProcess.State.STARTING && System.nanoTime() < deadline) {
-			Background.pause(50);
-		}
-		if (node.state() == NodeProcess.State.DEAD || node.state() == NodeProcess.State.STARTING) {
-			throw new DemoException(
-					node.name() + " did not start. The end of its log:\n\n" + this.directory.tail(node.name()));
-		}
-		say(node.name() + " runs, process " + node.pid() + ", " + node.url());
-	}
-
-	private synchronized void stop() {
-		this.stopped = true;
-		say("\nStopping the demo");
-		this.server.stop();
-		try {
-			if (this.cluster != null) {
-				this.cluster.close();
-			}
-			if (this.database != null) {
-				this.database.close();
-			}
-			if (this.postgres != null) {
-				this.postgres.stop();
-			}
-		}
-		catch (IOException | InterruptedException | RuntimeException ex) {
-			System.err.println("Could not stop everything in order: " + ex);
-		}
-		killWhatIsLeft();
-		this.directory.delete();
-		say("Stopped, nothing is left");
-	}
-
-	private void killWhatIsLeft() {
-		try {
-			for (ChildProcess process : this.directory.living()) {
-				if (!process.name().equals(RunDirectory.LAUNCHER)) {
-					process.kill();
-				}
-			}
-			this.directory.postmaster().ifPresent(ChildProcess::kill);
-		}
-		catch (IOException ex) {
-			System.err.println("Could not find out what is left: " + ex);
-		}
-	}
-
-	private static void say(String text) {
-		System.out.println(text);
 	}
 
 }

@@ -18,12 +18,16 @@ package io.leaderelection.sample.demo;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Removes what runs of the demo have left that were killed together with everything that
@@ -38,13 +42,38 @@ final class EarlierRuns {
 	}
 
 	static void remove(RunDirectory own, Consumer<String> console) throws IOException {
-		for (RunDirectory run : own.others()) {
+		for (RunDirectory run : others(own.path())) {
 			try {
 				removeUnlessAlive(run, console);
 			}
 			catch (NoSuchFileException ex) {
 				// Removed by itself meanwhile
 			}
+		}
+	}
+
+	private static List<RunDirectory> others(Path own) throws IOException {
+		// Everybody may write to the directory for temporary files
+		List<RunDirectory> others = new ArrayList<>();
+		try (Stream<Path> paths = Files.list(own.getParent())) {
+			for (Path other : paths.filter((path) -> path.getFileName().toString().startsWith(RunDirectory.PREFIX))
+				.toList()) {
+				if (!other.equals(own) && isOfSameUser(other, own)) {
+					others.add(new RunDirectory(other));
+				}
+			}
+		}
+		return others;
+	}
+
+	private static boolean isOfSameUser(Path other, Path own) throws IOException {
+		try {
+			return Files.isDirectory(other, LinkOption.NOFOLLOW_LINKS)
+					&& Files.getOwner(other).equals(Files.getOwner(own));
+		}
+		catch (NoSuchFileException ex) {
+			// Removed by itself meanwhile
+			return false;
 		}
 	}
 

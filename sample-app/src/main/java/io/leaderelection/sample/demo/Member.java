@@ -35,7 +35,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 	 * @return a message for the page
 	 * @throws RefusedException if it makes no sense now
 	 */
-	String act(Action action, NodeProcess.Ended ended) throws IOException, InterruptedException {
+	String act(Action action, Ended ended) throws IOException, InterruptedException {
 		String name = this.node.name();
 		return switch (action) {
 			case RESIGN -> resign();
@@ -52,7 +52,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 				yield name + " runs again: kill -CONT " + this.node.pid();
 			}
 			case CUT -> {
-				refuseIf(this.node.state() == NodeProcess.State.DEAD || this.node.proxy().isCut(), "cannot be cut off");
+				refuseIf(this.node.state() == ProcessState.DEAD || this.node.proxy().isCut(), "cannot be cut off");
 				this.node.proxy().cut();
 				yield name + " is cut off: what it and the database send is swallowed";
 			}
@@ -62,7 +62,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 				yield name + " is connected again: its old connections are reset";
 			}
 			case START -> {
-				refuseIf(this.node.state() != NodeProcess.State.DEAD, "runs");
+				refuseIf(this.node.state() != ProcessState.DEAD, "runs");
 				this.node.start(ended);
 				yield name + " starts";
 			}
@@ -76,7 +76,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 	}
 
 	private String resign() throws IOException {
-		refuseIf(this.node.state() != NodeProcess.State.RUNNING, "is " + this.node.state());
+		refuseIf(this.node.state() != ProcessState.RUNNING, "is " + this.node.state());
 		String refusal = this.probe.client().resign();
 		if (refusal != null) {
 			throw new RefusedException(this.node.name() + " does not resign: " + refusal);
@@ -87,10 +87,10 @@ record Member(NodeProcess node, NodeProbe probe) {
 	DemoState.Node state() {
 		NodeView view = this.probe.view();
 		// A process that has just been started has not said anything
-		boolean said = view.pid() == this.node.pid() || this.node.state() == NodeProcess.State.DEAD;
+		boolean said = view.pid() == this.node.pid() || this.node.state() == ProcessState.DEAD;
 		Sighting sighting = said ? view.sighting() : null;
 		ObjectNode leadership = (sighting != null) ? sighting.leadership() : null;
-		if (leadership != null && (view.stale() || this.node.state() == NodeProcess.State.FROZEN)) {
+		if (leadership != null && (view.stale() || this.node.state() == ProcessState.FROZEN)) {
 			leadership = leadership.deepCopy().put("stale", true);
 		}
 		return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),

@@ -78,8 +78,8 @@ class NodeClient {
 
 	private HttpRequest.Builder request(String path) throws IOException {
 		String url = this.node.url();
-		NodeProcess.State state = this.node.state();
-		if (url == null || state == NodeProcess.State.DEAD || state == NodeProcess.State.FROZEN) {
+		ProcessState state = this.node.state();
+		if (url == null || state == ProcessState.DEAD || state == ProcessState.FROZEN) {
 			throw new IOException(this.node.name() + " does not answer");
 		}
 		return HttpRequest.newBuilder(URI.create(url + path));

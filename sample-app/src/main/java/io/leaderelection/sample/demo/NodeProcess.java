@@ -20,7 +20,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
@@ -30,20 +29,6 @@ import org.jspecify.annotations.Nullable;
  * Once killed it may be started again, as another process.
  */
 class NodeProcess {
-
-	/**
-	 * What the demo did to the process, so what it is.
-	 */
-	enum State {
-
-		STARTING, RUNNING, FROZEN, DEAD;
-
-		@Override
-		public String toString() {
-			return name().toLowerCase(Locale.ROOT);
-		}
-
-	}
 
 	private final String name;
 
@@ -55,7 +40,7 @@ class NodeProcess {
 
 	private volatile @Nullable Process process;
 
-	private volatile State state = State.DEAD;
+	private volatile ProcessState state = ProcessState.DEAD;
 
 	private volatile @Nullable Integer port;
 
@@ -74,7 +59,7 @@ class NodeProcess {
 		return this.name;
 	}
 
-	State state() {
+	ProcessState state() {
 		return this.state;
 	}
 
@@ -107,7 +92,7 @@ class NodeProcess {
 		Process process = this.command.start(this.name, this.proxy.port());
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
 		this.process = process;
-		this.state = State.STARTING;
+		this.state = ProcessState.STARTING;
 		// The moment counts: no pool that may be busy
 		Background.start("demo-exit-" + this.name, () -> awaitExit(process, ended));
 	}
@@ -123,10 +108,10 @@ class NodeProcess {
 	}
 
 	private synchronized void exited(Process exited, Instant at, Ended ended) {
-		if (exited == this.process && this.state != State.DEAD) {
+		if (exited == this.process && this.state != ProcessState.DEAD) {
 			Instant halted = this.haltedAt;
-			boolean frozen = this.state == State.FROZEN;
-			this.state = State.DEAD;
+			boolean frozen = this.state == ProcessState.FROZEN;
+			this.state = ProcessState.DEAD;
 			ended.ended(this, (halted != null) ? halted : at, frozen);
 		}
 	}
@@ -142,17 +127,17 @@ class NodeProcess {
 	}
 
 	synchronized void answered() {
-		if (this.state == State.STARTING) {
-			this.state = State.RUNNING;
+		if (this.state == ProcessState.STARTING) {
+			this.state = ProcessState.RUNNING;
 		}
 	}
 
 	boolean canLead() {
-		return this.state == State.RUNNING && !this.proxy.isCut();
+		return this.state == ProcessState.RUNNING && !this.proxy.isCut();
 	}
 
 	synchronized void kill() throws InterruptedException {
-		Process process = running("kill", State.STARTING, State.RUNNING, State.FROZEN);
+		Process process = running("kill", ProcessState.STARTING, ProcessState.RUNNING, ProcessState.FROZEN);
 		process.destroyForcibly();
 		if (this.haltedAt == null) {
 			this.haltedAt = Instant.now();
@@ -160,20 +145,20 @@ class NodeProcess {
 	}
 
 	synchronized void freeze() throws IOException, InterruptedException {
-		Process process = running("freeze", State.RUNNING);
+		Process process = running("freeze", ProcessState.RUNNING);
 		Signal.STOP.send(process.pid());
 		this.haltedAt = Instant.now();
-		this.state = State.FROZEN;
+		this.state = ProcessState.FROZEN;
 	}
 
 	synchronized void thaw() throws IOException, InterruptedException {
-		Process process = running("thaw", State.FROZEN);
+		Process process = running("thaw", ProcessState.FROZEN);
 		Signal.CONT.send(process.pid());
-		this.state = State.RUNNING;
+		this.state = ProcessState.RUNNING;
 		this.haltedAt = null;
 	}
 
-	private Process running(String action, State... states) {
+	private Process running(String action, ProcessState... states) {
 		Process process = this.process;
 		if (process == null || !List.of(states).contains(this.state)) {
 			throw new RefusedException("Cannot " + action + " " + this.name + ", which is " + this.state);
@@ -186,7 +171,7 @@ class NodeProcess {
 	 */
 	synchronized void stop() {
 		Process process = this.process;
-		if (process != null && this.state == State.FROZEN) {
+		if (process != null && this.state == ProcessState.FROZEN) {
 			process.destroyForcibly();
 		}
 		else if (process != null) {
@@ -203,15 +188,6 @@ class NodeProcess {
 			process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
 		}
 		this.proxy.close();
-	}
-
-	/**
-	 * Hears of the end of a process.
-	 */
-	interface Ended {
-
-		void ended(NodeProcess node, Instant lastRan, boolean frozen);
-
 	}
 
 }

@@ -22,16 +22,13 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.stream.Stream;
 
 import io.leaderelection.sample.postgres.PostmasterPid;
 
@@ -49,37 +46,10 @@ record RunDirectory(Path path) {
 
 	static final String POSTGRES = "postgres";
 
-	private static final String PREFIX = "leader-election-demo-";
+	static final String PREFIX = "leader-election-demo-";
 
 	static RunDirectory create() throws IOException {
 		return new RunDirectory(Files.createTempDirectory(PREFIX));
-	}
-
-	/**
-	 * Find what runs of the demo by the same user have left, or use now.
-	 */
-	List<RunDirectory> others() throws IOException {
-		// Everybody may write to the directory for temporary files
-		List<RunDirectory> others = new ArrayList<>();
-		try (Stream<Path> paths = Files.list(this.path.getParent())) {
-			for (Path other : paths.filter((path) -> path.getFileName().toString().startsWith(PREFIX)).toList()) {
-				if (!other.equals(this.path) && isOwn(other)) {
-					others.add(new RunDirectory(other));
-				}
-			}
-		}
-		return others;
-	}
-
-	private boolean isOwn(Path other) throws IOException {
-		try {
-			return Files.isDirectory(other, LinkOption.NOFOLLOW_LINKS)
-					&& Files.getOwner(other).equals(Files.getOwner(this.path));
-		}
-		catch (NoSuchFileException ex) {
-			// Removed by itself meanwhile
-			return false;
-		}
 	}
 
 	Path log(String process) {
