@@ -25,7 +25,25 @@ import java.util.Map;
 import java.util.stream.StreamSupport;
 
 import com.jayway.jsonpath.JsonPath;
+import com.networknt.schema.Error;
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaLocation;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.dialect.Dialect;
+import com.networknt.schema.dialect.Dialects;
+import com.networknt.schema.keyword.NonValidationKeyword;
+import io.kubernetes.client.openapi.JSON;
+import io.kubernetes.client.openapi.models.V1Deployment;
+import io.kubernetes.client.openapi.models.V1Secret;
+import io.kubernetes.client.openapi.models.V1Service;
+import org.json.JSONException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.skyscreamer.jsonassert.JSONCompare;
+import org.skyscreamer.jsonassert.JSONCompareMode;
+import org.skyscreamer.jsonassert.JSONCompareResult;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
@@ -33,12 +51,22 @@ import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.springframework.boot.convert.DurationStyle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 /**
- * Holds the files in {@code deploy} against what the sample needs, and against
- * themselves. That they start is for a machine with containers to see.
+ * Holds the files in {@code deploy} against what Compose and Kubernetes define, against
+ * what the sample needs, and against themselves. That they start is for a machine with
+ * containers to see.
  */
 class DeploymentTests {
+
+	private static final String COMPOSE = "compose.yaml";
+
+	private static final String KUBERNETES = "kubernetes.yaml";
+
+	private static final Map<String, Class<?>> KINDS = Map.of("v1 Secret", V1Secret.class, "v1 Service",
+			V1Service.class, "apps/v1 Deployment", V1Deployment.class);
 
 	private static final String IMAGE = "leader-election-sample";
 
@@ -49,13 +77,53 @@ class DeploymentTests {
 			"SPRING_DATASOURCE_PASSWORD" };
 
 	@Test
+	void composeFileIsValid() throws IOException {
+		String file = read(COMPOSE);
+		assertThatNoException().isThrownBy(() -> validateCompose(file));
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', ignoreLeadingAndTrailingWhitespace = false,
+			value = { "services:|service:|'service'", "healthcheck:|health_check:|'health_check'",
+					"retries: 60|tries: 60|'tries'", "    stop_grace_period|stop_grace_period|'stop_grace_period'",
+					"      replicas: 3|    replicas: 3|'replicas'", "retries: 60|retries: [60]|retries",
+					"service_healthy|healthy|service_healthy", "condition:|conditions:|'conditions'" })
+	void composeFileIsInvalidWith(String mutated, String mutation, String complaint) throws IOException {
+		String file = mutate(COMPOSE, mutated, mutation);
+		assertThatRuntimeException().isThrownBy(() -> validateCompose(file)).withMessageContaining(complaint);
+	}
+
+	@Test
+	void kubernetesFileIsValid() throws IOException {
+		String file = read(KUBERNETES);
+		assertThatNoException().isThrownBy(() -> validateKubernetes(file));
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', ignoreLeadingAndTrailingWhitespace = false,
+			value = { "kind: Secret|kind: Sekret|v1 Sekret", "stringData:|strings:|`strings`",
+					"    - port: 5432|    - ports: 5432|`ports`", "  replicas: 3|  replica: 3|`replica`",
+					"  replicas: 3|  replicas: three|three", "  replicas: 3|  replicas: '3'|spec.replicas",
+					"  replicas: 3|  terminationGracePeriodSeconds: 40|`terminationGracePeriodSeconds`",
+					"periodSeconds: 2|periodSecond: 2|`periodSecond`", "- name: postgres|- tty: true|`name`",
+					"            initialDelaySeconds: 30|          initialDelaySeconds: 30|`initialDelaySeconds`",
+					"drop: [ALL]|dropped: [ALL]|`dropped`", "{ drop: [ALL] }|[ALL]|Not a JSON Object",
+					"secretKeyRef: { name:|secretKeyRef: { names:|`names`", "value: sample|value: 1|.value" })
+	void kubernetesFileIsInvalidWith(String mutated, String mutation, String complaint) throws IOException {
+		String file = mutate(KUBERNETES, mutated, mutation);
+		assertThatRuntimeException().isThrownBy(() -> validateKubernetes(file)).withMessageContaining(complaint);
+	}
+
+	@Test
 	void composeStartsThreeNodesOnOneDatabase() throws IOException {
-		Map<String, Object> file = load("compose.yaml").get(0);
+		Map<String, Object> file = load(read(COMPOSE)).get(0);
 		assertThat(file).containsOnlyKeys("services");
 		assertThat(JsonPath.<Map<String, Object>>read(file, "$.services")).containsOnlyKeys("postgres", "node");
 		Map<String, Object> node = JsonPath.read(file, "$.services.node");
-		assertThat(node).containsOnlyKeys("image", "deploy", "ports", "environment", "depends_on", "stop_grace_period")
+		assertThat(node)
+			.containsOnlyKeys("image", "restart", "deploy", "ports", "environment", "depends_on", "stop_grace_period")
 			.containsEntry("image", IMAGE)
+			.containsEntry("restart", "on-failure")
 			.containsEntry("ports", List.of("127.0.0.1:8081-8083:8080"));
 		assertThat(JsonPath.<Integer>read(node, "$.deploy.replicas")).isEqualTo(3);
 		assertThat(JsonPath.<String>read(node, "$.depends_on.postgres.condition")).isEqualTo("service_healthy");
@@ -63,54 +131,64 @@ class DeploymentTests {
 
 		Map<String, String> environment = JsonPath.read(node, "$.environment");
 		Map<String, String> postgres = JsonPath.read(file, "$.services.postgres.environment");
+		String user = postgres.get("POSTGRES_USER");
 		assertThat(environment).containsOnlyKeys(DATABASE)
-			.containsEntry("SPRING_DATASOURCE_URL", "jdbc:postgresql://postgres/" + postgres.get("POSTGRES_USER"))
-			.containsEntry("SPRING_DATASOURCE_USERNAME", postgres.get("POSTGRES_USER"))
+			.containsEntry("SPRING_DATASOURCE_URL", "jdbc:postgresql://postgres/" + user)
+			.containsEntry("SPRING_DATASOURCE_USERNAME", user)
 			.containsEntry("SPRING_DATASOURCE_PASSWORD", postgres.get("POSTGRES_PASSWORD"));
-		assertThat(JsonPath.<String>read(file, "$.services.postgres.healthcheck.test")).contains("pg_isready",
-				postgres.get("POSTGRES_USER"));
+		assertThat(JsonPath.<String>read(file, "$.services.postgres.healthcheck.test"))
+			.isEqualTo("pg_isready -h 127.0.0.1 -U " + user);
 	}
 
 	@Test
 	void kubernetesRunsThreeNodesOnOneDatabase() throws IOException {
-		List<Map<String, Object>> objects = load("kubernetes.yaml");
-		assertThat(objects)
-			.extracting((object) -> object.get("apiVersion") + " " + object.get("kind") + " " + name(object))
+		List<Map<String, Object>> objects = load(read(KUBERNETES));
+		assertThat(objects).extracting((object) -> kind(object) + " " + name(object))
 			.containsExactly("v1 Secret sample-postgres", "v1 Service sample-postgres",
 					"apps/v1 Deployment sample-postgres", "v1 Service sample", "apps/v1 Deployment sample");
 		assertConsistent(objects.get(1), objects.get(2), 5432);
 		assertConsistent(objects.get(3), objects.get(4), 8080);
+
 		assertThat(JsonPath.<String>read(objects.get(2), "$.spec.strategy.type")).isEqualTo("Recreate");
+		Map<String, Object> postgres = container(objects.get(2));
+		assertThat(JsonPath.<List<String>>read(postgres, "$.env[*].name")).containsExactly("POSTGRES_USER",
+				"POSTGRES_PASSWORD");
+		String user = JsonPath.read(postgres, "$.env[0].value");
+		assertThat(JsonPath.<List<String>>read(postgres, "$.readinessProbe.exec.command")).containsExactly("pg_isready",
+				"-h", "127.0.0.1", "-U", user);
 
 		Map<String, Object> nodes = objects.get(4);
 		assertThat(JsonPath.<Integer>read(nodes, "$.spec.replicas")).isEqualTo(3);
-		Map<String, Object> pod = JsonPath.read(nodes, "$.spec.template.spec");
-		assertThat(Duration.ofSeconds((Integer) pod.get("terminationGracePeriodSeconds"))).isGreaterThan(HAND_OVER);
-		Map<String, Object> container = JsonPath.read(pod, "$.containers[0]");
-		assertThat(container).containsEntry("image", IMAGE).containsEntry("imagePullPolicy", "IfNotPresent");
-		assertThat(JsonPath.<List<String>>read(container, "$.env[*].name")).containsExactly(DATABASE);
-		String service = name(objects.get(1));
-		assertThat(JsonPath.<String>read(container, "$.env[0].value")).isEqualTo(
-				"jdbc:postgresql://" + service + "/" + JsonPath.<String>read(objects.get(0), "$.stringData.username"));
-		assertThat(JsonPath.<String>read(container, "$.readinessProbe.httpGet.path"))
-			.isEqualTo("/actuator/health/readiness");
-		assertThat(JsonPath.<String>read(container, "$.livenessProbe.httpGet.path"))
-			.isEqualTo("/actuator/health/liveness");
-		for (Map<String, Object> deployment : List.of(objects.get(2), nodes)) {
-			assertThat(JsonPath.<List<String>>read(deployment, "$..secretKeyRef.name")).hasSize(2)
-				.containsOnly(name(objects.get(0)));
-			assertThat(JsonPath.<List<String>>read(deployment, "$..secretKeyRef.key")).containsExactly("username",
-					"password");
+		int grace = JsonPath.read(nodes, "$.spec.template.spec.terminationGracePeriodSeconds");
+		assertThat(Duration.ofSeconds(grace)).isGreaterThan(HAND_OVER);
+		Map<String, Object> node = container(nodes);
+		assertThat(node).containsEntry("image", IMAGE).containsEntry("imagePullPolicy", "IfNotPresent");
+		assertThat(JsonPath.<List<String>>read(node, "$.env[*].name")).containsExactly(DATABASE);
+		assertThat(JsonPath.<List<String>>read(node, "$.env[*].value"))
+			.containsExactly("jdbc:postgresql://" + name(objects.get(1)) + "/" + user, user);
+		for (String probe : List.of("readiness", "liveness")) {
+			assertThat(JsonPath.<Map<String, Object>>read(node, "$." + probe + "Probe.httpGet"))
+				.isEqualTo(Map.of("path", "/actuator/health/" + probe, "port", 8080));
 		}
+
+		for (Map<String, Object> container : List.of(postgres, node)) {
+			assertThat(JsonPath.<List<Map<String, Object>>>read(container,
+					"$.env[?(@.name =~ /.*_PASSWORD/)]..secretKeyRef"))
+				.containsExactly(Map.of("name", name(objects.get(0)), "key", "password"));
+		}
+		assertThat(JsonPath.<Map<String, Object>>read(objects.get(0), "$.stringData")).containsOnlyKeys("password");
 	}
 
-	private static void assertConsistent(Map<String, Object> service, Map<String, Object> deployment, int port) {
-		Map<String, Object> labels = JsonPath.read(deployment, "$.spec.template.metadata.labels");
-		assertThat(JsonPath.<Map<String, Object>>read(deployment, "$.spec.selector.matchLabels")).isEqualTo(labels);
-		assertThat(JsonPath.<Map<String, Object>>read(service, "$.spec.selector")).isEqualTo(labels);
-		assertThat(JsonPath.<Integer>read(service, "$.spec.ports[0].port")).isEqualTo(port);
-		assertThat(JsonPath.<Integer>read(deployment, "$.spec.template.spec.containers[0].ports[0].containerPort"))
-			.isEqualTo(port);
+	@Test
+	void kubernetesRunsThemWhereRestrictedPodsOnlyMayRun() throws IOException {
+		List<Map<String, Object>> objects = load(read(KUBERNETES));
+		for (Map<String, Object> deployment : List.of(objects.get(2), objects.get(4))) {
+			assertThat(JsonPath.<Map<String, Object>>read(deployment, "$.spec.template.spec.securityContext"))
+				.containsEntry("runAsNonRoot", true)
+				.containsEntry("seccompProfile", Map.of("type", "RuntimeDefault"));
+			assertThat(container(deployment).get("securityContext"))
+				.isEqualTo(Map.of("allowPrivilegeEscalation", false, "capabilities", Map.of("drop", List.of("ALL"))));
+		}
 	}
 
 	@Test
@@ -119,16 +197,72 @@ class DeploymentTests {
 			.contains("<spring-boot.build-image.imageName>" + IMAGE + "</spring-boot.build-image.imageName>");
 	}
 
+	private static void assertConsistent(Map<String, Object> service, Map<String, Object> deployment, int port) {
+		Map<String, Object> labels = JsonPath.read(deployment, "$.spec.template.metadata.labels");
+		assertThat(JsonPath.<Map<String, Object>>read(deployment, "$.spec.selector.matchLabels")).isEqualTo(labels);
+		assertThat(JsonPath.<Map<String, Object>>read(service, "$.spec.selector")).isEqualTo(labels);
+		assertThat(JsonPath.<List<Integer>>read(service, "$.spec.ports[*].port")).containsExactly(port);
+	}
+
+	private static void validateCompose(String yaml) {
+		Dialect dialect = Dialect.builder(Dialects.getDraft7()).keyword(new NonValidationKeyword("deprecated")).build();
+		Schema schema = SchemaRegistry.withDialect(dialect)
+			.getSchema(SchemaLocation.of("classpath:deploy/compose-spec.json"));
+		for (Map<String, Object> document : load(yaml)) {
+			List<Error> errors = schema.validate(JsonPath.parse(document).jsonString(), InputFormat.JSON);
+			if (!errors.isEmpty()) {
+				throw new IllegalArgumentException(errors.toString());
+			}
+		}
+	}
+
+	/**
+	 * What the model does not know it refuses, what is of another type it may convert.
+	 */
+	private static void validateKubernetes(String yaml) throws JSONException {
+		for (Map<String, Object> document : load(yaml)) {
+			Class<?> kind = KINDS.get(kind(document));
+			if (kind == null) {
+				throw new IllegalArgumentException(kind(document));
+			}
+			String json = JsonPath.parse(document).jsonString();
+			JSONCompareResult result = JSONCompare.compareJSON(json, JSON.serialize(JSON.deserialize(json, kind)),
+					JSONCompareMode.STRICT_ORDER);
+			if (result.failed()) {
+				throw new IllegalArgumentException(result.getMessage());
+			}
+		}
+	}
+
+	private static String kind(Map<String, Object> object) {
+		return object.get("apiVersion") + " " + object.get("kind");
+	}
+
 	private static String name(Map<String, Object> object) {
 		return JsonPath.read(object, "$.metadata.name");
 	}
 
+	private static Map<String, Object> container(Map<String, Object> deployment) {
+		List<Map<String, Object>> containers = JsonPath.read(deployment, "$.spec.template.spec.containers");
+		assertThat(containers).hasSize(1);
+		return containers.get(0);
+	}
+
+	private static String mutate(String file, String mutated, String mutation) throws IOException {
+		String yaml = read(file);
+		assertThat(yaml).contains(mutated);
+		return yaml.replace(mutated, mutation);
+	}
+
+	private static String read(String file) throws IOException {
+		return Files.readString(Path.of("deploy", file));
+	}
+
 	@SuppressWarnings("unchecked")
-	private static List<Map<String, Object>> load(String file) throws IOException {
+	private static List<Map<String, Object>> load(String yaml) {
 		LoaderOptions options = new LoaderOptions();
 		options.setAllowDuplicateKeys(false);
-		Yaml yaml = new Yaml(new SafeConstructor(options));
-		return StreamSupport.stream(yaml.loadAll(Files.readString(Path.of("deploy", file))).spliterator(), false)
+		return StreamSupport.stream(new Yaml(new SafeConstructor(options)).loadAll(yaml).spliterator(), false)
 			.map((document) -> (Map<String, Object>) document)
 			.toList();
 	}
