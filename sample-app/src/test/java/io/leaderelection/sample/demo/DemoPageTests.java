@@ -29,7 +29,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -49,8 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for the demo and its page, in a real browser, on a real cluster. Each begins with
  * three nodes that run and one that leads.
  */
-@Tag("browser")
-@EnabledIf(value = "io.leaderelection.sample.demo.Chromium#isInstalled",
+@EnabledIf(value = "io.leaderelection.sample.demo.Chromium#isInstalledOrRequired",
 		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class DemoPageTests {
