@@ -1,67 +1,59 @@
-// What the buttons ask of the demo.
+// What can be done to a node now, and what is to be expected of it.
 
-import { now } from "./clock.js";
-import { announce } from "./dom.js";
 import { seconds } from "./format.js";
+import { latestOf, leadingTerms } from "./seams.js";
 
-const PATIENCE = 30_000;
+/** Whether a node could lead if nobody else did. */
+export const canLead = (node) => node.process === "running" && !node.cut;
 
-/** Ask, and return what the demo answered: the message, and whether it does what was asked. */
-export async function ask(path) {
-  let answer;
-  try {
-    const response = await fetch(path, { method: "POST", signal: AbortSignal.timeout(PATIENCE) });
-    const body = await response.json().catch(() => ({}));
-    answer = { ok: response.ok, message: body.message ?? (response.ok ? "" : "Refused: HTTP " + response.status) };
-  }
-  catch {
-    answer = { ok: false, message: "The demo does not answer." };
-  }
-  if (answer.message) {
-    announce(answer.message);
-  }
-  return answer;
+/** The node that leads, if one does and no other, and can be asked to do something. */
+export function leaderOf(state) {
+  const leading = leadingTerms(state.terms);
+  const node = (leading.length === 1) ? state.nodes.find((one) => one.name === leading[0].node) : null;
+  return (node?.process === "running") ? node : null;
 }
 
-export const askNode = (node, action) => ask("api/nodes/" + encodeURIComponent(node) + "/" + action);
+/** Whether others wait for a node: it leads, or nobody has led since it was heard last. */
+function isWaitedFor(node, state) {
+  const last = latestOf(state.terms);
+  return last?.node === node.name && (last.to === null || last.provisional) && node.process !== "dead";
+}
 
-/** What can be done to a node now: what it says, and whether it can be done. */
-export function actionsOf(node, state) {
-  const leads = leadsNow(node);
-  const holdsLock = leads || node.leadership?.role === "leader" && !state.nodes.some(leadsNow);
+/** When the next one leads, if this is done to the leader. */
+export function nextLeader(action, node, state) {
+  if (!state.nodes.some((other) => other !== node && canLead(other))) {
+    return "nobody else could lead";
+  }
   const { lease, takeoverDelay } = state;
-  const frozen = node.process === "frozen";
+  if (action === "resign") {
+    return "next leader at once";
+  }
+  return (action === "kill" && !node.cut) ? "next leader in about " + seconds(takeoverDelay)
+      : "next leader within " + seconds(lease + takeoverDelay);
+}
+
+/** What can be done to a node: what it says, and whether it can be done. */
+export function actionsOf(node, state) {
+  const leads = leaderOf(state) === node;
   const running = node.process === "running";
-  const gone = node.process === "dead";
-  const bound = seconds(lease + takeoverDelay);
+  const harm = (what, action) => (isWaitedFor(node, state) ? what + ": " + nextLeader(action, node, state) + "."
+      : "It does not lead: nothing changes.");
   return [
     { slot: "resign", action: "resign", label: "Resign", enabled: running && leads,
-      hint: leads ? "Finishes its work, then hands over: the next leads at once, without the takeover delay."
-          : "Only the leader can hand over." },
-    gone
+      hint: leads ? harm("Finishes its work and hands over", "resign") : "Only the leader can hand over." },
+    (node.process === "dead")
       ? { slot: "kill", action: "start", label: "Start", enabled: true, hint: "A new process of this name." }
       : { slot: "kill", action: "kill", label: "kill -9", enabled: true,
-        hint: holdsLock ? "Ends the process at once. The database sees the session end: the next leads after "
-            + seconds(takeoverDelay) + "."
-            : "Ends the process at once. Nobody waits for a follower." },
-    frozen
+        hint: harm(node.cut ? "Ends the process, which the database cannot see" : "Ends the process at once", "kill") },
+    (node.process === "frozen")
       ? { slot: "freeze", action: "thaw", label: "Thaw", enabled: true,
-        hint: "SIGCONT. It finds its lease over before it does anything as the leader." }
+        hint: "SIGCONT. It looks at the clock before it does anything as the leader." }
       : { slot: "freeze", action: "freeze", label: "Freeze", enabled: running,
-        hint: leads ? "SIGSTOP, as a very long pause. The next leads when the lease is over: within " + bound + "."
-            : "SIGSTOP. The leader does not mind." },
+        hint: running ? harm("SIGSTOP, as a very long pause", "freeze") : "It does not run." },
     node.cut
-      ? { slot: "cut", action: "reconnect", label: "Reconnect", enabled: !gone,
+      ? { slot: "cut", action: "reconnect", label: "Reconnect", enabled: node.process !== "dead",
         hint: "Its way to the database carries bytes again." }
       : { slot: "cut", action: "cut", label: "Cut off", enabled: running,
-        hint: leads ? "The database hears nothing of it and it nothing of the database. It stops by itself before the "
-            + "next leads: within " + bound + "."
-            : "The database hears nothing of it and it nothing of the database." }
+        hint: running ? harm("It and the database hear nothing of each other", "cut") : "It does not run." }
   ];
 }
-
-/** One answer that comes late does not make a leader a former one. */
-const PATIENT = 1500;
-
-export const leadsNow = (node) => node.process === "running" && node.leadership?.role === "leader"
-  && (!node.leadership.stale || now() - node.seenAt < PATIENT);

@@ -1,10 +1,12 @@
 // A card for each node: what it says of itself, how fresh that is, and what can be done to it.
 
-import { actionsOf, ask, askNode, leadsNow } from "./actions.js";
+import { actionsOf } from "./actions.js";
+import { further, once, outdate, toNode } from "./ask.js";
 import { now } from "./clock.js";
 import { colourOf } from "./colours.js";
-import { attribute, byId, calm, element, reconcile, text } from "./dom.js";
-import { duration, seconds, span, time } from "./format.js";
+import { attribute, byId, element, reconcile, text } from "./dom.js";
+import { seconds, span, time } from "./format.js";
+import { createLease, isOld, roleOf, showLease } from "./lease.js";
 
 const PROCESS = {
   starting: "\u25cc starting",
@@ -21,85 +23,73 @@ const ROLE = {
   stopped: "Stopped"
 };
 
-/** How old what a node said may be before the page calls it old. */
-const FRESH = 1500;
-
+const parts = new WeakMap();
 let state = null;
-let parts = new WeakMap();
+
+export function enableAdding() {
+  byId("add").addEventListener("click", () => once(byId("add"), further, byId("add-reply")));
+}
 
 export function show(newState) {
   state = newState;
-  showLeaderActions();
+  text(byId("trust"), "After each confirmation a leader trusts itself for " + seconds(state.trust)
+      + ", three quarters of its lease. The database waits for the whole lease, " + seconds(state.lease)
+      + ": so a silent leader has stopped before the next one leads.");
+  outdate(byId("add-reply"), state.nodes.map((node) => node.process).join());
   reconcile(byId("cards"), state.nodes, (node) => node.name, create, update);
   frame();
 }
 
 /** What moves between two messages: the lease and the age of what was said. */
 export function frame() {
-  if (!state) {
-    return;
-  }
   for (const card of byId("cards").children) {
-    const node = state.nodes.find((other) => other.name === card.dataset.key);
-    if (node) {
-      showAge(parts.get(card), node);
-      showLease(parts.get(card), node);
-    }
+    const own = parts.get(card);
+    showAge(own, own.node);
+    showLease(own.lease, own.node, state);
   }
-}
-
-export function enableAdding() {
-  const button = byId("add");
-  button.addEventListener("click", () => once(button, () => ask("api/nodes"), byId("add-reply")));
 }
 
 function create(node) {
   const id = "node-" + node.name.replace(/[^\w-]/g, "_");
   const tested = (name, what, attributes = {}) => element(name, { "data-testid": what, ...attributes });
   const own = {
-    name: element("h3", { id }),
+    name: element("h3", { id }, node.name),
     role: tested("span", "role", { "class": "role" }),
     process: tested("span", "process", { "class": "process" }),
     cut: tested("span", "cut", { "class": "cut" }),
-    term: tested("dd", "term"),
+    term: tested("dd", "term", { "class": "term" }),
     leader: tested("dd", "leader"),
     confirmation: tested("dd", "confirmation"),
     health: tested("dd", "health"),
     work: tested("dd", "ticks"),
-    pid: tested("a", "pid"),
-    leaseText: tested("p", "lease-text", { "class": "lease-text", id: id + "-lease" }),
-    lease: tested("div", "lease", { "class": "lease", role: "meter", "aria-label": "Lease left, in seconds",
-      "aria-describedby": id + "-lease", "aria-valuemin": "0" }),
-    bar: element("div", { "class": "lease-bar" }),
+    pid: tested("span", "pid"),
+    link: element("a", { "aria-label": "leadership endpoint of " + node.name }, "leadership endpoint"),
+    lease: createLease(id),
     remark: tested("p", "remark", { "class": "remark" }),
     reply: tested("p", "reply", { "class": "reply" }),
     actions: element("ul", { "class": "actions", "aria-label": "What to do to " + node.name }),
     buttons: new Map()
   };
-  own.lease.append(own.bar);
-  own.name.textContent = node.name;
   const facts = element("dl", { "class": "facts" }, fact("Term", own.term), fact("Leader it sees", own.leader),
-      fact("Last confirmation", own.confirmation), fact("Health", own.health), fact("Ticks, leader / all", own.work),
-      fact("Process", element("dd", {}, own.pid)));
+      fact("Last confirmation", own.confirmation), fact("Health", own.health), fact("Runs, leader / all", own.work),
+      fact("Process", element("dd", {}, own.pid, own.link)));
   const card = element("li", { "class": "card " + colourOf(node.name), "data-testid": "node-" + node.name },
       element("article", { "aria-labelledby": id },
           element("header", {}, own.name, own.role, own.process, own.cut),
-          element("div", { "class": "lease-row" }, own.leaseText, own.lease), facts, own.remark, own.actions,
-          own.reply));
+          own.lease.shown, facts, own.remark, own.actions, own.reply));
   parts.set(card, own);
   return card;
 }
 
 function fact(name, value) {
-  const term = element("dt");
-  term.textContent = name;
-  return element("div", {}, term, value);
+  return element("div", {}, element("dt", {}, name), value);
 }
 
 function update(card, node) {
   const own = parts.get(card);
   const { leadership } = node;
   const role = roleOf(node);
+  own.node = node;
   attribute(card, "data-role", role ?? "none");
   attribute(card, "data-process", node.process);
   attribute(card, "data-cut", Boolean(node.cut));
@@ -115,20 +105,12 @@ function update(card, node) {
   attribute(own.health, "data-health", node.health ?? "none");
   text(own.work, (node.leaderTicks ?? 0) + " / " + (node.allTicks ?? 0));
   text(own.pid, node.process === "dead" ? "pid " + node.pid + ", ended" : "pid " + node.pid);
-  attribute(own.pid, "href", node.process === "running" && /^https?:/.test(node.url ?? "")
-      ? node.url.replace(/\/$/, "") + "/actuator/leadership" : null);
+  own.link.hidden = node.process !== "running" || !/^https?:/.test(node.url ?? "");
+  attribute(own.link, "href", own.link.hidden ? null : node.url.replace(/\/$/, "") + "/actuator/leadership");
   text(own.remark, remarkOn(node));
   own.remark.hidden = !own.remark.textContent;
+  outdate(own.reply, [node.process, node.cut, node.pid].join("|"));
   showActions(own, node);
-}
-
-function roleOf(node) {
-  return (node.process === "dead" || node.process === "starting") ? null : node.leadership?.role ?? null;
-}
-
-function isOld(node) {
-  return node.process !== "dead" && Boolean(node.leadership) && (node.process === "frozen"
-      || Boolean(node.leadership.stale) || now() - node.seenAt > FRESH);
 }
 
 function remarkOn(node) {
@@ -148,42 +130,6 @@ function showAge(own, node) {
   text(own.confirmation, (confirmed && node.process !== "dead")
       ? span(now() - new Date(confirmed).getTime()) + " ago" : "\u2013");
   attribute(own.confirmation, "title", confirmed ? time(confirmed, 3) : null);
-}
-
-function showLease(own, node) {
-  const lease = duration(node.leadership?.lease) || state.lease;
-  const remaining = remainingOf(node);
-  text(own.leaseText, leaseText(node, remaining, lease));
-  attribute(own.lease, "aria-valuemax", lease / 1000);
-  attribute(own.lease, "aria-valuenow", (remaining / 1000).toFixed(1));
-  attribute(own.lease, "data-remaining", Math.round(remaining));
-  const share = Math.min(1, remaining / lease);
-  own.bar.style.transform = "scaleX(" + (calm.matches ? Math.round(share * 20) / 20 : share.toFixed(4)) + ")";
-}
-
-/** What is left of a lease by now: it runs out by the clock, whether the process can look at it or not. */
-function remainingOf(node) {
-  const role = roleOf(node);
-  if (role !== "leader" && role !== "resigning") {
-    return 0;
-  }
-  const said = duration(node.leadership.leaseRemaining);
-  return Math.max(0, (Number.isFinite(said) ? said : 0) - Math.max(0, now() - node.seenAt));
-}
-
-function leaseText(node, remaining, lease) {
-  if (node.process === "dead") {
-    return "No lease: it ended with the process";
-  }
-  const role = roleOf(node);
-  if (role !== "leader" && role !== "resigning") {
-    return role === null ? "No lease" : "No lease: it does not lead";
-  }
-  const left = span(remaining) + " of " + seconds(lease) + " left";
-  if (remaining <= 0) {
-    return "Lease over" + (node.process === "frozen" ? ", though it cannot know yet" : "");
-  }
-  return "Lease: " + left + (isOld(node) ? ", by the clock (it is silent)" : "");
 }
 
 function showActions(own, node) {
@@ -208,41 +154,9 @@ function createAction(own, name, slot) {
   const explanation = element("span", { "class": "hint", id });
   button.addEventListener("click", () => {
     if (button.getAttribute("aria-disabled") !== "true") {
-      once(button, () => askNode(name, button.dataset.action), own.reply);
+      once(button, () => toNode(name, button.dataset.action), own.reply);
     }
   });
   own.actions.append(element("li", {}, button, explanation));
   return { button, explanation };
 }
-
-async function once(button, asked, reply) {
-  if (button.getAttribute("aria-busy") === "true") {
-    return;
-  }
-  button.setAttribute("aria-busy", "true");
-  const answer = await asked();
-  button.removeAttribute("aria-busy");
-  text(reply, answer.message);
-  reply.dataset.ok = answer.ok;
-}
-
-/** The buttons beside the headline: they do to the leader of the moment what those on its card do. */
-export function enableLeaderActions() {
-  for (const button of byId("leader-actions").querySelectorAll("button")) {
-    button.addEventListener("click", () => {
-      const [leader] = leaders();
-      if (leader && state.live) {
-        once(button, () => askNode(leader.name, button.dataset.action), byId("leader-reply"));
-      }
-    });
-  }
-}
-
-function showLeaderActions() {
-  const possible = leaders().length === 1 && state.live;
-  for (const button of byId("leader-actions").querySelectorAll("button")) {
-    attribute(button, "aria-disabled", possible ? null : "true");
-  }
-}
-
-const leaders = () => state.nodes.filter(leadsNow);

@@ -1,6 +1,6 @@
 // A colour for each node, in the order of their appearance. Names stand beside it wherever it is used.
 
-const COLOURS = 6;
+const COLOURS = 9;
 const colours = new Map();
 
 export function colourOf(node) {

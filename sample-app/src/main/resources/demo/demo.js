@@ -1,25 +1,38 @@
 // The page of the demo: one state, four times a second, and a view for each part of it.
 
 import * as cards from "./cards.js";
-import { heard } from "./clock.js";
+import { heard, now } from "./clock.js";
 import { colourOf } from "./colours.js";
 import * as counter from "./counter.js";
 import { announce, byId, calm, text } from "./dom.js";
 import * as faults from "./faults.js";
 import { duration, time } from "./format.js";
 import * as headline from "./headline.js";
+import * as leader from "./leader.js";
+import { asHeard } from "./lease.js";
 import { connect } from "./stream.js";
+import * as summary from "./summary.js";
 import { Timeline } from "./timeline.js";
+
+/** How late a message may be: this page was asleep, and there is a later one behind it. */
+const LATE = 2000;
 
 const timeline = new Timeline();
 let last = null;
 
 function onState(message) {
   heard(message.now);
-  message.nodes?.forEach((node) => colourOf(node.name));
+  if (last && message.run !== last.run) {
+    location.reload();
+    return;
+  }
+  if (message.now < now() - LATE) {
+    return;
+  }
+  message.nodes.forEach((node) => colourOf(node.name));
   const returned = last && !last.live;
-  last = { ...message, live: true, lease: duration(message.lease), takeoverDelay: duration(message.takeoverDelay),
-    nodes: message.nodes ?? [], ticks: message.ticks ?? [], terms: message.terms ?? [], faults: message.faults ?? [] };
+  last = { ...message, live: true, lease: duration(message.lease), trust: duration(message.trust),
+    takeoverDelay: duration(message.takeoverDelay), terms: asHeard(message.terms, message.nodes) };
   connection("live", "Live");
   byId("lost").hidden = true;
   if (returned) {
@@ -30,10 +43,12 @@ function onState(message) {
 
 function show() {
   headline.show(last);
+  leader.show(last);
   counter.show(last);
   cards.show(last);
   timeline.show(last);
-  faults.show(last, (fault) => timeline.seek(fault.at));
+  faults.show(last, (fault) => timeline.seek(fault));
+  summary.show(last.faults);
 }
 
 function onLost() {
@@ -45,7 +60,9 @@ function onLost() {
     last.live = false;
     lost("The connection to the demo is lost. What you see is as of " + time(last.now)
         + ". Trying again every second; if the demo was ended, start it anew.");
+    leader.show(last);
     cards.show(last);
+    timeline.frame();
   }
 }
 
@@ -61,17 +78,17 @@ function connection(state, label) {
 }
 
 function frame() {
+  setTimeout(() => requestAnimationFrame(frame), calm.matches ? 500 : timeline.pace);
   if (last?.live) {
     headline.frame();
     cards.frame();
     faults.frame();
     timeline.frame();
   }
-  setTimeout(() => requestAnimationFrame(frame), calm.matches ? 500 : timeline.pace);
 }
 
 cards.enableAdding();
 faults.enableShowingAll();
-cards.enableLeaderActions();
+leader.enable();
 connect({ onState, onLost });
 requestAnimationFrame(frame);

@@ -12,6 +12,8 @@ export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
+export const label = (type, x, y, words) => svg("text", { "class": type, x, y }, words);
+
 function fill(created, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     created.setAttribute(name, value);
@@ -57,14 +59,14 @@ export function reconcile(parent, items, key, create, update) {
 
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-const announcements = [];
+/** How many announcements stay, for who reads them slowly. */
+const HEARD = 5;
 
-/** Tell a screen reader. What is said within a moment is said together. */
+/** Tell a screen reader. It says one after the other, as in a log: none takes the place of one before. */
 export function announce(message) {
-  announcements.push(message);
-  if (announcements.length === 1) {
-    setTimeout(() => {
-      byId("announcer").textContent = announcements.splice(0).join(" ");
-    }, 150);
+  const log = byId("announcer");
+  log.append(element("p", {}, message));
+  while (log.children.length > HEARD) {
+    log.firstChild.remove();
   }
 }

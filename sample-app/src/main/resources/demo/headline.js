@@ -1,75 +1,103 @@
 // Who leads, in one sentence.
 
-import { leadsNow } from "./actions.js";
-import { announce, byId, element, text } from "./dom.js";
-import { seconds, span, time } from "./format.js";
+import { canLead } from "./actions.js";
 import { now } from "./clock.js";
 import { colourOf } from "./colours.js";
+import { announce, byId, element, text } from "./dom.js";
+import { millis, seconds, span, time } from "./format.js";
+import { latestOf, leadingTerms, lengthOf, seamsOf } from "./seams.js";
+import { isUntold } from "./summary.js";
 
 let shown = null;
 let since = null;
-let facts = "";
+let warned = null;
 
 export function show(state) {
-  const leaders = state.nodes.filter(leadsNow);
-  since = null;
-  facts = "Lease " + seconds(state.lease) + ", takeover delay " + seconds(state.takeoverDelay) + ".";
-  if (leaders.length === 1) {
-    const { node, term, since: from } = leaderOf(leaders[0]);
-    since = new Date(from).getTime();
-    sentence("leads", node + "/" + term, [name(node), " leads since ", part("since", time(since)), " in term ",
-        part("term", term)]);
+  const leading = leadingTerms(state.terms);
+  const last = latestOf(state.terms);
+  const quiet = state.faults.some(isUntold);
+  since = (leading.length === 1) ? leading[0].from : null;
+  if (leading.length === 1) {
+    sentence("leads", [name(leading[0].node, "headline-leader"), " leads"], quiet);
+    sub("In term ", part("term", leading[0].term), " (a number that only grows), since ",
+        part("since", time(since)), ", for ", part("age", ""), ". Lease " + seconds(state.lease)
+        + ": so long the database waits for a silent leader.");
   }
-  else if (leaders.length > 1) {
-    const names = leaders.flatMap((node, index) => [(index > 0) ? " and " : "", name(node.name)]);
-    sentence("several", leaders.map((node) => node.name).join("+"), [...names, " both say that they lead."]);
+  else if (leading.length > 1) {
+    const names = leading.flatMap(({ node }, index) => [(index > 0) ? " and " : "", name(node, "headline-leader")]);
+    sentence("several", [...names, (leading.length === 2) ? " both say that they lead" : " all say that they lead"],
+        false);
+    sub("This must never be. Please report it.");
+  }
+  else if (last?.provisional && last.to > now()) {
+    sentence("last", [name(last.node, "headline-last"), " led when last heard"], quiet);
+    sub(whyNobody(state, last));
   }
   else {
-    const starting = state.nodes.length > 0 && state.nodes.every((node) => node.process === "starting");
-    sentence("none", String(starting), [starting ? "The nodes are starting." : "Nobody leads at the moment."]);
-    facts = whyNobody(state) + facts;
+    const starting = state.nodes.every((node) => node.process === "starting");
+    sentence("none", [starting ? "The nodes are starting" : "Nobody leads"], quiet);
+    sub(last ? whyNobody(state, last) : "");
   }
+  warn(state.terms);
   frame();
 }
 
 export function frame() {
-  text(byId("sub"), (since === null ? "" : "For " + span(now() - since) + ". ") + facts);
+  if (since !== null) {
+    text(byId("sub").querySelector(".age"), span(now() - since));
+  }
 }
 
-function leaderOf(node) {
-  const { term, since: from, leader } = node.leadership;
-  return { node: node.name, term: term ?? leader?.term ?? "\u2013", since: from ?? leader?.since };
+function whyNobody(state, { node: name }) {
+  const node = state.nodes.find((other) => other.name === name);
+  if (!state.nodes.some((other) => other !== node && canLead(other))) {
+    return "No other node could lead now: start, thaw or reconnect one.";
+  }
+  const why = (node.process === "frozen") ? "is frozen" : node.cut ? "is cut off"
+      : (node.process === "dead") ? null : "is silent";
+  return why ? name + " " + why + ": the next leads when its lease is over, " + seconds(state.lease)
+      + " after it was last in touch with the database." : name + " led last.";
 }
 
-function whyNobody(state) {
-  const last = state.terms.reduce((latest, term) => (!latest || term.from > latest.from ? term : latest), null);
-  const node = last && state.nodes.find((other) => other.name === last.node);
-  if (!node) {
-    return "";
+/** Two that led at once stay on the page, whatever comes after. */
+function warn(terms) {
+  const twice = seamsOf(terms, now()).filter((seam) => seam.kind === "overlap").at(-1);
+  byId("overlap").hidden = !twice;
+  if (twice) {
+    text(byId("overlap"), "\u26a0 Two nodes led at once for " + millis(lengthOf(twice, now())) + ", from "
+        + time(twice.from, 3) + ". This must never be. Please report it.");
+    if (warned !== twice.before) {
+      warned = twice.before;
+      announce(byId("overlap").textContent);
+    }
   }
-  if (node.process === "frozen") {
-    return node.name + " led last and is frozen: the next leads when its lease is over. ";
-  }
-  if (node.cut) {
-    return node.name + " led last and is cut off: the next leads when its lease is over. ";
-  }
-  return node.name + " led last. ";
 }
 
-function sentence(state, key, parts) {
-  if (shown === key) {
-    return;
-  }
-  shown = key;
+function sentence(state, parts, quiet) {
   const headline = byId("headline");
   headline.dataset.state = state;
+  const said = parts.map((one) => one.textContent ?? one).join("");
+  if (shown === said) {
+    return;
+  }
+  shown = said;
   headline.replaceChildren(...parts);
-  document.title = headline.textContent + " \u00b7 leader-election-starter";
-  announce(headline.textContent);
+  document.title = said + " \u00b7 leader-election-starter";
+  if (!quiet) {
+    announce(said + ".");
+  }
 }
 
-function name(node) {
-  const part = element("span", { "class": "name " + colourOf(node), "data-testid": "headline-leader" });
+function sub(...parts) {
+  const said = parts.map((one) => one.textContent ?? one).join("");
+  if (byId("sub").dataset.said !== said) {
+    byId("sub").dataset.said = said;
+    byId("sub").replaceChildren(...parts);
+  }
+}
+
+function name(node, testId) {
+  const part = element("span", { "class": "name " + colourOf(node), "data-testid": testId });
   part.textContent = node;
   return part;
 }

@@ -1,7 +1,10 @@
-// What the timeline draws: ticks, terms and faults, kept somewhat longer than the demo tells them, so that one can
-// stop the timeline and look.
+// What the timeline draws: ticks, terms and faults. Ticks are kept somewhat longer than the demo tells them, so that
+// one can stop the timeline and look.
 
-const KEPT = 150_000;
+const KEPT = 200_000;
+
+/** How late a tick may be told. */
+const LATE = 5000;
 
 export class History {
   ticks = new Map();
@@ -9,59 +12,45 @@ export class History {
   faults = [];
   nodes = [];
 
-  /** Take in what the demo tells, and return the ticks that are new. */
-  add(state) {
+  /**
+   * Take in what the demo tells, and forget what is too old to be drawn.
+   * @param held the time at which the timeline stands still, or null
+   * @return the ticks that are new
+   */
+  add(state, held) {
+    const horizon = (held ?? state.now) - KEPT;
+    const added = (held === null || state.now < held + LATE) ? this.#addTicks(state.ticks) : [];
+    for (const [key, tick] of this.ticks) {
+      if (tick.at < horizon) {
+        this.ticks.delete(key);
+      }
+    }
+    this.terms = state.terms.filter((term) => (term.to ?? Infinity) > horizon).sort((a, b) => a.from - b.from);
+    this.faults = state.faults.filter((fault) => fault.at > horizon);
+    this.nodes = state.nodes.map((node) => node.name);
+    return added;
+  }
+
+  #addTicks(ticks) {
     const added = [];
-    for (const tick of state.ticks) {
-      const key = tick.node + "|" + tick.kind + "|" + tick.at + "|" + tick.term;
+    for (const tick of ticks) {
+      const key = tick.node + "|" + tick.kind + "|" + tick.at + "|" + tick.number;
       if (!this.ticks.has(key)) {
         this.ticks.set(key, tick);
         added.push(tick);
       }
     }
-    this.terms = merge(this.terms, state.terms, (term) => term.term + "|" + term.node)
-      .filter((term) => (term.to ?? Infinity) > state.now - KEPT)
-      .sort((a, b) => a.from - b.from);
-    this.faults = merge(this.faults, state.faults, (fault) => fault.id)
-      .filter((fault) => fault.at > state.now - KEPT);
-    for (const name of [...state.nodes.map((node) => node.name), ...this.terms.map((term) => term.node)]) {
-      if (!this.nodes.includes(name)) {
-        this.nodes.push(name);
-      }
-    }
     return added;
   }
 
-  /** Forget what is too old to be drawn. */
-  forget(now) {
-    for (const [key, tick] of this.ticks) {
-      if (tick.at < now - KEPT) {
-        this.ticks.delete(key);
+  /** How many ticks of each kind a node had in a time. */
+  count(node, from, to) {
+    const counts = { leader: 0, all: 0 };
+    for (const tick of this.ticks.values()) {
+      if (tick.node === node && tick.at >= from && tick.at <= to) {
+        counts[tick.kind]++;
       }
     }
+    return counts;
   }
-
-  /** The times at which nobody led, and those at which two did, from one term to the next. */
-  seams() {
-    const seams = [];
-    let end = null;
-    let provisional = false;
-    for (const { from, to, ...term } of this.terms) {
-      if (end !== null && end <= from) {
-        seams.push({ kind: "gap", from: end, to: from, provisional });
-      }
-      else if (end !== null) {
-        seams.push({ kind: "overlap", from, to: Math.min(end, to ?? Infinity) });
-      }
-      end = Math.max(end ?? 0, to ?? Infinity);
-      provisional = Boolean(term.provisional);
-    }
-    return seams;
-  }
-}
-
-function merge(old, news, key) {
-  const merged = new Map(old.map((item) => [key(item), item]));
-  news.forEach((item) => merged.set(key(item), item));
-  return [...merged.values()];
 }

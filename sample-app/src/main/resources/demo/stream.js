@@ -7,10 +7,10 @@ export function connect({ onState, onLost }) {
   let source = null;
   let watchdog = null;
   let retry = null;
+  let heardAt = 0;
 
   function open() {
-    clearTimeout(retry);
-    retry = null;
+    close();
     source = new EventSource("api/stream");
     source.onmessage = (event) => {
       watch();
@@ -20,23 +20,35 @@ export function connect({ onState, onLost }) {
     watch();
   }
 
+  function close() {
+    clearTimeout(watchdog);
+    clearTimeout(retry);
+    retry = null;
+    source?.close();
+  }
+
   function watch() {
     clearTimeout(watchdog);
-    watchdog = setTimeout(again, SILENCE);
+    heardAt = Date.now();
+    watchdog = setTimeout(() => {
+      // A timer that is late itself says that this page was asleep, not that the demo is silent
+      const asleep = document.hidden || Date.now() - heardAt > 2 * SILENCE;
+      (asleep ? open : again)();
+    }, SILENCE);
   }
 
   function again() {
-    clearTimeout(watchdog);
-    source.close();
+    close();
     onLost();
-    retry ??= setTimeout(open, RETRY);
+    retry = setTimeout(open, RETRY);
   }
 
-  addEventListener("pagehide", () => {
-    clearTimeout(watchdog);
-    clearTimeout(retry);
-    source.close();
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && retry === null && Date.now() - heardAt > SILENCE) {
+      open();
+    }
   });
+  addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => {
     if (event.persisted) {
       open();

@@ -2,47 +2,46 @@
 
 import { byId, element, reconcile, text } from "./dom.js";
 import { millis, time } from "./format.js";
+import { lengthOf } from "./seams.js";
 
 const SHOWN = 60_000;
 
-export function ticksSince(history, node, from) {
-  const counts = { leader: 0, all: 0 };
-  for (const tick of history.ticks.values()) {
-    if (tick.node === node && tick.at >= from) {
-      counts[tick.kind === "leader" ? "leader" : "all"]++;
-    }
-  }
-  return counts;
-}
-
-export function show(history, now) {
+export function show(history, seams, now) {
   const from = now - SHOWN;
-  const terms = history.terms.map((term, index) => [term, history.terms[index - 1]])
-    .filter(([term]) => (term.to ?? now) >= from)
-    .reverse();
-  rows("terms", terms, ([{ term, node }]) => term + node, ([term, before]) => [
+  const terms = history.terms.filter((term) => (term.to ?? now) >= from).reverse();
+  rows("terms", terms, (term) => term.term, (term) => [
     term.term,
     term.node,
     time(term.from, 3),
-    term.to === null ? "leads" : time(term.to, 3) + (term.reason ? " (" + term.reason.toLowerCase().replaceAll("_", " ") + ")" : ""),
-    gap(term, before),
+    endOf(term),
+    before(seams.find((seam) => seam.before === term.term), now),
     String([...history.ticks.values()].filter((tick) => tick.kind === "leader" && tick.term === term.term
         && tick.at >= from).length)
   ]);
   rows("tick-counts", history.nodes, (node) => node, (node) => {
-    const { leader, all } = ticksSince(history, node, from);
+    const { leader, all } = history.count(node, from, now);
     return [node, String(leader), String(all)];
   });
 }
 
-function gap(term, before) {
-  if (!before) {
+function endOf({ to, provisional, reason }) {
+  if (to === null) {
+    return "leads";
+  }
+  return time(to, 3) + (provisional ? " (by what it said last)"
+      : reason ? " (" + reason.toLowerCase().replaceAll("_", " ") + ")" : "");
+}
+
+function before(seam, now) {
+  if (!seam) {
     return "\u2013";
   }
-  if (before.to === null || before.to > term.from) {
-    return "two led at once";
-  }
-  return (before.provisional ? "at most " : "") + millis(term.from - before.to);
+  const length = millis(lengthOf(seam, now));
+  return {
+    gap: (seam.provisional ? "at most " : "") + length,
+    overlap: "\u26a0 two led at once, for " + length,
+    unknown: "not known"
+  }[seam.kind];
 }
 
 function rows(id, items, key, cells) {

@@ -86,6 +86,13 @@ class DemoPage {
 	}
 
 	/**
+	 * What a screen reader was told.
+	 */
+	String announced() {
+		return Objects.requireNonNullElse(find("announcer").getDomProperty("textContent"), "").replace('\u00a0', ' ');
+	}
+
+	/**
 	 * Wait until the page lists a fault with what came of it.
 	 * @return the fault
 	 */

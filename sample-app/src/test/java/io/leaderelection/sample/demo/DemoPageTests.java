@@ -22,7 +22,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -39,8 +38,6 @@ import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.logging.LogType;
 import tools.jackson.databind.JsonNode;
-
-import org.springframework.web.client.RestClient;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -67,6 +64,8 @@ class DemoPageTests {
 
 	private static DemoRun demo;
 
+	private static DemoFacts facts;
+
 	private static ChromeDriver driver;
 
 	private DemoPage page;
@@ -76,6 +75,7 @@ class DemoPageTests {
 	@BeforeAll
 	static void start() throws IOException {
 		demo = DemoRun.start(temp, DemoRun.CLASS_PATH, "--port=0").awaitOpen();
+		facts = new DemoFacts(demo);
 		driver = Chromium.start(temp.resolve("chromium"));
 	}
 
@@ -95,42 +95,11 @@ class DemoPageTests {
 
 	@BeforeEach
 	void open() throws Exception {
-		for (JsonNode node : demo.state().path("nodes")) {
-			String path = "/" + node.path("name").asString("");
-			if (node.path("process").asString("").equals("frozen")) {
-				demo.post(path + "/thaw");
-			}
-			if (node.path("process").asString("").equals("dead")) {
-				demo.post(path + "/start");
-			}
-			if (node.path("cut").asBoolean(false)) {
-				demo.post(path + "/reconnect");
-			}
-		}
-		Awaitility.await().atMost(DemoPage.LATER).until(DemoPageTests::isSettled);
+		facts.recover();
 		driver.get(demo.url());
 		this.page = new DemoPage(driver);
 		this.page.leader();
-		this.faults = demo.state().path("faults").path(0).path("id").asInt(0);
-	}
-
-	/**
-	 * Whether all nodes run, follow one leader, and see all others stand.
-	 */
-	private static boolean isSettled() throws Exception {
-		JsonNode state = demo.state();
-		List<JsonNode> nodes = state.path("nodes").valueStream().toList();
-		return nodes.stream()
-			.allMatch((node) -> node.path("process").asString("").equals("running") && !node.path("cut").asBoolean()
-					&& node.path("leadership").path("candidates").size() == nodes.size()
-					&& !node.path("leadership").has("stale"))
-				&& nodes.stream()
-					.map((node) -> node.path("leadership").path("leader").path("node"))
-					.distinct()
-					.count() == 1
-				&& nodes.stream()
-					.filter((node) -> node.path("leadership").path("role").asString("").equals("leader"))
-					.count() == 1;
+		this.faults = facts.lastFault();
 	}
 
 	@AfterEach
@@ -138,7 +107,7 @@ class DemoPageTests {
 		if (!demo.process().isAlive()) {
 			return;
 		}
-		JsonNode rows = demo.state().path("rows");
+		JsonNode rows = facts.rows();
 		assertThat(rows.path("duplicates").asLong(-1)).isZero();
 		assertThat(rows.path("outdated").asLong(-1)).isZero();
 		assertThat(driver.manage().logs().get(LogType.BROWSER).getAll())
@@ -157,7 +126,8 @@ class DemoPageTests {
 		assertThat(DemoPage.took(fault)).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY.plus(MOMENT));
 		assertSameAsTold(fault, this.faults + 1);
 		assertThat(this.page.text(leader, "process")).contains("dead");
-		assertThat(this.page.text(leader, "lease-text")).startsWith("No lease");
+		this.page.await(DemoPage.SOON, () -> this.page.announced().contains("Two leaders at once: " + NEVER));
+		assertThat(this.page.text(leader, "lease-text")).startsWith("No trust");
 
 		this.page.button(leader, "start").click();
 		this.page.await(DemoPage.LATER, () -> this.page.text(leader, "role").equals("Follower"));
@@ -173,7 +143,7 @@ class DemoPageTests {
 		WebElement fault = this.page.awaitOutcome(this.faults + 1);
 		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader).isEqualTo(this.page.leader());
 		assertThat(DemoPage.took(fault)).isLessThan(LEASE.plus(TAKEOVER_DELAY).plus(MOMENT));
-		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Lease over, though it cannot know yet");
+		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Has stopped trusting itself; another node leads");
 		assertThat(this.page.text(leader, "remark")).isNotEmpty();
 
 		this.page.button(leader, "thaw").click();
@@ -215,35 +185,28 @@ class DemoPageTests {
 	@Test
 	@Order(5)
 	void showsWhatTheEndpointsTell() throws Exception {
-		for (JsonNode node : demo.state().path("nodes")) {
-			String name = node.path("name").asString("");
-			JsonNode told = actuator(node, "leadership/default");
+		for (JsonNode node : facts.nodes()) {
+			String name = DemoFacts.name(node);
+			JsonNode told = DemoFacts.actuator(node, "leadership/default");
 			String role = told.path("role").asString("");
 			assertThat(this.page.attribute(this.page.card(name), "data-role")).isEqualTo(role);
 			assertThat(this.page.text(name, "leader")).isEqualTo(told.path("leader").path("node").asString("")
 					+ " \u00b7 " + told.path("leader").path("term").asString(""));
-			assertThat(this.page.text(name, "health")).isEqualTo(actuator(node, "health").path("status").asString(""));
+			assertThat(this.page.text(name, "health"))
+				.isEqualTo(DemoFacts.actuator(node, "health").path("status").asString(""));
 			assertThat(this.page.text(name, "pid")).isEqualTo("pid " + node.path("pid").asLong());
 			if (role.equals("leader")) {
 				assertThat(this.page.leader()).isEqualTo(name);
 				assertThat(this.page.text("headline-term")).isEqualTo(told.path("term").asString(""))
 					.isEqualTo(this.page.text(name, "term"));
-				assertThat(this.page.text(name, "lease-text")).matches("Lease: [1-4]\\.\\d s of 5 s left");
+				assertThat(this.page.text(name, "lease-text")).matches("Trusts itself for [0-3]\\.\\d s more");
 			}
 		}
-		long before = demo.state().path("rows").path("count").asLong();
+		long before = facts.rows().path("count").asLong();
 		this.page.await(DemoPage.SOON, () -> rowsShown() > before);
-		assertThat(rowsShown()).isLessThanOrEqualTo(demo.state().path("rows").path("count").asLong() + 10);
+		assertThat(rowsShown()).isLessThanOrEqualTo(facts.rows().path("count").asLong() + 10);
 		assertThat(this.page.text("rows-duplicates")).isEqualTo("0");
 		assertThat(this.page.text("rows-outdated")).isEqualTo("0");
-	}
-
-	private static JsonNode actuator(JsonNode node, String path) {
-		return NodeClient.JSON.readTree(RestClient.create(node.path("url").asString(""))
-			.get()
-			.uri("/actuator/" + path)
-			.retrieve()
-			.body(String.class));
 	}
 
 	private long rowsShown() {
@@ -252,6 +215,18 @@ class DemoPageTests {
 
 	@Test
 	@Order(6)
+	void timelineShowsWhatWasDone() throws Exception {
+		demo.post("/" + this.page.leader() + "/resign");
+		WebElement fault = this.page.awaitOutcome(this.faults + 1);
+		fault.findElement(By.tagName("button")).click();
+		assertThat(this.page.attribute(this.page.find("timeline"), "data-held")).isEqualTo("true");
+		assertThat(driver.findElement(By.cssSelector(".layers")).getDomAttribute("aria-label"))
+			.startsWith("Timeline of 20 seconds until ");
+		assertThat(driver.switchTo().activeElement()).isEqualTo(this.page.find("timeline-pause"));
+	}
+
+	@Test
+	@Order(7)
 	void timelineIsThereInWordsToo() {
 		this.page.find("timeline-as-table").click();
 		String term = this.page.text("headline-term");
@@ -263,7 +238,7 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Order(7)
+	@Order(8)
 	void fitsAPhone() {
 		driver.executeCdpCommand("Emulation.setDeviceMetricsOverride",
 				Map.of("width", 360, "height", 740, "deviceScaleFactor", 1, "mobile", true));
@@ -278,7 +253,7 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Order(8)
+	@Order(9)
 	void furtherNodeIsStarted() {
 		this.page.find("add-node").click();
 		this.page.await(DemoPage.LATER, () -> this.page.has("node-node-4"));
@@ -291,42 +266,27 @@ class DemoPageTests {
 	void leavesNothingBehindAndThePageSaysThatItEnded() throws Exception {
 		List<ProcessHandle> processes = demo.process().descendants().toList();
 		assertThat(processes).hasSizeGreaterThan(4);
-		JsonNode last = demo.state();
+		JsonNode last = facts.rows();
 		demo.close();
 		assertThat(processes).noneMatch(ProcessHandle::isAlive);
 		this.page.await(DemoPage.SOON, () -> this.page.text("lost").contains("lost"));
 		assertThat(this.page.text("connection")).isEqualTo("Connection lost");
 		assertThat(this.page.find("leader-kill").getDomAttribute("aria-disabled")).isEqualTo("true");
-		assertThat(last.path("rows").path("count").asLong()).isPositive();
+		assertThat(last.path("count").asLong()).isPositive();
 	}
 
 	/**
 	 * Wait until all figures of a fault are known, which they are not at once, and
 	 * compare what the page shows with what the demo tells.
 	 */
-	private void assertSameAsTold(WebElement fault, int id) throws Exception {
-		Awaitility.await().atMost(DemoPage.LATER).until(() -> isComplete(outcome(id)));
-		JsonNode outcome = outcome(id);
+	private void assertSameAsTold(WebElement fault, int id) {
+		JsonNode outcome = facts.awaitOutcome(id);
 		this.page.await(DemoPage.SOON,
 				() -> DemoPage.text(fault, "missed").equals(outcome.path("missedTicks").asString("")));
 		assertThat(DemoPage.took(fault)).isEqualTo(Duration.ofMillis(outcome.path("millis").asLong()));
 		assertThat(DemoPage.text(fault, "leader")).isEqualTo(outcome.path("leader").asString(""));
 		assertThat(outcome.path("overlapMillis").asLong(-1)).isZero();
 		assertThat(DemoPage.text(fault, "overlap")).isEqualTo(NEVER);
-	}
-
-	private static boolean isComplete(JsonNode outcome) {
-		return outcome.path("missedTicks").isNumber() && outcome.path("overlapMillis").isNumber();
-	}
-
-	private static JsonNode outcome(int id) throws Exception {
-		return demo.state()
-			.path("faults")
-			.valueStream()
-			.filter((fault) -> fault.path("id").asInt() == id)
-			.map((fault) -> fault.path("outcome"))
-			.findFirst()
-			.orElseThrow();
 	}
 
 }

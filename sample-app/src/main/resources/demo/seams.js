@@ -1,0 +1,43 @@
+// How one term follows another: whether nobody led in between, or two did.
+
+/**
+ * What lies between the terms, in the order of time, each with the term that it comes before:
+ * - gap: nobody led. It is provisional if the node before was not heard since and may have led for longer.
+ * - overlap: two led.
+ * - unknown: the node before has not been heard since the next one began to lead.
+ * The last one may be open: nobody leads now.
+ */
+export function seamsOf(terms, now) {
+  const seams = [];
+  let before = null;
+  for (const term of [...terms].sort((a, b) => a.from - b.from)) {
+    if (before) {
+      seams.push(seam(before, term));
+    }
+    before = (before === null || endOf(term) >= endOf(before)) ? term : before;
+  }
+  if (before && endOf(before) < now) {
+    seams.push({ kind: "gap", from: before.to, to: null, provisional: before.provisional, before: null });
+  }
+  return seams;
+}
+
+function seam(before, term) {
+  if (endOf(before) <= term.from) {
+    return { kind: "gap", from: before.to, to: term.from, provisional: before.provisional, before: term.term };
+  }
+  const end = Math.min(endOf(before), endOf(term));
+  return { kind: before.provisional ? "unknown" : "overlap", from: term.from, to: (end === Infinity) ? null : end,
+    before: term.term };
+}
+
+const endOf = (term) => term.to ?? Infinity;
+
+/** How long it is, or has been so far. */
+export const lengthOf = (seam, now) => (seam.to ?? now) - seam.from;
+
+/** Who leads now by what is heard: more than one must never be. */
+export const leadingTerms = (terms) => terms.filter((term) => term.to === null && !term.provisional);
+
+export const latestOf = (terms) => terms.reduce((latest, term) => (!latest || term.from > latest.from ? term : latest),
+    null);

@@ -1,0 +1,74 @@
+// What was done last, how long failovers took, and what a screen reader hears of it.
+
+import { now } from "./clock.js";
+import { announce, attribute, byId, reconcile, text } from "./dom.js";
+import { millis } from "./format.js";
+import { isKnown, isOvertaken, told } from "./words.js";
+
+const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign" };
+
+/** How long an outcome may wait for its figures before it is told without them. */
+const PATIENCE = 3000;
+
+let announced = null;
+
+export function show(faults) {
+  showLatest(faults[0]);
+  showTimes(faults);
+  tell(faults);
+}
+
+function showLatest(fault) {
+  if (fault) {
+    text(byId("latest"), told(fault));
+    attribute(byId("latest"), "data-outcome", (fault.outcome || isOvertaken(fault)) ? "known" : "waiting");
+  }
+}
+
+const median = (sorted) => (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+
+/** Per action that moved leadership: how often, and how long it took. */
+function showTimes(faults) {
+  const taken = new Map();
+  for (const { action, counts, outcome } of faults) {
+    if (counts && isKnown(outcome?.millis)) {
+      taken.set(action, [...(taken.get(action) ?? []), outcome.millis].sort((a, b) => a - b));
+    }
+  }
+  const times = [...taken].map(([action, values]) => SHORT[action] + " \u00d7 " + values.length + ": "
+      + (values.length === 1 ? millis(values[0]) : "median " + millis(median(values)) + ", at most "
+      + millis(values.at(-1))));
+  if (times.length > 0 && faults[0].id > faults.length) {
+    times.push("of the last " + faults.length);
+  }
+  reconcile(byId("summary"), times, (words) => words, (words) => {
+    const item = document.createElement("li");
+    item.textContent = words;
+    return item;
+  }, () => {});
+}
+
+/** Once when it is done, once when it is known, and with all its figures if they come late. */
+function tell(faults) {
+  const stages = new Map(faults.map((fault) => [fault.id, stageOf(fault)]));
+  if (announced !== null) {
+    faults.filter((fault) => stages.get(fault.id) !== (announced.get(fault.id) ?? "none")).reverse().map(told)
+      .forEach(announce);
+  }
+  announced = stages;
+}
+
+/** Whether what came of it will be told soon, so that nothing else has to tell it. */
+export const isUntold = (fault) => stageOf(fault) === "done"
+  && now() - fault.at < (fault.boundMillis ?? 10_000) + PATIENCE;
+
+function stageOf({ id, at, outcome, overtakenBy }) {
+  if (isKnown(overtakenBy) && !outcome?.complete) {
+    return "overtaken";
+  }
+  if (outcome?.complete) {
+    return "complete";
+  }
+  const late = outcome && (announced?.get(id) === "late" || now() - (at + (outcome.millis ?? 0)) > PATIENCE);
+  return late ? "late" : "done";
+}
