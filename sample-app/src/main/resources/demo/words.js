@@ -18,10 +18,7 @@ export const isKnown = (figure) => Number.isFinite(figure);
 
 export const isOvertaken = (fault) => isKnown(fault.overtakenBy);
 
-/** What a measurement may exceed a bound by, on a machine that does other things too. */
-const MOMENT = 100;
-
-export const isLate = ({ boundMillis, outcome }) => isKnown(boundMillis) && outcome.millis > boundMillis + MOMENT;
+export const isLate = ({ boundMillis, outcome }) => isKnown(boundMillis) && outcome.millis > boundMillis;
 
 /** What the time of an outcome means, where it is not how long it took until another node led. */
 function recovery({ action, outcome }) {

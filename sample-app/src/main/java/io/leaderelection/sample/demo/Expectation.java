@@ -44,14 +44,14 @@ record Expectation(String text, @Nullable Duration bound) {
 		String silence = seconds(settings.silence());
 		return switch (action) {
 			case KILL -> cut
-					? ofLeader(leads, others, settings.silence(),
+					? ofLeader(leads, others, settings.silence().plus(MOMENT),
 							"nobody tells the database, as the node is cut off: another one leads within " + silence
 									+ AND_A_MOMENT)
 					: ofLeader(leads, others, MOMENT, "another node leads after the takeover delay, "
 							+ seconds(settings.takeoverDelay()) + ", and a moment");
-			case FREEZE -> ofLeader(leads, others, settings.silence(), "another node leads within " + silence
-					+ AND_A_MOMENT + "; thawed before that, this one goes on leading");
-			case CUT -> ofLeader(leads, others, settings.silence(),
+			case FREEZE -> ofLeader(leads, others, settings.silence().plus(MOMENT), "another node leads within "
+					+ silence + AND_A_MOMENT + "; thawed before that, this one goes on leading");
+			case CUT -> ofLeader(leads, others, settings.silence().plus(MOMENT),
 					"another node leads within " + silence + AND_A_MOMENT + "; this one stops leading before, "
 							+ seconds(settings.trust()) + " after it last heard at most");
 			case RESIGN -> ofLeader(leads, others, MOMENT,

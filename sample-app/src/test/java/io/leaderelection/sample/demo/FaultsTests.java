@@ -63,7 +63,7 @@ class FaultsTests {
 		DemoState.FaultView fault = update(7200);
 		assertThat(fault.outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, null, 4L, false));
-		assertThat(fault.boundMillis()).isEqualTo(5100);
+		assertThat(fault.boundMillis()).isEqualTo(6100);
 		assertThat(fault.counts()).isTrue();
 		this.terms.ended(1, Said.START.plusMillis(2001), true);
 		assertThat(update(8000).outcome())
@@ -148,7 +148,8 @@ class FaultsTests {
 	@Test
 	void expectsNothingSoonOfKillThatTheDatabaseDoesNotSee() {
 		assertThat(Expectation.of(Action.KILL, SETTINGS, true, true, false).bound()).isEqualTo(Duration.ofSeconds(1));
-		assertThat(Expectation.of(Action.KILL, SETTINGS, true, true, true).bound()).isEqualTo(SETTINGS.silence());
+		assertThat(Expectation.of(Action.KILL, SETTINGS, true, true, true).bound())
+			.isEqualTo(SETTINGS.silence().plusSeconds(1));
 		assertThat(Expectation.of(Action.KILL, SETTINGS, true, false, false).bound()).isNull();
 		assertThat(Expectation.of(Action.KILL, SETTINGS, false, true, false).bound()).isNull();
 	}
