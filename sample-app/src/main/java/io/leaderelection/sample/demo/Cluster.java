@@ -71,6 +71,7 @@ class Cluster implements AutoCloseable {
 		}
 		NodeProcess node = new NodeProcess("node-" + (this.members.size() + 1), this.directory, this.command);
 		node.start(this::ended);
+		this.terms.started(node.pid());
 		this.members.add(new Member(node, new NodeProbe(node, this.terms).start()));
 		return node;
 	}
@@ -113,6 +114,9 @@ class Cluster implements AutoCloseable {
 		Expectation expectation = expect(action, node, led);
 		Instant at = Instant.now();
 		String message = member.act(action, this::ended);
+		if (action == Action.START) {
+			this.terms.started(node.pid());
+		}
 		this.faults.add(action, node, at, led, before, expectation);
 		return message;
 	}
@@ -125,8 +129,13 @@ class Cluster implements AutoCloseable {
 	}
 
 	private Expectation expect(Action action, NodeProcess node, @Nullable Led led) {
-		boolean others = nodes().stream().anyMatch((other) -> other != node && other.canLead());
-		return Expectation.of(action, this.command.settings(), led != null, others, node.proxy().isCut());
+		List<NodeProcess> others = nodes().stream()
+			.filter((other) -> other != node && other.state() != ProcessState.DEAD)
+			.toList();
+		Expectation.Others able = others.stream().noneMatch(NodeProcess::canLead) ? Expectation.Others.NONE
+				: others.stream().anyMatch(NodeProcess::isHindered) ? Expectation.Others.HINDERED
+						: Expectation.Others.READY;
+		return Expectation.of(action, this.command.settings(), led != null, able, node.proxy().isCut());
 	}
 
 	DemoState state() {

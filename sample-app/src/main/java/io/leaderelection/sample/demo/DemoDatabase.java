@@ -120,15 +120,17 @@ class DemoDatabase implements AutoCloseable {
 
 	/**
 	 * Return how many ticks are missing since the given time. One that came late is not.
-	 * @return the number, zero if there are no ticks
+	 * @return the number, {@code null} if there were none of late
 	 */
-	synchronized long missingSince(Instant since) {
+	synchronized @Nullable Long missingSince(Instant since) {
 		return this.jdbc.sql(
-				"select coalesce(greatest(0, round(extract(epoch from max(at) - min(at)) * 1000 / ?) + 1 - count(*)), 0)"
-						+ "::bigint from demo_tick where at >= ?")
-			.params(DemoWork.LEADER_PERIOD, Timestamp.from(since))
+				"select greatest(0, round(extract(epoch from max(at) - min(at)) * 1000 / :period) + 1 - count(*))::bigint"
+						+ " from demo_tick where at >= :since having max(at) > clock_timestamp() - interval '1 s'")
+			.param("period", DemoWork.LEADER_PERIOD)
+			.param("since", Timestamp.from(since))
 			.query(Long.class)
-			.single();
+			.optional()
+			.orElse(null);
 	}
 
 	private static Instant instant(ResultSet row, String column) throws SQLException {
@@ -144,7 +146,7 @@ class DemoDatabase implements AutoCloseable {
 	 * What is in the table.
 	 *
 	 * @param rows how many rows
-	 * @param duplicates how many of them have the number of another
+	 * @param duplicates how many of them have a number that another one had before
 	 * @param outdated how many were written or committed after one of a later term
 	 */
 	record Counts(long rows, long duplicates, long outdated) {

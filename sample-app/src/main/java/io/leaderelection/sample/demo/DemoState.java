@@ -31,7 +31,7 @@ import tools.jackson.databind.JsonNode;
  * @param takeoverDelay what a new leader waits for the old one to notice
  * @param now when this was said
  * @param nodes the nodes
- * @param ticks the ticks of the last minute
+ * @param ticks the ticks of the last two minutes
  * @param terms the last terms, the latest last
  * @param faults what visitors did, the latest first
  * @param rows what the database says
@@ -49,12 +49,12 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param cut whether it is cut off from the database
 	 * @param health what its health endpoint says, if it answers
 	 * @param leadership what its endpoint says, or said last
-	 * @param seenAt when it last answered
-	 * @param leaderTicks how often it ran the job of the leader
+	 * @param seenAt when it was asked for that
+	 * @param leaderTicks how often it ran the job of the leader, if it has said anything
 	 * @param allTicks how often it ran the job of all nodes
 	 */
 	record Node(String name, @Nullable String url, long pid, String process, boolean cut, @Nullable String health,
-			@Nullable JsonNode leadership, @Nullable Long seenAt, long leaderTicks, long allTicks) {
+			@Nullable JsonNode leadership, @Nullable Long seenAt, @Nullable Long leaderTicks, @Nullable Long allTicks) {
 	}
 
 	/**
@@ -124,7 +124,7 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param at when that was counted, 0 if it was not yet
 	 * @param next when it is counted next
 	 * @param count how many rows
-	 * @param duplicates how many of them have the number of another
+	 * @param duplicates how many of them have a number that another one had before
 	 * @param outdated how many were written or committed after one of a later term
 	 */
 	record Rows(long at, long next, long count, long duplicates, long outdated) {

@@ -31,31 +31,15 @@ record Expectation(String text, @Nullable Duration bound) {
 
 	private static final Duration MOMENT = Duration.ofSeconds(1);
 
-	private static final String AND_A_MOMENT = " (lease and takeover delay) and a moment";
-
 	/**
 	 * Say what to expect.
 	 * @param settings what is configured
 	 * @param leads whether it is done to the leader, or to one that led when it was hit
-	 * @param others whether another node could lead
+	 * @param others what the other nodes can do
 	 * @param cut whether the node is cut off already
 	 */
-	static Expectation of(Action action, Settings settings, boolean leads, boolean others, boolean cut) {
-		String silence = seconds(settings.silence());
+	static Expectation of(Action action, Settings settings, boolean leads, Others others, boolean cut) {
 		return switch (action) {
-			case KILL -> cut
-					? ofLeader(leads, others, settings.silence().plus(MOMENT),
-							"nobody tells the database, as the node is cut off: another one leads within " + silence
-									+ AND_A_MOMENT)
-					: ofLeader(leads, others, MOMENT, "another node leads after the takeover delay, "
-							+ seconds(settings.takeoverDelay()) + ", and a moment");
-			case FREEZE -> ofLeader(leads, others, settings.silence().plus(MOMENT), "another node leads within "
-					+ silence + AND_A_MOMENT + "; thawed before that, this one goes on leading");
-			case CUT -> ofLeader(leads, others, settings.silence().plus(MOMENT),
-					"another node leads within " + silence + AND_A_MOMENT + "; this one stops leading before, "
-							+ seconds(settings.trust()) + " after it last heard at most");
-			case RESIGN -> ofLeader(leads, others, MOMENT,
-					"finishes its work and hands over: another node leads at once, without the takeover delay");
 			case THAW -> new Expectation(
 					leads ? "finds out that it leads no more, if another node leads by now, before it works again"
 							: "goes on following",
@@ -63,14 +47,37 @@ record Expectation(String text, @Nullable Duration bound) {
 			case RECONNECT -> new Expectation(
 					"stands again within some 5 s: the longer it was cut off, the less often it tries", null);
 			case START -> new Expectation("comes up and follows, or leads if nobody does", null);
+			default -> leads ? ofLeader(action, settings, others, cut)
+					: new Expectation("nothing changes: it does not lead", null);
 		};
 	}
 
-	private static Expectation ofLeader(boolean leads, boolean others, Duration bound, String expected) {
-		if (!leads) {
-			return new Expectation("nothing changes: it does not lead", null);
+	private static Expectation ofLeader(Action action, Settings settings, Others others, boolean cut) {
+		if (others == Others.NONE) {
+			return new Expectation("nobody leads: no other node could", null);
 		}
-		return others ? new Expectation(expected, bound) : new Expectation("nobody leads: no other node could", null);
+		boolean told = action == Action.RESIGN || (action == Action.KILL && !cut);
+		Duration bound = told ? MOMENT : settings.silence().plus(MOMENT);
+		String expected = ofLeader(action, settings, cut);
+		return (others == Others.READY) ? new Expectation(expected, bound)
+				: new Expectation(
+						expected + "; up to " + seconds(settings.lease())
+								+ " more if a node that is frozen or cut off is first in the queue",
+						bound.plus(settings.lease()));
+	}
+
+	private static String ofLeader(Action action, Settings settings, boolean cut) {
+		String inSilence = "another node leads within " + seconds(settings.silence())
+				+ " (lease and takeover delay) and a moment";
+		return switch (action) {
+			case RESIGN -> "finishes its work and hands over: another node leads at once, without the takeover delay";
+			case FREEZE -> inSilence + "; thawed before that, this one goes on leading";
+			case CUT -> inSilence + "; this one stops leading before, " + seconds(settings.trust())
+					+ " after it last heard at most";
+			default -> cut ? "nobody tells the database, as the node is cut off: " + inSilence
+					: "another node leads after the takeover delay, " + seconds(settings.takeoverDelay())
+							+ ", and a moment";
+		};
 	}
 
 	private static String seconds(Duration duration) {
@@ -98,6 +105,22 @@ record Expectation(String text, @Nullable Duration bound) {
 		Duration silence() {
 			return this.lease.plus(this.takeoverDelay);
 		}
+
+	}
+
+	/**
+	 * What the other nodes can do.
+	 */
+	enum Others {
+
+		/** None could lead. */
+		NONE,
+
+		/** One could lead, but another one is frozen or cut off. */
+		HINDERED,
+
+		/** Those that run could lead. */
+		READY
 
 	}
 

@@ -44,6 +44,8 @@ final class Fault {
 
 	private volatile @Nullable Integer overtakenBy;
 
+	private volatile boolean disturbed;
+
 	/**
 	 * Create a new {@code Fault} instance.
 	 * @param led the term that it may end, if it was done to the leader, or that the harm
@@ -90,14 +92,18 @@ final class Fault {
 	}
 
 	/**
-	 * Take note that something else was done. If that concerns the same node or leader,
-	 * and nothing came of this yet, nobody can tell any more what does.
+	 * Take note that something else was done, before anything came of this. If that
+	 * concerns the same node or leader, nobody can tell any more what does. Harm to
+	 * another node, which may be the one that would have led, only delays it.
 	 */
 	void overtake(Fault by) {
-		boolean same = this.node == by.node || (this.led != null && this.led == by.led);
-		if (same && this.outcome == null && !isSettled()) {
+		if (this.outcome != null || isSettled()) {
+			return;
+		}
+		if (this.node == by.node || (this.led != null && this.led == by.led)) {
 			this.overtakenBy = by.id;
 		}
+		this.disturbed |= !by.action.isRecovery();
 	}
 
 	void become(DemoState.Outcome outcome) {
@@ -107,7 +113,7 @@ final class Fault {
 	}
 
 	DemoState.FaultView view() {
-		Duration bound = this.expectation.bound();
+		Duration bound = this.disturbed ? null : this.expectation.bound();
 		return new DemoState.FaultView(this.id, this.action.toString(), this.node.name(), this.at.toEpochMilli(),
 				this.expectation.text(), (bound != null) ? bound.toMillis() : null, this.overtakenBy,
 				bound != null && this.overtakenBy == null, this.outcome);

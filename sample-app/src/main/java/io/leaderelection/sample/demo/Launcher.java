@@ -133,10 +133,20 @@ final class Launcher {
 	/**
 	 * Stop everything that was started, and remove it.
 	 */
-	synchronized void stop() {
+	void stop() {
 		this.stopped = true;
 		say("\nStopping the demo");
 		this.server.stop();
+		boolean clean;
+		synchronized (this) {
+			stopParts();
+			clean = killWhatIsLeft();
+		}
+		this.directory.delete();
+		say(clean ? "Stopped, nothing is left" : "Stopped");
+	}
+
+	private void stopParts() {
 		try {
 			if (this.cluster != null) {
 				this.cluster.close();
@@ -151,12 +161,9 @@ final class Launcher {
 		catch (IOException | InterruptedException | RuntimeException ex) {
 			System.err.println("Could not stop everything in order: " + ex);
 		}
-		killWhatIsLeft();
-		this.directory.delete();
-		say("Stopped, nothing is left");
 	}
 
-	private void killWhatIsLeft() {
+	private boolean killWhatIsLeft() {
 		try {
 			for (ChildProcess process : this.directory.living()) {
 				if (!process.name().equals(RunDirectory.LAUNCHER)) {
@@ -164,9 +171,11 @@ final class Launcher {
 				}
 			}
 			this.directory.postmaster().ifPresent(ChildProcess::kill);
+			return true;
 		}
 		catch (IOException ex) {
 			System.err.println("Could not find out what is left: " + ex);
+			return false;
 		}
 	}
 

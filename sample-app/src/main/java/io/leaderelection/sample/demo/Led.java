@@ -86,19 +86,25 @@ final class Led {
 		this.settled = true;
 	}
 
-	void ended(Instant lastRan, String reason) {
-		this.reason = reason;
-		settle(lastRan);
-	}
-
 	/**
-	 * Take note that nobody can ask the node any more until when it has believed that it
+	 * Take note that the process has ended. If it ran when it can have led no more, it
+	 * was thawed, and nobody can ask it any more until when it has believed that it
 	 * leads.
 	 */
-	void lose(String reason) {
-		this.reason = reason;
-		this.to = this.trustedUntil;
-		this.lost = true;
+	void ended(Instant lastRan, boolean frozen, @Nullable Led next) {
+		this.lost = lastRan.isAfter(this.trustedUntil) || (next != null && lastRan.isAfter(next.from));
+		if (this.lost) {
+			this.reason = "process ended before it could say";
+			this.to = this.trustedUntil;
+		}
+		else {
+			this.reason = frozen ? "killed while frozen" : "process ended";
+			settle(lastRan);
+		}
+	}
+
+	boolean isHeardSince(Instant time) {
+		return this.heard.isAfter(time);
 	}
 
 	boolean isOver() {
@@ -126,14 +132,15 @@ final class Led {
 	}
 
 	/**
-	 * For how long this node and the next one led at once: at least that long while this
-	 * one still says so, {@code null} as long as nothing is known.
+	 * For how long this node and the next one led at once: at least that long as long as
+	 * only that is known, {@code null} as long as nothing is.
 	 */
 	@Nullable Duration overlap(Led next) {
-		if (this.settled && this.to != null) {
-			return this.to.isAfter(next.from) ? Duration.between(next.from, this.to) : Duration.ZERO;
+		Instant end = (this.settled && this.to != null) ? this.to : this.heard;
+		if (end.isAfter(next.from)) {
+			return Duration.between(next.from, end);
 		}
-		return (this.to == null && this.heard.isAfter(next.from)) ? Duration.between(next.from, this.heard) : null;
+		return this.settled ? Duration.ZERO : null;
 	}
 
 	/**
@@ -141,11 +148,20 @@ final class Led {
 	 * @param next the next one, if there is one
 	 */
 	DemoState.Span span(@Nullable Led next, Instant now) {
-		boolean silent = (next != null) ? !this.heard.isAfter(next.from) : this.trustedUntil.isBefore(now);
-		boolean provisional = !this.settled && (this.to != null || silent);
-		Instant to = provisional ? this.trustedUntil : this.to;
-		return new DemoState.Span(this.term, this.node, this.from.toEpochMilli(),
-				(to != null) ? to.toEpochMilli() : null, this.reason, provisional);
+		boolean overlaps = next != null && this.heard.isAfter(next.from);
+		boolean silent = (next != null) ? !overlaps : this.trustedUntil.isBefore(now);
+		boolean provisional = !this.settled && (this.to != null || silent) && !(this.lost && overlaps);
+		Instant to = provisional ? this.trustedUntil : (this.lost && overlaps) ? this.heard : this.to;
+		return new DemoState.Span(this.term, this.node, this.from.toEpochMilli(), millis(to, next), this.reason,
+				provisional);
+	}
+
+	// Rounded up where an overlap would disappear
+	private static @Nullable Long millis(@Nullable Instant to, @Nullable Led next) {
+		if (to == null) {
+			return null;
+		}
+		return (next != null && to.isAfter(next.from)) ? to.plusNanos(999_999).toEpochMilli() : to.toEpochMilli();
 	}
 
 }

@@ -95,8 +95,9 @@ record Member(NodeProcess node, NodeProbe probe) {
 		}
 		return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
 				this.node.proxy().isCut(), this.probe.health(), leadership,
-				(sighting != null) ? Long.valueOf(sighting.answered().toEpochMilli()) : null,
-				view.metrics().leaderTicks(), view.metrics().allTicks());
+				(sighting != null) ? Long.valueOf(sighting.asked().toEpochMilli()) : null,
+				(sighting != null) ? Long.valueOf(sighting.metrics().leaderTicks()) : null,
+				(sighting != null) ? Long.valueOf(sighting.metrics().allTicks()) : null);
 	}
 
 }

@@ -34,7 +34,7 @@ class NodeProbe {
 
 	private static final int INTERVAL = 100;
 
-	private static final Duration SHOWN = Duration.ofSeconds(60);
+	private static final Duration SHOWN = Duration.ofSeconds(120);
 
 	private final NodeProcess node;
 
@@ -85,8 +85,8 @@ class NodeProbe {
 	}
 
 	/**
-	 * When the job of all nodes ran here in the last minute, to the interval of the looks
-	 * at its counter.
+	 * When the job of all nodes ran here in the last two minutes, to the interval of the
+	 * looks at its counter.
 	 */
 	List<DemoState.Tick> allTicks() {
 		synchronized (this.ticks) {

@@ -136,6 +136,10 @@ class NodeProcess {
 		return this.state == ProcessState.RUNNING && !this.proxy.isCut();
 	}
 
+	boolean isHindered() {
+		return this.state == ProcessState.FROZEN || (this.state != ProcessState.DEAD && this.proxy.isCut());
+	}
+
 	synchronized void kill() throws InterruptedException {
 		Process process = running("kill", ProcessState.STARTING, ProcessState.RUNNING, ProcessState.FROZEN);
 		process.destroyForcibly();

@@ -18,7 +18,6 @@ package io.leaderelection.sample.demo;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 
@@ -64,21 +63,29 @@ class Outcomes {
 	}
 
 	private DemoState.Outcome ofFailover(Fault fault, Led led, Led next) {
+		// First whether there is more to come: a figure that comes in between is not
+		// missed
+		boolean complete = this.terms.isClosed(led);
+		boolean nextIsOver = this.terms.after(next) != null;
 		Long overlap = millis(this.terms.overlap(led, next));
 		Duration gap = this.database.gap(led.term, next.term);
-		boolean ticksKnown = gap != null || this.terms.after(next) != null;
 		return new DemoState.Outcome(next.node, false, next.from.toEpochMilli(),
 				Duration.between(fault.at(), next.from).toMillis(), false, overlap,
-				(gap != null) ? DemoWork.missed(gap) : null, this.terms.isClosed(led) && ticksKnown);
+				(gap != null) ? DemoWork.missed(gap) : null, complete && (gap != null || nextIsOver));
 	}
 
 	/**
 	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
 	 */
 	private boolean isOver(Fault fault, @Nullable Led led, NodeView view, Instant now) {
-		Duration wait = (fault.action() == Action.KILL) ? MOMENT : this.silence.plus(MOMENT);
-		boolean survived = led == this.terms.current() && view.isFresh(fault.node().pid(), fault.at());
-		return fault.at().plus(wait).isBefore(now) && (led == null || survived);
+		Instant end = fault.at().plus((fault.action() == Action.KILL) ? MOMENT : this.silence.plus(MOMENT));
+		Led current = this.terms.current();
+		if (led != null) {
+			return end.isBefore(now) && led == current && view.isFresh(fault.node().pid(), fault.at());
+		}
+		// A leader that is silent may be frozen: it is not known yet whether it still
+		// leads
+		return end.isBefore(now) && (current == null || this.terms.isHeardSince(current, end));
 	}
 
 	private DemoState.Outcome ofNothing(Fault fault) {
@@ -91,21 +98,24 @@ class Outcomes {
 	private DemoState.@Nullable Outcome ofRecovery(Fault fault, NodeView view) {
 		Led led = fault.led();
 		Led next = (led != null) ? this.terms.after(led) : null;
-		Instant noticed = (led != null && fault.action() == Action.THAW) ? this.terms.noticed(led) : null;
-		boolean finds = next != null && fault.action() == Action.THAW;
-		Instant done = finds ? noticed : view.lastConfirmation();
+		boolean complete = led == null || next == null || this.terms.isClosed(led);
+		Instant done = view.lastConfirmation();
+		boolean finds = false;
+		if (led != null && next != null && fault.action() == Action.THAW) {
+			done = this.terms.noticed(led);
+			finds = true;
+		}
 		if (!view.isFresh(fault.node().pid(), fault.at()) || done == null || !done.isAfter(fault.at())) {
 			return null;
 		}
 		Duration overlap = (led != null && next != null) ? this.terms.overlap(led, next)
 				: this.terms.overlapSince(fault.at());
-		boolean complete = led == null || next == null || this.terms.isClosed(led);
 		return new DemoState.Outcome(leader(), isSameTerm(fault), null, Duration.between(fault.at(), done).toMillis(),
 				finds, millis(overlap), null, complete);
 	}
 
 	private boolean isSameTerm(Fault fault) {
-		return Objects.equals(fault.before(), this.terms.current());
+		return fault.before() != null && fault.before() == this.terms.current();
 	}
 
 	private @Nullable String leader() {

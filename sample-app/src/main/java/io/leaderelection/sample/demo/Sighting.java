@@ -45,7 +45,7 @@ record Sighting(Instant asked, ObjectNode leadership, Instant answered, NodeMetr
 	 * Until when the node trusts itself, if it hears nothing.
 	 */
 	Instant trustedUntil() {
-		return this.answered.plus(Duration.parse(this.leadership.path("leaseRemaining").asString()));
+		return this.asked.plus(Duration.parse(this.leadership.path("leaseRemaining").asString()));
 	}
 
 }

@@ -21,8 +21,10 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -39,10 +41,24 @@ class Terms {
 	/** By process, the last time at which it is known for how long it had led. */
 	private final Map<Long, Sighting> measured = new HashMap<>();
 
+	private final Set<Long> ended = new HashSet<>();
+
+	/**
+	 * Take note that a process was started, which may have the id of one that has ended.
+	 */
+	synchronized void started(long pid) {
+		this.ended.remove(pid);
+	}
+
 	/**
 	 * Take note of what a node reports.
 	 */
 	synchronized void seen(String node, long pid, Sighting sighting) {
+		// Of a process that has ended, all is known that can be known
+		if (this.ended.contains(pid)) {
+			return;
+		}
+		String leads = sighting.leadership().path("term").asString("");
 		for (JsonNode transition : sighting.leadership().path("transitions")) {
 			String term = transition.path("term").asString("");
 			Instant time = Instant.parse(transition.path("time").asString());
@@ -55,10 +71,11 @@ class Terms {
 			}
 		}
 		for (Led led : of(pid)) {
-			if (!led.isOver()) {
+			// A node whose trust has run out says so before it says that it was revoked
+			if (led.term.equals(leads)) {
 				led.heard(sighting);
 			}
-			else if (!led.isClosed()) {
+			else if (led.isOver() && !led.isClosed()) {
 				settle(led, this.measured.get(pid), sighting);
 			}
 		}
@@ -97,14 +114,11 @@ class Terms {
 	 */
 	synchronized void ended(long pid, Instant lastRan, boolean frozen) {
 		for (Led led : of(pid)) {
-			Led next = after(led);
-			if (!led.isClosed() && next != null && lastRan.isAfter(next.from)) {
-				led.lose("process ended before it could say");
-			}
-			else if (!led.isClosed()) {
-				led.ended(lastRan, frozen ? "killed while frozen" : "process ended");
+			if (!led.isClosed()) {
+				led.ended(lastRan, frozen, after(led));
 			}
 		}
+		this.ended.add(pid);
 		this.measured.remove(pid);
 	}
 
@@ -141,6 +155,13 @@ class Terms {
 	 */
 	synchronized @Nullable Instant noticed(Led led) {
 		return led.noticed();
+	}
+
+	/**
+	 * Whether the node of a term has said that it leads, since some time.
+	 */
+	synchronized boolean isHeardSince(Led led, Instant time) {
+		return led.isHeardSince(time);
 	}
 
 	/**

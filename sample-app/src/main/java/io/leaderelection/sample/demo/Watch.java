@@ -30,7 +30,7 @@ class Watch implements AutoCloseable {
 
 	private static final int INTERVAL = 250;
 
-	private static final int SHOWN_SECONDS = 60;
+	private static final int SHOWN_SECONDS = 120;
 
 	private final String run = UUID.randomUUID().toString();
 

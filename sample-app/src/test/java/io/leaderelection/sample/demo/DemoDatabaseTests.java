@@ -153,16 +153,18 @@ class DemoDatabaseTests {
 	void measuresGapsAndMissingTicks() throws SQLException {
 		Instant start = Instant.now().minusSeconds(5);
 		assertThat(this.database.gap("1", "2")).isNull();
-		assertThat(this.database.missingSince(start)).isZero();
+		assertThat(this.database.missingSince(start)).isNull();
 		try (Connection connection = connect()) {
-			for (int millis : new int[] { 0, 200, 400, 1400 }) {
-				int term = (millis < 1000) ? 1 : 2;
+			for (int millis : new int[] { 3600, 3800, 4000, 5000 }) {
+				int term = (millis < 4500) ? 1 : 2;
 				execute(connection, "insert into demo_tick (token, term, node, tick, at) values (" + term + ", '" + term
 						+ "', 'n', " + millis + ", timestamptz '" + start.plusMillis(millis) + "')");
 			}
 		}
 		assertThat(this.database.gap("1", "2")).isEqualTo(Duration.ofSeconds(1));
 		assertThat(this.database.missingSince(start)).isEqualTo(4);
+		// What has stopped and not gone on is not missing yet
+		assertThat(this.database.missingSince(start.plusMillis(5001))).isNull();
 		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::term)
 			.containsExactly("1", "1", "1", "2");
 		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::number).doesNotHaveDuplicates();

@@ -22,6 +22,8 @@ import java.util.Map;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
@@ -74,6 +76,7 @@ class FaultsTests {
 	void doesNotCreditFailoverToWhatWasOvertaken() {
 		act(Action.FREEZE, this.first, 2000);
 		act(Action.THAW, this.first, 4000);
+		see(1, 4900, Said.granted("1", 1000));
 		act(Action.KILL, this.first, 5000);
 		this.terms.ended(1, Said.START.plusMillis(5001), false);
 		see(2, 5300, Said.granted("2", 5200));
@@ -91,7 +94,8 @@ class FaultsTests {
 		act(Action.FREEZE, this.first, 2000);
 		this.terms.ended(1, Said.START.plusMillis(1500), false);
 		see(2, 2100, Said.granted("2", 1800));
-		assertThat(update(3000).outcome()).isNull();
+		assertThat(update(8000).outcome()).isNull();
+		see(2, 8500, Said.granted("2", 1800));
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", false, null, null, false, 0L, null, true));
 	}
@@ -114,9 +118,9 @@ class FaultsTests {
 		act(Action.KILL, this.first, 3000);
 		// The end of the first is not known: neither is an overlap
 		see(3, 3400, Said.granted("3", 3300));
-		DemoState.FaultView freeze = this.faults.views().get(1);
+		see(3, 8500, Said.granted("3", 3300));
 		update(9000);
-		freeze = this.faults.views().get(1);
+		DemoState.FaultView freeze = this.faults.views().get(1);
 		assertThat(freeze.overtakenBy()).isNull();
 		assertThat(freeze.outcome())
 			.isEqualTo(new DemoState.Outcome("node-3", false, null, null, false, null, null, true));
@@ -138,20 +142,49 @@ class FaultsTests {
 
 	@Test
 	void doesNotTakeThawForThatOfLeaderIfItWasFrozenAsFollower() {
-		act(Action.RESIGN, this.first, 2000);
-		see(2, 2100, Said.granted("2", 2050));
-		see(1, 2100, Said.granted("1", 1000), Said.revoked("1", 2040, "resigned"));
-		act(Action.FREEZE, this.first, 3000);
+		act(Action.FREEZE, this.first, 2000);
+		assertThat(this.faults.ledWhenHit(Action.FREEZE, this.first)).isNotNull();
+		act(Action.THAW, this.first, 2500);
+		act(Action.RESIGN, this.first, 3000);
+		see(2, 3100, Said.granted("2", 3050));
+		see(1, 3100, Said.granted("1", 1000), Said.revoked("1", 3040, "resigned"));
+		act(Action.FREEZE, this.first, 4000);
 		assertThat(this.faults.ledWhenHit(Action.FREEZE, this.first)).isNull();
 	}
 
 	@Test
-	void expectsNothingSoonOfKillThatTheDatabaseDoesNotSee() {
-		assertThat(Expectation.of(Action.KILL, SETTINGS, true, true, false).bound()).isEqualTo(Duration.ofSeconds(1));
-		assertThat(Expectation.of(Action.KILL, SETTINGS, true, true, true).bound())
-			.isEqualTo(SETTINGS.silence().plusSeconds(1));
-		assertThat(Expectation.of(Action.KILL, SETTINGS, true, false, false).bound()).isNull();
-		assertThat(Expectation.of(Action.KILL, SETTINGS, false, true, false).bound()).isNull();
+	void doesNotSayThatLeaderLeadsWhichIsSilent() {
+		see(2, 1200);
+		act(Action.FREEZE, this.first, 2000);
+		act(Action.KILL, this.second, 3000);
+		assertThat(update(5000).outcome()).isNull();
+		see(3, 7200, Said.granted("3", 7100));
+		assertThat(update(8000).outcome())
+			.isEqualTo(new DemoState.Outcome("node-3", false, null, null, false, null, null, true));
+		// The second may have been the next leader
+		DemoState.FaultView freeze = this.faults.views().get(1);
+		assertThat(freeze.outcome().millis()).isEqualTo(5100);
+		assertThat(freeze.counts()).isFalse();
+		assertThat(freeze.boundMillis()).isNull();
+	}
+
+	@Test
+	void countsNoMissingTicksWhileNobodyLeads() {
+		act(Action.KILL, this.first, 2000);
+		this.terms.ended(1, Said.START.plusMillis(2001), false);
+		act(Action.KILL, this.second, 3000);
+		assertThat(update(5000).outcome())
+			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "KILL, READY, false, 1000", "KILL, READY, true, 6100", "KILL, HINDERED, false, 6000",
+			"FREEZE, READY, false, 6100", "FREEZE, HINDERED, false, 11100", "CUT, READY, false, 6100",
+			"RESIGN, READY, false, 1000" })
+	void expectsLeaderWithinBound(Action action, Expectation.Others others, boolean cut, long bound) {
+		assertThat(Expectation.of(action, SETTINGS, true, others, cut).bound()).isEqualTo(Duration.ofMillis(bound));
+		assertThat(Expectation.of(action, SETTINGS, true, Expectation.Others.NONE, cut).bound()).isNull();
+		assertThat(Expectation.of(action, SETTINGS, false, others, cut).bound()).isNull();
 	}
 
 	private static NodeProcess node(String name, long pid) {
@@ -166,7 +199,7 @@ class FaultsTests {
 		Led led = action.isRecovery() ? this.faults.ledWhenHit(action.harm(), node)
 				: (before != null && before.pid == node.pid()) ? before : null;
 		this.faults.add(action, node, Said.START.plusMillis(millis), led, before,
-				Expectation.of(action, SETTINGS, led != null, true, false));
+				Expectation.of(action, SETTINGS, led != null, Expectation.Others.READY, false));
 	}
 
 	/**

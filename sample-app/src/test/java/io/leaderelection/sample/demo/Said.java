@@ -18,6 +18,7 @@ package io.leaderelection.sample.demo;
 
 import java.time.Instant;
 
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -31,9 +32,23 @@ final class Said {
 	}
 
 	static Sighting said(int millis, NodeMetrics metrics, String... transitions) {
+		return saidWith(leads(transitions), millis, metrics, transitions);
+	}
+
+	private static String leads(String... transitions) {
+		String last = (transitions.length != 0) ? transitions[transitions.length - 1] : "{}";
+		JsonNode transition = NodeClient.JSON.readTree(last);
+		return transition.path("change").asString("").equals("granted") ? transition.path("term").asString() : "";
+	}
+
+	/**
+	 * What a node says that leads in some term, or in none, whatever it has told of its
+	 * transitions.
+	 */
+	static Sighting saidWith(String term, int millis, NodeMetrics metrics, String... transitions) {
 		ObjectNode leadership = (ObjectNode) NodeClient.JSON
-			.readTree("{ \"leaseRemaining\": \"PT2S\", \"lastConfirmation\": \"" + START.plusMillis(millis)
-					+ "\", \"transitions\": [" + String.join(",", transitions) + "] }");
+			.readTree("{ \"term\": \"" + term + "\", \"leaseRemaining\": \"PT2S\", \"lastConfirmation\": \""
+					+ START.plusMillis(millis) + "\", \"transitions\": [" + String.join(",", transitions) + "] }");
 		Instant at = START.plusMillis(millis);
 		return new Sighting(at, leadership, at, metrics, at);
 	}

@@ -140,6 +140,55 @@ class TermsTests {
 				"process ended before it could say", true));
 	}
 
+	@Test
+	void knowsNoOverlapOfNodeThatFoundItsTrustOverButHasNotSaidMore() {
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		see(2, 7100, 0.1, Said.granted("2", 7000));
+		this.terms.seen("node-1", 1, Said.saidWith("", 9000, NodeMetrics.NONE, Said.granted("1", 1000)));
+		assertThat(overlap("1", "2")).isNull();
+		assertThat(span("1", 9000).provisional()).isTrue();
+	}
+
+	@Test
+	void doesNotTakeOverlapBackWhenItsNodeIsKilled() {
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		see(2, 2100, 0.1, Said.granted("2", 2000));
+		see(1, 2500, 1.5, Said.granted("1", 1000));
+		this.terms.ended(1, Said.START.plusMillis(2600), false);
+		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(500));
+		assertThat(span("1", 2700).to()).isEqualTo(Said.at(2500));
+		assertThat(span("1", 2700).provisional()).isFalse();
+	}
+
+	@Test
+	void knowsNoEndOfNodeThatWasThawedAndKilledWithNobodyElseLeading() {
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		this.terms.ended(1, Said.START.plusMillis(9000), false);
+		assertThat(this.terms.isClosed(led("1"))).isTrue();
+		assertThat(span("1", 9000).provisional()).isTrue();
+		assertThat(span("1", 9000).to()).isEqualTo(Said.at(3100));
+	}
+
+	@Test
+	void ignoresWhatProcessSaidBeforeItEnded() {
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		this.terms.ended(1, Said.START.plusMillis(2000), false);
+		see(1, 1900, 0.9, Said.granted("1", 1000), Said.granted("2", 1800));
+		assertThat(this.terms.all()).hasSize(1);
+		this.terms.started(1);
+		see(1, 3100, 0.1, Said.granted("3", 3000));
+		assertThat(this.terms.current()).isSameAs(led("3"));
+	}
+
+	@Test
+	void roundsOverlapUp() {
+		see(1, 1100, 0.1, Said.granted("1", 1000));
+		see(2, 4100, 0.1, Said.granted("2", 4000));
+		see(1, 5100, 3.0000004, Said.granted("1", 1000), Said.revoked("1", 5000, "lease_expired"));
+		assertThat(overlap("1", "2")).isPositive();
+		assertThat(span("1", 5100).to()).isEqualTo(Said.at(4001));
+	}
+
 	private void see(long pid, int millis, double led, String... transitions) {
 		seeLate(pid, millis, 0, led, transitions);
 	}
