@@ -21,16 +21,23 @@ function isWaitedFor(node, state) {
 
 /** When the next one leads, if this is done to the leader. */
 export function nextLeader(action, node, state) {
-  if (!state.nodes.some((other) => other !== node && canLead(other))) {
+  const others = state.nodes.filter((other) => other !== node && other.process !== "dead");
+  if (!others.some(canLead)) {
     return "nobody else could lead";
   }
   const { lease, takeoverDelay } = state;
-  if (action === "resign") {
-    return "next leader at once";
+  // A node that is frozen or cut off may be first in the queue
+  if (others.some((other) => other.process === "frozen" || other.cut)) {
+    return "next leader within " + seconds(isToldOf(action, node) ? lease : 2 * lease + takeoverDelay);
   }
-  return (action === "kill" && !node.cut) ? "next leader in about " + seconds(takeoverDelay)
-      : "next leader within " + seconds(lease + takeoverDelay);
+  if (isToldOf(action, node)) {
+    return (action === "resign") ? "next leader at once" : "next leader in well under 1 s";
+  }
+  return "next leader within " + seconds(lease + takeoverDelay);
 }
+
+/** Whether the database hears of it, rather than only of nothing for a lease. */
+const isToldOf = (action, node) => !node.cut && (action === "resign" || action === "kill");
 
 /** What can be done to a node: what it says, and whether it can be done. */
 export function actionsOf(node, state) {
@@ -40,7 +47,8 @@ export function actionsOf(node, state) {
       : "It does not lead: nothing changes.");
   return [
     { slot: "resign", action: "resign", label: "Resign", enabled: running && leads,
-      hint: leads ? harm("Finishes its work and hands over", "resign") : "Only the leader can hand over." },
+      hint: leads ? harm(node.cut ? "Finishes its work, which the database cannot see"
+          : "Finishes its work and hands over", "resign") : "Only the leader can hand over." },
     (node.process === "dead")
       ? { slot: "kill", action: "start", label: "Start", enabled: true, hint: "A new process of this name." }
       : { slot: "kill", action: "kill", label: "kill -9", enabled: true,

@@ -103,7 +103,7 @@ function update(card, node) {
       ? leadership.leader.node + (leadership.leader.term ? " \u00b7 " + leadership.leader.term : "") : "\u2013");
   text(own.health, node.process === "dead" ? "\u2013" : node.health ?? "no answer");
   attribute(own.health, "data-health", node.health ?? "none");
-  text(own.work, (node.leaderTicks ?? 0) + " / " + (node.allTicks ?? 0));
+  text(own.work, (node.leaderTicks ?? "\u2013") + " / " + (node.allTicks ?? "\u2013"));
   text(own.pid, node.process === "dead" ? "pid " + node.pid + ", ended" : "pid " + node.pid);
   own.link.hidden = node.process !== "running" || !/^https?:/.test(node.url ?? "");
   attribute(own.link, "href", own.link.hidden ? null : node.url.replace(/\/$/, "") + "/actuator/leadership");

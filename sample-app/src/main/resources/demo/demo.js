@@ -88,7 +88,7 @@ function frame() {
 }
 
 cards.enableAdding();
-faults.enableShowingAll();
+faults.enableShowingAll(show);
 leader.enable();
 connect({ onState, onLost });
 requestAnimationFrame(frame);

@@ -15,9 +15,10 @@ let waiting = [];
 let all = false;
 const parts = new WeakMap();
 
-export function enableShowingAll() {
+export function enableShowingAll(again) {
   byId("all-faults").addEventListener("click", () => {
     all = !all;
+    again();
   });
 }
 

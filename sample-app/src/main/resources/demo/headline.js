@@ -20,8 +20,8 @@ export function show(state) {
   if (leading.length === 1) {
     sentence("leads", [name(leading[0].node, "headline-leader"), " leads"], quiet);
     sub("In term ", part("term", leading[0].term), " (a number that only grows), since ",
-        part("since", time(since)), ", for ", part("age", ""), ". Lease " + seconds(state.lease)
-        + ": so long the database waits for a silent leader.");
+        part("since", time(since)), ", for ", part("age", ""), ". The database waits for a silent leader for "
+        + seconds(state.lease) + ", its lease.");
   }
   else if (leading.length > 1) {
     const names = leading.flatMap(({ node }, index) => [(index > 0) ? " and " : "", name(node, "headline-leader")]);
@@ -35,8 +35,9 @@ export function show(state) {
   }
   else {
     const starting = state.nodes.every((node) => node.process === "starting");
-    sentence("none", [starting ? "The nodes are starting" : "Nobody leads"], quiet);
-    sub(last ? whyNobody(state, last) : "");
+    sentence("none", [starting ? "The nodes are starting"
+        : last?.provisional ? "Nobody is known to lead" : "Nobody leads"], quiet);
+    sub((last && !starting) ? whyNobody(state, last) : "");
   }
   warn(state.terms);
   frame();
@@ -48,13 +49,13 @@ export function frame() {
   }
 }
 
-function whyNobody(state, { node: name }) {
+function whyNobody(state, { node: name, provisional }) {
   const node = state.nodes.find((other) => other.name === name);
   if (!state.nodes.some((other) => other !== node && canLead(other))) {
     return "No other node could lead now: start, thaw or reconnect one.";
   }
   const why = (node.process === "frozen") ? "is frozen" : node.cut ? "is cut off"
-      : (node.process === "dead") ? null : "is silent";
+      : (provisional && node.process === "running") ? "is silent" : null;
   return why ? name + " " + why + ": the next leads when its lease is over, " + seconds(state.lease)
       + " after it was last in touch with the database." : name + " led last.";
 }

@@ -11,7 +11,7 @@ const buttons = () => byId("leader-actions").querySelectorAll("button");
 export function enable() {
   for (const button of buttons()) {
     button.addEventListener("click", () => {
-      const leader = leaderOf(state);
+      const leader = state && leaderOf(state);
       if (leader && button.getAttribute("aria-disabled") !== "true") {
         once(button, () => toNode(leader.name, button.dataset.action), byId("leader-reply"));
       }

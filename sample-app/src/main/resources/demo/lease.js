@@ -67,10 +67,10 @@ function remainingOf(node) {
 
 function wordsOf(node, remaining, { terms }) {
   if (node.process === "dead") {
-    return "No trust: it ended with the process";
+    return "No lease: it ended with the process";
   }
   if (!leads(node)) {
-    return "No trust to keep: it does not lead";
+    return "No lease: it does not lead";
   }
   if (remaining > 0) {
     return "Trusts itself for " + span(remaining) + " more" + (isOld(node) ? ", by the clock" : "");

@@ -8,7 +8,8 @@ const SHOWN = 60_000;
 
 export function show(history, seams, now) {
   const from = now - SHOWN;
-  const terms = history.terms.filter((term) => (term.to ?? now) >= from).reverse();
+  const terms = history.terms.filter((term) => (term.to ?? now) >= from && term.from <= now).reverse();
+  text(byId("table-span"), "From " + time(from) + " to " + time(now) + ". What ran before is not counted.");
   rows("terms", terms, (term) => term.term, (term) => [
     term.term,
     term.node,
@@ -16,7 +17,7 @@ export function show(history, seams, now) {
     endOf(term),
     before(seams.find((seam) => seam.before === term.term), now),
     String([...history.ticks.values()].filter((tick) => tick.kind === "leader" && tick.term === term.term
-        && tick.at >= from).length)
+        && tick.at >= from && tick.at <= now).length)
   ]);
   rows("tick-counts", history.nodes, (node) => node, (node) => {
     const { leader, all } = history.count(node, from, now);

@@ -16,6 +16,9 @@ import { Ticks } from "./ticks.js";
 const BEFORE = 2000;
 const AFTER = 3000;
 
+/** What is not over is drawn ahead, but not for ever. */
+const REDRAWN = 300_000;
+
 /** With a lease of that length, a minute is not enough to see what becomes of a frozen leader. */
 const LONG_LEASE = 20_000;
 
@@ -139,7 +142,7 @@ export class Timeline {
     const seams = this.#seams();
     const open = seams.some((seam) => seam.to === null);
     const drawn = JSON.stringify([this.#scale, this.#history.terms, this.#history.faults.map((fault) => fault.id),
-      seams, open && this.#now()]);
+      seams, Math.floor(this.#now() / (open ? 1 : REDRAWN))]);
     if (this.#drawn !== drawn) {
       this.#drawn = drawn;
       this.#bands.draw(this.#history.terms, seams, this.#now());

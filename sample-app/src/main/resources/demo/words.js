@@ -9,7 +9,8 @@ const DONE = {
   cut: "Cut off",
   reconnect: "Reconnect",
   resign: "Resign by",
-  start: "Start of"
+  start: "Start of",
+  end: "End from elsewhere of"
 };
 
 export const title = (fault) => DONE[fault.action] + " " + fault.node;
@@ -25,11 +26,11 @@ function recovery({ action, outcome }) {
   switch (action) {
     case "thaw":
       return outcome.noticed ? " found out that it leads no more after "
-        : " was in touch with the database again after ";
+        : " was in touch with the database again within ";
     case "reconnect":
-      return " was in touch with the database again after ";
+      return " was in touch with the database again within ";
     case "start":
-      return " is in touch with the database after ";
+      return " was in touch with the database within ";
     default:
       return null;
   }
@@ -38,18 +39,27 @@ function recovery({ action, outcome }) {
 /** What came of a fault: who, did what, after how long, and what else there is to say. */
 export function result(fault) {
   const { outcome, node } = fault;
-  const leads = outcome.leader ? outcome.leader + " leads." : "Nobody leads.";
   if (isKnown(outcome.millis)) {
     const recovered = recovery(fault);
     const late = isLate(fault) ? ", longer than expected" : "";
-    return recovered ? { who: node, what: recovered, millis: outcome.millis, rest: late + ". " + leads }
+    return recovered ? { who: node, what: recovered, millis: outcome.millis, rest: late + ". " + leads(fault) }
         : { who: outcome.leader, what: " leads after ", millis: outcome.millis, rest: late };
+  }
+  if (!outcome.leader) {
+    return { rest: "Nobody leads." };
   }
   if (!outcome.sameTerm) {
     return { rest: "It did not lead: this changed nothing by itself." };
   }
-  return { rest: !outcome.leader ? leads
-      : outcome.leader + (outcome.leader === node ? " still leads." : " leads as before.") };
+  return { rest: outcome.leader + (outcome.leader === node ? " still leads." : " leads as before.") };
+}
+
+/** Who leads once a node is back. Nobody, for a moment, is no news. */
+function leads({ outcome, node }) {
+  if (!outcome.leader) {
+    return "";
+  }
+  return outcome.leader + ((outcome.leader === node && outcome.noticed) ? " leads again, in a new term." : " leads.");
 }
 
 /** What was measured, and what will be. */

@@ -19,11 +19,14 @@ package io.leaderelection.sample.demo;
 import java.util.Locale;
 
 /**
- * What a visitor can do to a node.
+ * What a visitor can do to a node, or what happens to it.
  */
 enum Action {
 
-	RESIGN, KILL, FREEZE, THAW, CUT, RECONNECT, START;
+	RESIGN, KILL, FREEZE, THAW, CUT, RECONNECT, START,
+
+	/** Not done here: the process has ended by itself, or was ended from elsewhere. */
+	END;
 
 	/**
 	 * Find the action of a path.
@@ -31,7 +34,7 @@ enum Action {
 	 */
 	static Action of(String path) {
 		for (Action action : values()) {
-			if (action.toString().equals(path)) {
+			if (action != END && action.toString().equals(path)) {
 				return action;
 			}
 		}
@@ -43,6 +46,13 @@ enum Action {
 	 */
 	boolean isRecovery() {
 		return this == THAW || this == RECONNECT || this == START;
+	}
+
+	/**
+	 * Whether it ends the process.
+	 */
+	boolean isEnd() {
+		return this == KILL || this == END;
 	}
 
 	/**

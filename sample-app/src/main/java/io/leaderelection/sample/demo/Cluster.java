@@ -82,8 +82,13 @@ class Cluster implements AutoCloseable {
 		}
 	}
 
-	private void ended(NodeProcess node, Instant lastRan, boolean frozen) {
-		this.terms.ended(node.pid(), lastRan, frozen);
+	private void ended(NodeProcess node, Ended.End end) {
+		Led before = this.terms.current();
+		Led led = ledBy(node, Action.END, before);
+		if (!end.killed() && !this.closed) {
+			this.faults.add(Action.END, node, end.lastRan(), led, before, expect(Action.END, node, led));
+		}
+		this.terms.ended(node.pid(), end.lastRan(), end.frozen());
 	}
 
 	/**

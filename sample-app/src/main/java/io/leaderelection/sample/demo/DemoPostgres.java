@@ -45,7 +45,7 @@ public final class DemoPostgres {
 
 	private volatile boolean orderly = true;
 
-	private boolean stopped;
+	private volatile boolean stopping;
 
 	private DemoPostgres(RunDirectory directory) {
 		this.directory = directory;
@@ -78,22 +78,29 @@ public final class DemoPostgres {
 		Properties connection = new Properties();
 		connection.setProperty("port", String.valueOf(postgres.getPort()));
 		connection.setProperty("password", password);
+		this.directory.postmaster()
+			.ifPresent((postmaster) -> postmaster.handle().onExit().thenRun(this::postmasterEnded));
 		this.directory.writeConnection(connection);
 	}
 
-	private synchronized void stop() {
-		if (this.stopped) {
-			return;
+	private void postmasterEnded() {
+		if (!this.stopping) {
+			System.exit(1);
 		}
-		this.stopped = true;
-		try {
-			killNodes();
-		}
-		catch (IOException ex) {
-			ex.printStackTrace();
-		}
-		finally {
-			stopPostgres();
+	}
+
+	private void stop() {
+		this.stopping = true;
+		synchronized (this) {
+			try {
+				killNodes();
+			}
+			catch (IOException ex) {
+				ex.printStackTrace();
+			}
+			finally {
+				stopPostgres();
+			}
 		}
 	}
 

@@ -19,11 +19,22 @@ package io.leaderelection.sample.demo;
 import java.time.Instant;
 
 /**
- * Hears of the end of the process of a node, and when it ran last.
+ * Hears of the end of the process of a node.
  */
 @FunctionalInterface
 interface Ended {
 
-	void ended(NodeProcess node, Instant lastRan, boolean frozen);
+	void ended(NodeProcess node, End end);
+
+	/**
+	 * The end of a process.
+	 *
+	 * @param lastRan until when it can have run
+	 * @param frozen whether it was frozen
+	 * @param killed whether it was killed here
+	 */
+	record End(Instant lastRan, boolean frozen, boolean killed) {
+
+	}
 
 }

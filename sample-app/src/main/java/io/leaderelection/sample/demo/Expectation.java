@@ -45,7 +45,7 @@ record Expectation(String text, @Nullable Duration bound) {
 							: "goes on following",
 					null);
 			case RECONNECT -> new Expectation(
-					"stands again within some 5 s: the longer it was cut off, the less often it tries", null);
+					"is a candidate again within some 5 s: the longer it was cut off, the less often it tries", null);
 			case START -> new Expectation("comes up and follows, or leads if nobody does", null);
 			default -> leads ? ofLeader(action, settings, others, cut)
 					: new Expectation("nothing changes: it does not lead", null);
@@ -56,7 +56,7 @@ record Expectation(String text, @Nullable Duration bound) {
 		if (others == Others.NONE) {
 			return new Expectation("nobody leads: no other node could", null);
 		}
-		boolean told = action == Action.RESIGN || (action == Action.KILL && !cut);
+		boolean told = !cut && (action == Action.RESIGN || action.isEnd());
 		Duration bound = told ? MOMENT : settings.silence().plus(MOMENT);
 		String expected = ofLeader(action, settings, cut);
 		return (others == Others.READY) ? new Expectation(expected, bound)
@@ -70,10 +70,12 @@ record Expectation(String text, @Nullable Duration bound) {
 		String inSilence = "another node leads within " + seconds(settings.silence())
 				+ " (lease and takeover delay) and a moment";
 		return switch (action) {
-			case RESIGN -> "finishes its work and hands over: another node leads at once, without the takeover delay";
+			case RESIGN -> cut ? "finishes its work; nobody tells the database, as the node is cut off: " + inSilence
+					: "finishes its work and hands over: another node leads at once, without the takeover delay";
 			case FREEZE -> inSilence + "; thawed before that, this one goes on leading";
 			case CUT -> inSilence + "; this one stops leading before, " + seconds(settings.trust())
-					+ " after it last heard at most";
+					+ " after it last heard at most. Reconnecting resets its connections, which costs it its"
+					+ " leadership too";
 			default -> cut ? "nobody tells the database, as the node is cut off: " + inSilence
 					: "another node leads after the takeover delay, " + seconds(settings.takeoverDelay())
 							+ ", and a moment";

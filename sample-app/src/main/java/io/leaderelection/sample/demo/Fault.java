@@ -84,6 +84,13 @@ final class Fault {
 	}
 
 	/**
+	 * Whether it was done to the leader, and no other node could lead.
+	 */
+	boolean isHopeless() {
+		return this.led != null && this.expectation.bound() == null;
+	}
+
+	/**
 	 * Whether all is known that can be known of what came of it.
 	 */
 	boolean isSettled() {

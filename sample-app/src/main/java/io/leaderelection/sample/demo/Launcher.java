@@ -69,8 +69,8 @@ final class Launcher {
 		Properties connection = startPostgres();
 		say("PostgreSQL is ready on port " + connection.getProperty("port"));
 		Cluster cluster = startCluster(connection, options);
-		say("Starting " + options.nodes() + " nodes, lease " + options.lease().toMillis() / 1000.0 + " s, logs in "
-				+ this.directory.path());
+		say("Starting " + options.nodes() + ((options.nodes() != 1) ? " nodes" : " node") + ", lease "
+				+ options.lease().toMillis() / 1000.0 + " s, logs in " + this.directory.path());
 		for (int i = 0; i < options.nodes(); i++) {
 			cluster.add();
 		}

@@ -66,6 +66,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 				this.node.start(ended);
 				yield name + " starts";
 			}
+			case END -> throw new IllegalArgumentException("Nobody can ask for that");
 		};
 	}
 

@@ -44,7 +44,9 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 	 */
 	Process start(String name, int port) throws IOException {
 		ProcessBuilder builder = ChildJvm
-			.builder(DemoNode.class, List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+			.builder(DemoNode.class,
+					List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+							"-Djava.io.tmpdir=" + this.directory.temporaryFiles()),
 					arguments(name, port))
 			.redirectErrorStream(true)
 			.redirectOutput(ProcessBuilder.Redirect.appendTo(this.directory.log(name).toFile()));

@@ -47,6 +47,8 @@ class NodeProcess {
 	/** When it was frozen or killed: it has not run since. */
 	private volatile @Nullable Instant haltedAt;
 
+	private boolean killed;
+
 	NodeProcess(String name, RunDirectory directory, NodeCommand command) throws IOException {
 		this.name = name;
 		this.directory = directory;
@@ -88,6 +90,7 @@ class NodeProcess {
 		Files.deleteIfExists(this.directory.portFile(this.name));
 		this.port = null;
 		this.haltedAt = null;
+		this.killed = false;
 		this.proxy.reconnect();
 		Process process = this.command.start(this.name, this.proxy.port());
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
@@ -112,7 +115,7 @@ class NodeProcess {
 			Instant halted = this.haltedAt;
 			boolean frozen = this.state == ProcessState.FROZEN;
 			this.state = ProcessState.DEAD;
-			ended.ended(this, (halted != null) ? halted : at, frozen);
+			ended.ended(this, new Ended.End((halted != null) ? halted : at, frozen, this.killed));
 		}
 	}
 
@@ -142,6 +145,7 @@ class NodeProcess {
 
 	synchronized void kill() throws InterruptedException {
 		Process process = running("kill", ProcessState.STARTING, ProcessState.RUNNING, ProcessState.FROZEN);
+		this.killed = true;
 		process.destroyForcibly();
 		if (this.haltedAt == null) {
 			this.haltedAt = Instant.now();

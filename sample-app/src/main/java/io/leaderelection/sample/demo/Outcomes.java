@@ -78,8 +78,11 @@ class Outcomes {
 	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
 	 */
 	private boolean isOver(Fault fault, @Nullable Led led, NodeView view, Instant now) {
-		Instant end = fault.at().plus((fault.action() == Action.KILL) ? MOMENT : this.silence.plus(MOMENT));
+		Instant end = fault.at().plus(fault.action().isEnd() ? MOMENT : this.silence.plus(MOMENT));
 		Led current = this.terms.current();
+		if (led != null && fault.isHopeless()) {
+			return end.isBefore(now);
+		}
 		if (led != null) {
 			return end.isBefore(now) && led == current && view.isFresh(fault.node().pid(), fault.at());
 		}

@@ -56,6 +56,13 @@ record RunDirectory(Path path) {
 		return this.path.resolve(process + ".log");
 	}
 
+	/**
+	 * Where the nodes put their temporary files, which they do not remove when killed.
+	 */
+	Path temporaryFiles() throws IOException {
+		return Files.createDirectories(this.path.resolve("tmp"));
+	}
+
 	Path data() {
 		return this.path.resolve("data");
 	}

@@ -47,8 +47,8 @@ public final class ChildJvm {
 	public static ProcessBuilder builder(Class<?> main, List<String> options, List<String> arguments) {
 		List<String> command = new ArrayList<>(detached());
 		command.add(java());
-		command.addAll(options);
 		command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
+		command.addAll(options);
 		command.addAll(List.of("-cp", classPath()));
 		if (ClassUtils.isPresent(LOADER, null)) {
 			// Only its loader can read the jars inside our jar.

@@ -184,6 +184,34 @@ class DemoClusterTests {
 	}
 
 	@Test
+	void tellsAlsoWhatWasKilledFromElsewhere() throws Exception {
+		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
+			String leader = demo.awaitLeader();
+			demo.await("two that could lead",
+					(state) -> state.path("nodes")
+						.valueStream()
+						.allMatch((node) -> node.path("leadership").path("candidates").size() == 2));
+			signal("-KILL", node(demo.state(), leader).path("pid").asLong());
+			JsonNode outcome = await(demo, 0, "overlapMillis");
+			assertThat(demo.state().path("faults").path(0).path("action").asString()).isEqualTo("end");
+			assertThat(outcome.path("leader").asString()).isNotEqualTo(leader);
+			assertThat(outcome.path("overlapMillis").asInt()).isZero();
+			assertThat(demo.post("/" + leader + "/end").statusCode()).isEqualTo(409);
+		}
+	}
+
+	@Test
+	void endsWithItsPostmaster() throws Exception {
+		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
+			List<ChildProcess> processes = demo.directory().living();
+			demo.directory().postmaster().orElseThrow().kill();
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("PostgreSQL has ended");
+			assertNothingIsLeft(processes, demo.directory());
+		}
+	}
+
+	@Test
 	void leavesNothingBehindWhenItIsKilled() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String frozen = demo.awaitLeader();

@@ -75,6 +75,8 @@ class DemoPageStatesTests {
 		driver.get(demo.url());
 		this.page.find("timeline-as-table").click();
 		this.page.await(DemoPage.SOON, () -> this.page.text("connection").equals("Live"));
+		// Drawn, which it is not before the page knows its own size
+		this.page.await(DemoPage.SOON, () -> !driver.findElements(By.cssSelector(".plot .world .grid *")).isEmpty());
 	}
 
 	@Test
@@ -112,7 +114,7 @@ class DemoPageStatesTests {
 		assertThat(this.page.text("headline")).isEqualTo("node-1 led when last heard");
 		assertThat(driver.findElements(By.cssSelector(".plot .seam.gap"))).isEmpty();
 		demo.tell(Map.of("terms", List.of(term("0:1:1", "node-1", -9000, -500L, true))));
-		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("Nobody leads"));
+		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("Nobody is known to lead"));
 		this.page.await(DemoPage.SOON, () -> driver.findElements(By.cssSelector(".plot .seam.gap")).size() == 1);
 	}
 

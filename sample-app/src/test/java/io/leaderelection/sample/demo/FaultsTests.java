@@ -177,10 +177,22 @@ class FaultsTests {
 			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
 	}
 
+	@Test
+	void saysThatNobodyLeadsWhereNobodyElseCould() {
+		Led led = this.terms.current();
+		this.faults.add(Action.KILL, this.first, Said.START.plusMillis(2000), led, led,
+				Expectation.of(Action.KILL, SETTINGS, true, Expectation.Others.NONE, false));
+		this.terms.ended(1, Said.START.plusMillis(2001), false);
+		assertThat(update(4000).outcome())
+			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
+		see(2, 60_100, Said.granted("2", 60_000));
+		assertThat(update(60_200).outcome().leader()).isNull();
+	}
+
 	@ParameterizedTest
 	@CsvSource({ "KILL, READY, false, 1000", "KILL, READY, true, 6100", "KILL, HINDERED, false, 6000",
 			"FREEZE, READY, false, 6100", "FREEZE, HINDERED, false, 11100", "CUT, READY, false, 6100",
-			"RESIGN, READY, false, 1000" })
+			"RESIGN, READY, false, 1000", "RESIGN, READY, true, 6100", "END, READY, false, 1000" })
 	void expectsLeaderWithinBound(Action action, Expectation.Others others, boolean cut, long bound) {
 		assertThat(Expectation.of(action, SETTINGS, true, others, cut).bound()).isEqualTo(Duration.ofMillis(bound));
 		assertThat(Expectation.of(action, SETTINGS, true, Expectation.Others.NONE, cut).bound()).isNull();
