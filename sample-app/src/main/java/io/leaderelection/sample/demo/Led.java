@@ -103,6 +103,14 @@ final class Led {
 		}
 	}
 
+	/**
+	 * Whether it cannot be told any more that its node leads: its trust has run out, by
+	 * what it said last.
+	 */
+	boolean isSilent(Instant now) {
+		return this.trustedUntil.isBefore(now);
+	}
+
 	boolean isHeardSince(Instant time) {
 		return this.heard.isAfter(time);
 	}
@@ -149,7 +157,7 @@ final class Led {
 	 */
 	DemoState.Span span(@Nullable Led next, Instant now) {
 		boolean overlaps = next != null && this.heard.isAfter(next.from);
-		boolean silent = (next != null) ? !overlaps : this.trustedUntil.isBefore(now);
+		boolean silent = (next != null) ? !overlaps : isSilent(now);
 		boolean provisional = !this.settled && (this.to != null || silent) && !(this.lost && overlaps);
 		Instant to = provisional ? this.trustedUntil : (this.lost && overlaps) ? this.heard : this.to;
 		return new DemoState.Span(this.term, this.node, this.from.toEpochMilli(), millis(to, next), this.reason,

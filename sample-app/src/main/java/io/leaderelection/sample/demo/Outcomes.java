@@ -51,7 +51,7 @@ class Outcomes {
 	 */
 	DemoState.@Nullable Outcome of(Fault fault, NodeView view, Instant now) {
 		if (fault.action().isRecovery()) {
-			return ofRecovery(fault, view);
+			return ofRecovery(fault, view, now);
 		}
 		Led led = fault.led();
 		Led next = (led != null) ? this.terms.after(led) : null;
@@ -59,7 +59,7 @@ class Outcomes {
 			return ofFailover(fault, led, next);
 		}
 		// Done to a leader that had been replaced already, it was done to a follower
-		return isOver(fault, (next != null) ? null : led, view, now) ? ofNothing(fault) : null;
+		return isOver(fault, (next != null) ? null : led, view, now) ? ofNothing(fault, now) : null;
 	}
 
 	private DemoState.Outcome ofFailover(Fault fault, Led led, Led next) {
@@ -91,14 +91,15 @@ class Outcomes {
 		return end.isBefore(now) && (current == null || this.terms.isHeardSince(current, end));
 	}
 
-	private DemoState.Outcome ofNothing(Fault fault) {
-		boolean sameTerm = isSameTerm(fault);
+	private DemoState.Outcome ofNothing(Fault fault, Instant now) {
+		Led leading = this.terms.leading(now);
+		boolean sameTerm = leading != null && leading == fault.before();
 		Long missed = sameTerm ? this.database.missingSince(fault.at().minus(MOMENT)) : null;
-		return new DemoState.Outcome(leader(), sameTerm, null, null, false, millis(this.terms.overlapSince(fault.at())),
-				missed, true);
+		return new DemoState.Outcome(node(leading), sameTerm, null, null, false,
+				millis(this.terms.overlapSince(fault.at())), missed, true);
 	}
 
-	private DemoState.@Nullable Outcome ofRecovery(Fault fault, NodeView view) {
+	private DemoState.@Nullable Outcome ofRecovery(Fault fault, NodeView view, Instant now) {
 		Led led = fault.led();
 		Led next = (led != null) ? this.terms.after(led) : null;
 		boolean complete = led == null || next == null || this.terms.isClosed(led);
@@ -111,19 +112,15 @@ class Outcomes {
 		if (!view.isFresh(fault.node().pid(), fault.at()) || done == null || !done.isAfter(fault.at())) {
 			return null;
 		}
+		Led leading = this.terms.leading(now);
 		Duration overlap = (led != null && next != null) ? this.terms.overlap(led, next)
 				: this.terms.overlapSince(fault.at());
-		return new DemoState.Outcome(leader(), isSameTerm(fault), null, Duration.between(fault.at(), done).toMillis(),
-				finds, millis(overlap), null, complete);
+		return new DemoState.Outcome(node(leading), leading != null && leading == fault.before(), null,
+				Duration.between(fault.at(), done).toMillis(), finds, millis(overlap), null, complete);
 	}
 
-	private boolean isSameTerm(Fault fault) {
-		return fault.before() != null && fault.before() == this.terms.current();
-	}
-
-	private @Nullable String leader() {
-		Led current = this.terms.current();
-		return (current != null) ? current.node : null;
+	private static @Nullable String node(@Nullable Led leading) {
+		return (leading != null) ? leading.node : null;
 	}
 
 	// Rounded up: what is not zero must not read so

@@ -143,6 +143,14 @@ class Terms {
 	}
 
 	/**
+	 * The term in which somebody leads, as far as is known.
+	 */
+	synchronized @Nullable Led leading(Instant now) {
+		Led current = current();
+		return (current != null && !current.isSilent(now)) ? current : null;
+	}
+
+	/**
 	 * The term that came after another, if it is known.
 	 */
 	synchronized @Nullable Led after(Led led) {

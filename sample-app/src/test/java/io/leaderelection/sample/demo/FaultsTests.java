@@ -133,6 +133,7 @@ class FaultsTests {
 		update(7200);
 		act(Action.THAW, this.first, 9000);
 		assertThat(update(9100).outcome()).isNull();
+		see(2, 9200, Said.granted("2", 7000));
 		see(1, 9200, Said.granted("1", 1000), Said.revoked("1", 9050, "lease_expired"));
 		assertThat(update(9300).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", true, null, 50L, true, 0L, null, true));
@@ -187,6 +188,15 @@ class FaultsTests {
 			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
 		see(2, 60_100, Said.granted("2", 60_000));
 		assertThat(update(60_200).outcome().leader()).isNull();
+	}
+
+	@Test
+	void doesNotSayThatFrozenNodeStillLeadsWhereNobodyElseCould() {
+		Led led = this.terms.current();
+		this.faults.add(Action.FREEZE, this.first, Said.START.plusMillis(2000), led, led,
+				Expectation.of(Action.FREEZE, SETTINGS, true, Expectation.Others.NONE, false));
+		assertThat(update(9000).outcome())
+			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
 	}
 
 	@ParameterizedTest
