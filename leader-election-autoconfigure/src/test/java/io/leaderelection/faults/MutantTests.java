@@ -141,7 +141,9 @@ class MutantTests {
 			int pid = cluster.pids(leader).get(0);
 			cluster.proxy(leader).delay(Duration.ZERO, cluster.lease().multipliedBy(9).dividedBy(20));
 			String since = server.query("SELECT clock_timestamp()").get(0);
-			awaitTrue(server, "SELECT query_start > '" + since + "' FROM pg_stat_activity WHERE pid = " + pid);
+			// A confirmation, and not the question after it who the candidates are
+			awaitTrue(server, "SELECT query_start > '" + since
+					+ "' AND query LIKE '%AS idle_in_transaction,%' FROM pg_stat_activity WHERE pid = " + pid);
 			cluster.proxy(leader).blackHole(Direction.TO_SERVER);
 			Term term = termOf(leader);
 			cluster.awaitNext(term);
