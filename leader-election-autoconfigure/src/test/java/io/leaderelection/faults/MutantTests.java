@@ -139,9 +139,8 @@ class MutantTests {
 		check(mutant, "G2 exclusion", server, SHORT_WORK, (cluster) -> {
 			NodeProcess leader = cluster.awaitSessions().awaitLeader();
 			int pid = cluster.pids(leader).get(0);
-			// The last statement is a confirmation that no question who the candidates
-			// are
-			// has followed: an answer to that would be late as well
+			// No question who the candidates are has followed the last confirmation:
+			// the answer to that would be late as well
 			awaitTrue(server, onSession("state = 'idle' AND query LIKE '%AS idle_in_transaction,%'"
 					+ " AND clock_timestamp() - query_start > '100ms'", pid));
 			cluster.proxy(leader).delay(Duration.ZERO, cluster.lease().multipliedBy(9).dividedBy(20));
