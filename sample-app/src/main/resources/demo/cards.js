@@ -6,7 +6,7 @@ import { now } from "./clock.js";
 import { colourOf } from "./colours.js";
 import { attribute, byId, element, reconcile, text } from "./dom.js";
 import { seconds, span, time } from "./format.js";
-import { createLease, isOld, roleOf, showLease } from "./lease.js";
+import { createLease, isOld, leads, roleOf, showLease } from "./lease.js";
 
 const PROCESS = {
   starting: "\u25cc starting",
@@ -98,7 +98,7 @@ function update(card, node) {
   text(own.process, PROCESS[node.process] ?? String(node.process));
   text(own.cut, node.cut ? "\u2702 cut off" : "");
   own.cut.hidden = !node.cut;
-  text(own.term, (role === "leader" || role === "resigning") ? leadership.term ?? "\u2013" : "\u2013");
+  text(own.term, leads(node) ? leadership.term ?? "\u2013" : "\u2013");
   text(own.leader, (node.process !== "dead" && leadership?.leader?.node)
       ? leadership.leader.node + (leadership.leader.term ? " \u00b7 " + leadership.leader.term : "") : "\u2013");
   text(own.health, node.process === "dead" ? "\u2013" : node.health ?? "no answer");

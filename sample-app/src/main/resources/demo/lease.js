@@ -50,7 +50,8 @@ export function asHeard(terms, nodes) {
   return terms.map((term) => (term === last ? { ...term, to, provisional: true } : term));
 }
 
-const leads = (node) => ["leader", "resigning"].includes(roleOf(node));
+/** Whether it says that it leads, or that it is about to hand over. */
+export const leads = (node) => ["leader", "resigning"].includes(roleOf(node));
 
 /**
  * What is left by now, less than nothing if it is over: it runs out by the clock, whether the process can look at it

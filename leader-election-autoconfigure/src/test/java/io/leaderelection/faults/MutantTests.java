@@ -52,6 +52,9 @@ class MutantTests {
 
 	private static final int RUNS = 3;
 
+	/** What no other statement of a session has in its text. */
+	private static final String CONFIRMATION = "query LIKE '%AS idle_in_transaction,%'";
+
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
 	void termsAcrossACrash(Mutant mutant) {
@@ -141,13 +144,12 @@ class MutantTests {
 			int pid = cluster.pids(leader).get(0);
 			// No question who the candidates are has followed the last confirmation:
 			// the answer to that would be late as well
-			awaitTrue(server, onSession("state = 'idle' AND query LIKE '%AS idle_in_transaction,%'"
-					+ " AND clock_timestamp() - query_start > '100ms'", pid));
+			awaitTrue(server, onSession(
+					"state = 'idle' AND " + CONFIRMATION + " AND clock_timestamp() - query_start > '100ms'", pid));
 			cluster.proxy(leader).delay(Duration.ZERO, cluster.lease().multipliedBy(9).dividedBy(20));
 			String since = server.query("SELECT clock_timestamp()").get(0);
 			// A confirmation, and not the question after it who the candidates are
-			awaitTrue(server, "SELECT query_start > '" + since
-					+ "' AND query LIKE '%AS idle_in_transaction,%' FROM pg_stat_activity WHERE pid = " + pid);
+			awaitTrue(server, onSession("query_start > '" + since + "' AND " + CONFIRMATION, pid));
 			cluster.proxy(leader).blackHole(Direction.TO_SERVER);
 			Term term = termOf(leader);
 			cluster.awaitNext(term);

@@ -25,9 +25,13 @@ final class Background {
 	}
 
 	static void start(String name, Runnable task) {
+		daemon(name, task).start();
+	}
+
+	static Thread daemon(String name, Runnable task) {
 		Thread thread = new Thread(task, name);
 		thread.setDaemon(true);
-		thread.start();
+		return thread;
 	}
 
 	/**

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The nodes of the demo, and what can be done to them.
  */
-class Cluster implements AutoCloseable {
+class Cluster implements ProcessListener, AutoCloseable {
 
 	private static final int STOP_SECONDS = 4;
 
@@ -49,11 +49,11 @@ class Cluster implements AutoCloseable {
 		this.directory = directory;
 		this.command = command;
 		this.faults = new Faults(new Outcomes(this.terms, database, command.settings().silence()));
-		this.watch = new Watch(command.settings(), this.terms, this.faults, database, counter);
+		this.watch = new Watch(this.members, command.settings(), this.terms, this.faults, database, counter);
 	}
 
 	Cluster start() {
-		this.watch.start(() -> this.members);
+		this.watch.start();
 		return this;
 	}
 
@@ -69,9 +69,8 @@ class Cluster implements AutoCloseable {
 		if (this.members.size() == DemoOptions.MAX_NODES) {
 			throw new RefusedException(DemoOptions.MAX_NODES + " nodes are enough for one machine");
 		}
-		NodeProcess node = new NodeProcess("node-" + (this.members.size() + 1), this.directory, this.command);
-		node.start(this::ended);
-		this.terms.started(node.pid());
+		NodeProcess node = new NodeProcess("node-" + (this.members.size() + 1), this.directory, this.command, this);
+		node.start();
 		this.members.add(new Member(node, new NodeProbe(node, this.terms).start()));
 		return node;
 	}
@@ -82,10 +81,16 @@ class Cluster implements AutoCloseable {
 		}
 	}
 
-	private void ended(NodeProcess node, Ended.End end) {
-		Led before = this.terms.current();
-		Led led = ledBy(node, Action.END, before);
+	@Override
+	public void started(NodeProcess node) {
+		this.terms.started(node.pid());
+	}
+
+	@Override
+	public void ended(NodeProcess node, End end) {
 		if (!end.killed() && !this.closed) {
+			Led before = this.terms.current();
+			Led led = ledBy(node, Action.END, before);
 			this.faults.add(Action.END, node, end.lastRan(), led, before, expect(Action.END, node, led));
 		}
 		this.terms.ended(node.pid(), end.lastRan(), end.frozen());
@@ -118,10 +123,7 @@ class Cluster implements AutoCloseable {
 		Led led = ledBy(node, action, before);
 		Expectation expectation = expect(action, node, led);
 		Instant at = Instant.now();
-		String message = member.act(action, this::ended);
-		if (action == Action.START) {
-			this.terms.started(node.pid());
-		}
+		String message = member.act(action);
 		this.faults.add(action, node, at, led, before, expectation);
 		return message;
 	}
@@ -144,7 +146,7 @@ class Cluster implements AutoCloseable {
 	}
 
 	DemoState state() {
-		return this.watch.state(this.members);
+		return this.watch.state();
 	}
 
 	@Override

@@ -37,9 +37,7 @@ public final class DemoNode {
 	 * @param args the file to write the port to, and the command line of the sample
 	 */
 	public static void main(String[] args) {
-		Thread watch = new Thread(DemoNode::endWithInput, "demo-watch");
-		watch.setDaemon(true);
-		watch.start();
+		Background.start("demo-watch", DemoNode::endWithInput);
 		SpringApplication application = new SpringApplication(SampleApplication.class, DemoWork.class);
 		application.addListeners(new WebServerPortFileWriter(args[0]));
 		application.run(args);

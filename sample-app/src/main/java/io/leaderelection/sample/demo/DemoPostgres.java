@@ -93,21 +93,13 @@ public final class DemoPostgres {
 		this.stopping = true;
 		synchronized (this) {
 			try {
-				killNodes();
+				this.directory.killAllBut(RunDirectory.LAUNCHER, RunDirectory.POSTGRES);
 			}
 			catch (IOException ex) {
 				ex.printStackTrace();
 			}
 			finally {
 				stopPostgres();
-			}
-		}
-	}
-
-	private void killNodes() throws IOException {
-		for (ChildProcess process : this.directory.living()) {
-			if (!process.name().equals(RunDirectory.LAUNCHER) && !process.name().equals(RunDirectory.POSTGRES)) {
-				process.kill();
 			}
 		}
 	}

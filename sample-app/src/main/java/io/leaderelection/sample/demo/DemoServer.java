@@ -55,11 +55,7 @@ class DemoServer {
 			throw new DemoException("Port " + port + " is taken, maybe by another demo. Take another one: --port="
 					+ ((port < 65535) ? port + 1 : 8090) + ", or --port=0 for any that is free.");
 		}
-		this.server.setExecutor(Executors.newCachedThreadPool((task) -> {
-			Thread thread = new Thread(task, "demo-http");
-			thread.setDaemon(true);
-			return thread;
-		}));
+		this.server.setExecutor(Executors.newCachedThreadPool((task) -> Background.daemon("demo-http", task)));
 	}
 
 	String url() {

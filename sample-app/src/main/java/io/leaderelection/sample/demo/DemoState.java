@@ -16,6 +16,7 @@
 
 package io.leaderelection.sample.demo;
 
+import java.time.Duration;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,9 @@ import tools.jackson.databind.JsonNode;
  */
 record DemoState(String run, String lease, String trust, String takeoverDelay, long now, List<Node> nodes,
 		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
+
+	/** For how long ticks are told. */
+	static final Duration SHOWN = Duration.ofMinutes(2);
 
 	/**
 	 * A node.

@@ -165,11 +165,7 @@ final class Launcher {
 
 	private boolean killWhatIsLeft() {
 		try {
-			for (ChildProcess process : this.directory.living()) {
-				if (!process.name().equals(RunDirectory.LAUNCHER)) {
-					process.kill();
-				}
-			}
+			this.directory.killAllBut(RunDirectory.LAUNCHER);
 			this.directory.postmaster().ifPresent(ChildProcess::kill);
 			return true;
 		}

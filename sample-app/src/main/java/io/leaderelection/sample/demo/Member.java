@@ -31,11 +31,10 @@ record Member(NodeProcess node, NodeProbe probe) {
 	/**
 	 * Do something to the node.
 	 * @param action what
-	 * @param ended told of the end of a process that is started
 	 * @return a message for the page
 	 * @throws RefusedException if it makes no sense now
 	 */
-	String act(Action action, Ended ended) throws IOException, InterruptedException {
+	String act(Action action) throws IOException, InterruptedException {
 		String name = this.node.name();
 		return switch (action) {
 			case RESIGN -> resign();
@@ -63,7 +62,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 			}
 			case START -> {
 				refuseIf(this.node.state() != ProcessState.DEAD, "runs");
-				this.node.start(ended);
+				this.node.start();
 				yield name + " starts";
 			}
 			case END -> throw new IllegalArgumentException("Nobody can ask for that");

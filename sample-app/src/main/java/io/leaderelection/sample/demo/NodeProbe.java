@@ -17,7 +17,6 @@
 package io.leaderelection.sample.demo;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -33,8 +32,6 @@ import tools.jackson.databind.node.ObjectNode;
 class NodeProbe {
 
 	private static final int INTERVAL = 100;
-
-	private static final Duration SHOWN = Duration.ofSeconds(120);
 
 	private final NodeProcess node;
 
@@ -90,7 +87,7 @@ class NodeProbe {
 	 */
 	List<DemoState.Tick> allTicks() {
 		synchronized (this.ticks) {
-			long first = Instant.now().minus(SHOWN).toEpochMilli();
+			long first = Instant.now().minus(DemoState.SHOWN).toEpochMilli();
 			while (!this.ticks.isEmpty() && this.ticks.getFirst().at() < first) {
 				this.ticks.removeFirst();
 			}

@@ -36,6 +36,8 @@ class NodeProcess {
 
 	private final NodeCommand command;
 
+	private final ProcessListener listener;
+
 	private final Proxy proxy;
 
 	private volatile @Nullable Process process;
@@ -49,10 +51,11 @@ class NodeProcess {
 
 	private boolean killed;
 
-	NodeProcess(String name, RunDirectory directory, NodeCommand command) throws IOException {
+	NodeProcess(String name, RunDirectory directory, NodeCommand command, ProcessListener listener) throws IOException {
 		this.name = name;
 		this.directory = directory;
 		this.command = command;
+		this.listener = listener;
 		this.proxy = new Proxy(command.databasePort());
 		this.proxy.start();
 	}
@@ -84,9 +87,8 @@ class NodeProcess {
 
 	/**
 	 * Start the process.
-	 * @param ended told of its end, and when it last ran
 	 */
-	synchronized void start(Ended ended) throws IOException {
+	synchronized void start() throws IOException {
 		Files.deleteIfExists(this.directory.portFile(this.name));
 		this.port = null;
 		this.haltedAt = null;
@@ -96,26 +98,27 @@ class NodeProcess {
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
 		this.process = process;
 		this.state = ProcessState.STARTING;
+		this.listener.started(this);
 		// The moment counts: no pool that may be busy
-		Background.start("demo-exit-" + this.name, () -> awaitExit(process, ended));
+		Background.start("demo-exit-" + this.name, () -> awaitExit(process));
 	}
 
-	private void awaitExit(Process process, Ended ended) {
+	private void awaitExit(Process process) {
 		try {
 			process.waitFor();
-			exited(process, Instant.now(), ended);
+			exited(process, Instant.now());
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
 	}
 
-	private synchronized void exited(Process exited, Instant at, Ended ended) {
+	private synchronized void exited(Process exited, Instant at) {
 		if (exited == this.process && this.state != ProcessState.DEAD) {
 			Instant halted = this.haltedAt;
 			boolean frozen = this.state == ProcessState.FROZEN;
 			this.state = ProcessState.DEAD;
-			ended.ended(this, new Ended.End((halted != null) ? halted : at, frozen, this.killed));
+			this.listener.ended(this, new ProcessListener.End((halted != null) ? halted : at, frozen, this.killed));
 		}
 	}
 
@@ -143,7 +146,7 @@ class NodeProcess {
 		return this.state == ProcessState.FROZEN || (this.state != ProcessState.DEAD && this.proxy.isCut());
 	}
 
-	synchronized void kill() throws InterruptedException {
+	synchronized void kill() {
 		Process process = running("kill", ProcessState.STARTING, ProcessState.RUNNING, ProcessState.FROZEN);
 		this.killed = true;
 		process.destroyForcibly();

@@ -120,6 +120,17 @@ record RunDirectory(Path path) {
 	}
 
 	/**
+	 * Kill the processes of this run that live, except for some.
+	 */
+	void killAllBut(String... names) throws IOException {
+		for (ChildProcess process : living()) {
+			if (!List.of(names).contains(process.name())) {
+				process.kill();
+			}
+		}
+	}
+
+	/**
 	 * PostgreSQL itself, if it lives.
 	 */
 	Optional<ChildProcess> postmaster() throws IOException {

@@ -20,7 +20,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -30,9 +29,9 @@ class Watch implements AutoCloseable {
 
 	private static final int INTERVAL = 250;
 
-	private static final int SHOWN_SECONDS = 120;
-
 	private final String run = UUID.randomUUID().toString();
+
+	private final List<Member> members;
 
 	private final Expectation.Settings settings;
 
@@ -48,7 +47,13 @@ class Watch implements AutoCloseable {
 
 	private volatile boolean closed;
 
-	Watch(Expectation.Settings settings, Terms terms, Faults faults, DemoDatabase database, RowCounter counter) {
+	/**
+	 * Create a new {@code Watch} instance.
+	 * @param members the nodes, to which further ones may come
+	 */
+	Watch(List<Member> members, Expectation.Settings settings, Terms terms, Faults faults, DemoDatabase database,
+			RowCounter counter) {
+		this.members = members;
 		this.settings = settings;
 		this.terms = terms;
 		this.faults = faults;
@@ -56,15 +61,15 @@ class Watch implements AutoCloseable {
 		this.counter = counter;
 	}
 
-	void start(Supplier<List<Member>> members) {
-		Background.start("demo-watch", () -> repeat(members));
+	void start() {
+		Background.start("demo-watch", this::repeat);
 		this.counter.start();
 	}
 
-	private void repeat(Supplier<List<Member>> members) {
+	private void repeat() {
 		while (!this.closed) {
 			try {
-				look(members.get(), Instant.now());
+				look(Instant.now());
 			}
 			catch (RuntimeException ex) {
 				if (!this.closed) {
@@ -76,18 +81,18 @@ class Watch implements AutoCloseable {
 		}
 	}
 
-	private void look(List<Member> members, Instant now) {
-		this.leaderTicks = this.database.ticksSince(now.minusSeconds(SHOWN_SECONDS));
-		this.faults.update(members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())),
-				now);
+	private void look(Instant now) {
+		this.leaderTicks = this.database.ticksSince(now.minus(DemoState.SHOWN));
+		this.faults.update(
+				this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())), now);
 	}
 
-	DemoState state(List<Member> members) {
+	DemoState state() {
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
-		members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
+		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
 		return new DemoState(this.run, this.settings.lease().toString(), this.settings.trust().toString(),
 				this.settings.takeoverDelay().toString(), System.currentTimeMillis(),
-				members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
+				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
 				this.faults.views(), this.counter.rows());
 	}
 

@@ -46,7 +46,7 @@ public final class EmbeddedServer {
 	 */
 	public static EmbeddedPostgres start(Path data, Path log, String password, Map<String, String> settings)
 			throws IOException {
-		Path passwordFile = data.resolveSibling("password");
+		Path passwordFile = passwordFile(data);
 		Files.writeString(passwordFile, password);
 		ProcessBuilder.Redirect redirect = ProcessBuilder.Redirect.appendTo(log.toFile());
 		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
@@ -68,6 +68,13 @@ public final class EmbeddedServer {
 		EmbeddedPostgres postgres = builder.start();
 		Files.delete(passwordFile);
 		return postgres;
+	}
+
+	/**
+	 * Where the password is while a server starts. What is killed meanwhile leaves it.
+	 */
+	static Path passwordFile(Path data) {
+		return data.resolveSibling("password");
 	}
 
 }

@@ -102,7 +102,7 @@ record ServerDirectory(Path path) {
 	}
 
 	Path passwordFile() {
-		return this.path.resolve("password");
+		return EmbeddedServer.passwordFile(data());
 	}
 
 	private Path stateFile() {

@@ -39,7 +39,6 @@ import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * A demo, started as the README does but for Maven, as its user and its page see it.
@@ -50,8 +49,6 @@ final class DemoRun implements AutoCloseable {
 			System.getProperty("java.class.path"));
 
 	private static final HttpClient CLIENT = HttpClient.newHttpClient();
-
-	private static final JsonMapper JSON = new JsonMapper();
 
 	private final Process process;
 
@@ -131,7 +128,7 @@ final class DemoRun implements AutoCloseable {
 	}
 
 	JsonNode state() throws IOException, InterruptedException {
-		return JSON.readTree(get("/api/state").body());
+		return NodeClient.JSON.readTree(get("/api/state").body());
 	}
 
 	HttpResponse<String> get(String path) throws IOException, InterruptedException {
@@ -171,13 +168,7 @@ final class DemoRun implements AutoCloseable {
 	 * Wait until some node leads that is up.
 	 */
 	String awaitLeader() {
-		return await("leader", (state) -> !leader(state).isEmpty()).path("nodes")
-			.valueStream()
-			.filter(DemoRun::leads)
-			.findFirst()
-			.orElseThrow()
-			.path("name")
-			.asString();
+		return leader(await("leader", (state) -> !leader(state).isEmpty()));
 	}
 
 	private static String leader(JsonNode state) {

@@ -19,10 +19,11 @@ package io.leaderelection.sample.demo;
 import java.time.Instant;
 
 /**
- * Hears of the end of the process of a node.
+ * Hears of the start and the end of the process of a node.
  */
-@FunctionalInterface
-interface Ended {
+interface ProcessListener {
+
+	void started(NodeProcess node);
 
 	void ended(NodeProcess node, End end);
 
