@@ -111,7 +111,7 @@ class ResignOverHttpTests {
 			Http.Answer answer = node.resign();
 			assertThat(answer.status()).isEqualTo(200);
 			assertThat(answer.text("/status")).isEqualTo("refused");
-			assertThat(answer.text("/reason")).isEqualTo("no other candidate stands");
+			assertThat(answer.text("/reason")).isEqualTo("there is no other candidate");
 			assertThat(answer.text("/leader")).isEqualTo("first");
 		}
 		assertThat(observer.post("/actuator/leadership/default/second").text("/reason"))

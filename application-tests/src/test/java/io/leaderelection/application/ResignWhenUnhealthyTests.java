@@ -58,7 +58,7 @@ class ResignWhenUnhealthyTests {
 		assertThat(health.text("/components/leadership/status")).isEqualTo("UP");
 		assertThat(health.text("/components/leadership/details/elections/default/problem"))
 			.isEqualTo("does not stand, since the application is not healthy");
-		assertThat(second.resign().text("/reason")).isEqualTo("no other candidate stands");
+		assertThat(second.resign().text("/reason")).isEqualTo("there is no other candidate");
 
 		first.post("/catalog/up");
 		second.awaitView(second, first, second);

@@ -79,19 +79,33 @@ final class PostgreSqlElectionStore implements ElectionStore {
 		return DEFAULT_GROUP;
 	}
 
+	/**
+	 * Check that no two elections share a key. The classes have 32 bits, so that they may
+	 * be the same by chance, even where the main keys are derived.
+	 */
 	private void checkKeys() {
-		Map<Long, String> elections = new HashMap<>();
+		Map<Long, ElectionDefinition> mainKeys = new HashMap<>();
+		Map<Integer, ElectionDefinition> classes = new HashMap<>();
 		for (ElectionDefinition definition : this.definitions.all()) {
-			long key = keys(definition).main();
-			String other = elections.putIfAbsent(key, definition.election());
-			if (other != null) {
-				String election = (definition.lockId() != null) ? definition.election() : other;
-				throw new InvalidElectionPropertyException(
-						ElectionDefinitions.lockIdProperty(election, this.properties.name()), key,
-						"It is the lock of the election '" + (election.equals(other) ? definition.election() : other)
-								+ "' too: only one of the two could have a leader.",
-						"Set another lock id.");
+			ElectionKeys keys = keys(definition);
+			check(definition, mainKeys.putIfAbsent(keys.main(), definition),
+					"It is the lock of the election '%s' too: only one of the two could have a leader.");
+			for (int keyClass : new int[] { keys.termClass(), keys.requestClass(), keys.noticeClass(),
+					keys.observerClass() }) {
+				check(definition, classes.putIfAbsent(keyClass, definition),
+						"Keys that derive from it are those of the election '%s' too: each would take the other for a "
+								+ "part of itself.");
 			}
+		}
+	}
+
+	private void check(ElectionDefinition definition, @Nullable ElectionDefinition other, String reason) {
+		if (other != null) {
+			boolean configured = definition.lockId() != null || other.lockId() == null;
+			ElectionDefinition wrong = configured ? definition : other;
+			throw new InvalidElectionPropertyException(
+					ElectionDefinitions.lockIdProperty(wrong.election(), this.properties.name()), keys(wrong).main(),
+					reason.formatted((configured ? other : definition).election()), "Set another lock id.");
 		}
 	}
 

@@ -20,14 +20,15 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,17 +38,19 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	private final Election election;
 
-	DefaultLeaderElector(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
-			Consumer<LeadershipEvent> publisher) {
-		this(settings, sessions, watchdog, publisher, Election::new);
+	private final ElectionSessions sessions;
+
+	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
+			Watchdog watchdog, Consumer<LeadershipEvent> publisher) {
+		this(settings, timings, sessions, watchdog, Platform.SYSTEM, publisher,
+				new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
 	}
 
-	DefaultLeaderElector(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
-			Consumer<LeadershipEvent> publisher, Engine engine) {
-		ElectionThreads threads = new ElectionThreads(settings.election());
-		ElectionThreads relayThreads = new ElectionThreads(settings.election() + "-events");
-		this.election = engine.create(settings, sessions, watchdog, threads, TimeSource.SYSTEM, this, publisher,
-				EventRelay.singleThread(relayThreads));
+	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
+			Watchdog watchdog, Platform platform, Consumer<LeadershipEvent> publisher, ElectionLog log, Engine engine) {
+		this.election = engine.create(settings, timings, sessions.fence(), platform, this, publisher, log);
+		new ElectionRun(this.election, sessions, watchdog, Rehearsal::run);
+		this.sessions = sessions;
 	}
 
 	@Override
@@ -119,6 +122,10 @@ public final class DefaultLeaderElector implements LeaderElector {
 		return this.election;
 	}
 
+	ElectionSessions sessions() {
+		return this.sessions;
+	}
+
 	/**
 	 * Ask the leader of this election to hand over, whichever node that is. Does not
 	 * wait.
@@ -136,7 +143,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @param time for how long not to stand
 	 */
 	public void abstain(Leadership leadership, Duration time) {
-		this.election.abstain(leadership, time);
+		this.election.suspendCandidacy(Cause.SERVICES_FAILED, leadership, time);
 	}
 
 	/**
@@ -145,7 +152,9 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @param leadership the leadership
 	 */
 	public void leftBehind(Leadership leadership) {
-		this.election.leftBehind(leadership);
+		if (leadership instanceof TermLeadership term) {
+			term.leaveBehind("a service", null);
+		}
 	}
 
 	/**
@@ -153,14 +162,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * Does not wait.
 	 */
 	public void withhold() {
-		this.election.withhold();
+		this.election.suspendCandidacy(Cause.UNHEALTHY);
 	}
 
 	/**
 	 * Stand again after {@link #withhold()}.
 	 */
 	public void standAgain() {
-		this.election.standAgain();
+		this.election.resumeCandidacy(Cause.UNHEALTHY);
 	}
 
 	/**
@@ -168,7 +177,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @return whether it was withheld
 	 */
 	public boolean isWithheld() {
-		return this.election.isWithheld();
+		Suspension suspension = this.election.state().suspension();
+		return suspension != null && suspension.cause() == Cause.UNHEALTHY;
 	}
 
 	/**
@@ -176,7 +186,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @return whether it was withheld, or abstains
 	 */
 	public boolean standsAside() {
-		return this.election.standsAside();
+		return this.election.isSuspended();
 	}
 
 	/**
@@ -264,9 +274,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	@FunctionalInterface
 	interface Engine {
 
-		Election create(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
-				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
-				Consumer<LeadershipEvent> publisher, Executor relayExecutor);
+		Election create(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
+				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log);
 
 	}
 

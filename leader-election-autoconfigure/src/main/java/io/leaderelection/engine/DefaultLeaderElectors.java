@@ -44,10 +44,23 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
 			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
-		Watchdog watchdog = new Watchdog(new ElectionThreads("watchdog"));
+		this(elections, ElectionTimings.DEFAULTS, sessions, publisher);
+	}
+
+	/**
+	 * Create a new {@code DefaultLeaderElectors} instance with other times than those of
+	 * the product.
+	 * @param elections the settings of all elections, the default first
+	 * @param timings the times
+	 * @param sessions gives the sessions of an election
+	 * @param publisher takes the events; called by a thread of each election
+	 */
+	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
+			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
+		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
 			this.electors.put(settings.election(),
-					new DefaultLeaderElector(settings, sessions.apply(settings), watchdog, publisher));
+					new DefaultLeaderElector(settings, timings, sessions.apply(settings), watchdog, publisher));
 		}
 	}
 

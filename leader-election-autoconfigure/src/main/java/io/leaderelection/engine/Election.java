@@ -17,14 +17,10 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -41,9 +37,16 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
-import io.leaderelection.engine.ElectionState.Phase;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import io.leaderelection.engine.EventRelay.Delivery;
+import io.leaderelection.engine.Position.Draining;
+import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Following;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.TermLeadership.Loss;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -57,35 +60,41 @@ import org.jspecify.annotations.Nullable;
  * that start, so the node has stopped before anybody else can win. The anchor is the
  * start and never the reply: a reply may be read an hour after it was sent.
  *
- * The state. Everything others may see is one immutable ElectionState behind one volatile
- * field. Reads take no lock. Every transition (check, write, enqueue its event) happens
- * under one lock, from whichever thread gets there first:
+ * The state. Everything that is visible is one immutable ElectionState behind one
+ * volatile field. Reads take no lock. Every transition (check, write, enqueue its event)
+ * happens under one lock, from whichever thread gets there first:
  *
- *   STOPPED -> FOLLOWING      the election thread, at start
- *   FOLLOWING -> ELECTED      the election thread, when it won the lock
- *   ELECTED -> LEADING        the election thread, when nothing of an earlier term is left
- *   LEADING -> DRAINING       any thread, on resign and stop: the gate is shut from here
- *   DRAINING -> LEAVING       the election thread, when no work is in flight: revoked event
- *   LEAVING -> FOLLOWING      the election thread, when the listeners are done: then, and
+ *   Stopped -> Following      the election thread, at start
+ *   Following -> Elected      the election thread, when it won the lock
+ *   Elected -> Leading        the election thread, when nothing of an earlier term is left
+ *   Leading -> Draining       any thread, on resign and stop: the gate is shut from here
+ *   Draining -> Leaving       the election thread, when no work is in flight: revoked event
+ *   Leaving -> Following      the election thread, when the listeners are done: then, and
  *                             only then, it frees the lock
- *   any granted -> FOLLOWING  the watchdog when trust has run out, or the election thread
+ *   granted -> Following      the watchdog when trust has run out, or the election thread
  *                             when the session has ended: revoked event, unless enqueued
- *   any -> STOPPED            the election thread, last
+ *   any -> Stopped            the election thread, last
  *
  * Since the event is enqueued under the same lock, granted and revoked events alternate
- * and are in order, whoever made the transitions.
+ * and are in order, whichever thread made the transition. An event is complete before
+ * its transition is written, and adding it allocates nothing and cannot fail: no memory
+ * and no threads may delay an event, but never lose it.
  *
- * The threads. The election thread owns the session and is the only one that talks to
- * the store; it may hang in a socket, and nothing that must happen on time depends on it.
- * The watchdog (one for all elections) revokes when trust has run out and aborts a
- * session whose call takes too long. The relay runs listeners, which may block as they
- * like. Work runs on the threads of the application.
+ * The threads. The election thread (ElectionRun) owns the session and is the only one
+ * that talks to the store; it may hang in a socket, and nothing that must happen on time
+ * depends on it. The watchdog (one for all elections) revokes when trust has run out and
+ * aborts a session whose call takes too long; it neither logs nor waits. The relay runs
+ * listeners, which may block as they like, and a few other threads cancel work. Work runs
+ * on the threads of the application. A thread that has died is started again: the
+ * election thread by the watchdog, and the watchdog by the next call of an election
+ * thread.
  *
  * Before the grant. The winner waits, in this order, until no session holds a lock of an
  * earlier term (a dying session frees its locks one by one), until every fenced
  * transaction of earlier terms has ended, and until the takeover delay has run out: a
  * session that the store ended leaves a leader behind who may need a moment to notice.
- * Only then comes the confirmation whose start anchors the trust of the grant.
+ * Only then comes the confirmation whose start anchors the trust of the grant. The store
+ * may have found the first two clear, in this order, when the lock was won.
  *
  * The fence. Trust cannot stop a process that is paused between its decision and its
  * commit. So a transaction of leader work takes, last before its commit, a share of a lock
@@ -93,56 +102,64 @@ import org.jspecify.annotations.Nullable;
  * own term still holds its lock. In the order above, either the winner waits for the end
  * of the transaction, or the transaction finds its term over and is rolled back.
  *
- * Leaving. The gate counts first and checks second, this class changes the state first
- * and looks for work second; so a drain never misses a job. Confirmations go on while
- * work drains: it still runs under a trusted lease. The lock is freed last. If the lease
- * is lost meanwhile there is nothing left to hand over, and the departure becomes a loss.
+ * Leaving. There is one intent to leave, the Departure: why, until when, who waits for it,
+ * and whether the node takes part afterwards. The gate counts first and checks second,
+ * this class changes the state first and looks for work second; so a drain never misses a
+ * job. Confirmations go on while work drains: it still runs under a trusted lease. The
+ * lock is freed last. If the lease is lost meanwhile there is nothing left to hand over,
+ * and the departure becomes a loss.
  *
- * Coming back. After a loss the old term's work is interrupted, and the node does not
- * stand again before that work has ended or drain-timeout has passed. A late success
+ * Coming back. After a loss the old term's work is interrupted, and the node is no
+ * candidate again before that work has ended or drain-timeout has passed. A late success
  * never revives a term: a new one needs a new acquisition.
  *
- * Being asked to go. Any node may ask the leader to resign. Its election thread, woken
- * from its wait for the lock, leaves a request in the store that names the leader's term,
- * so that it can never end a later one. The leader finds it with its next confirmation and
- * resigns as if it had been asked itself; the request is taken back when the term is over.
- * A node that is withheld, since its application is not well, stands aside: it leads no
- * more and waits for no lock, but looks on.
+ * Suspension. A node may suspend its candidacy: its application is not healthy, or could
+ * not start what its leadership is for, or it has resigned and lets others go first. It
+ * hands over, waits for no lock and only observes, until the time is over, the cause is
+ * gone, or, after a resignation, a successor was observed or no other candidate is left.
  *
- * Looking on. Every answer of the store to a wait, a look and a confirmation also says
- * which sessions lead and stand. Who these are is asked only when that has changed, and by
- * a leader only after its trust has moved on: nothing that trust rests on waits for it.
+ * Requests. Any node may ask the leader to resign. Its election thread leaves a request in
+ * the store, between two waits for the lock, that names the leader's term, so that it can
+ * never end a later one. The leader finds it with its next confirmation and resigns as if
+ * it had been asked itself; the request is withdrawn when a later term is known.
  *
- * Runs. Each start() makes a Campaign, with a thread of its own; stop() ends it. A start
- * during an unfinished stop makes a new campaign that waits for the old one. What happens
- * when is there, in the order in which it happens; what it means for others is here.
+ * Observation. An answer of the store to a wait, an observation or a confirmation also
+ * says which sessions lead and are candidates. Whose they are is asked only when that has
+ * changed, and by a leader only after its trust has been extended: nothing that trust
+ * rests on waits for it.
+ *
+ * Participations. Each start() begins one, and stop() ends it. A start during an
+ * unfinished stop begins another one when the stop is complete, on the same thread. What
+ * happens when is in ElectionRun and LeadingTerm, in the order in which it happens; what
+ * it means for others is here.
  */
 /**
  * The engine of one election on one node: its state, and every transition of it. Not
  * final for the mutants that the fault tests seed.
  */
-public class Election {
-
-	private static final Log logger = LogFactory.getLog(Election.class);
+public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/** A follower hears from the store every second. */
-	private static final long LONGEST_SILENCE = TimeUnit.SECONDS.toNanos(3);
+	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
+
+	/** A bit more than a century. */
+	private static final long FOREVER = Long.MAX_VALUE / 2;
+
+	private static final int CANCELLERS = 4;
 
 	private final ElectionSettings settings;
 
-	private final ElectionSessions sessions;
+	private final ElectionTimings timings;
 
-	private final Watchdog watchdog;
+	private final Platform platform;
 
-	private final ThreadFactory threadFactory;
-
-	private final TimeSource time;
-
-	private final SessionCalls calls;
+	private final ElectionLog log;
 
 	private final FenceChecks fenceChecks;
 
 	private final ElectionStatistics statistics = new ElectionStatistics();
+
+	private final Platform.Workers aside;
 
 	private final WorkGate gate;
 
@@ -150,51 +167,70 @@ public class Election {
 
 	private final LeaderElector elector;
 
-	private final ReentrantLock lock = new ReentrantLock();
+	private final Lock lock;
 
-	private final Condition changed = this.lock.newCondition();
+	private final Condition changed;
 
 	private volatile ElectionState state;
 
-	private @Nullable Campaign campaign;
+	private volatile Runner runner = Runner.NONE;
 
-	private volatile @Nullable Campaign active;
+	private boolean announced;
 
-	private volatile boolean withheld;
+	private @Nullable Participation current;
 
-	private volatile long abstainsUntil;
+	private @Nullable Participation next;
 
-	Election(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog, ThreadFactory threadFactory,
-			TimeSource time, LeaderElector elector, Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
+	Election(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
+			LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
 		this.settings = settings;
-		this.sessions = sessions;
-		this.watchdog = watchdog;
-		this.threadFactory = threadFactory;
-		this.time = time;
-		this.calls = new SessionCalls(time, watchdog);
-		this.abstainsUntil = time.nanoTime();
+		this.timings = timings;
+		this.platform = platform;
+		this.log = log;
 		this.elector = elector;
-		this.fenceChecks = new FenceChecks(sessions.fence());
-		this.gate = new WorkGate(this);
-		this.relay = new EventRelay(publisher, relayExecutor, this::wakeUp);
-		this.state = ElectionState.stopped(time.nanoTime());
+		this.fenceChecks = new FenceChecks(fence);
+		this.lock = platform.newLock();
+		this.changed = this.lock.newCondition();
+		Runnable onStarvation = () -> this.runner.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
+		this.aside = platform.newWorkers(settings.election() + "-aside", CANCELLERS, onStarvation);
+		this.gate = new WorkGate(this, this.aside);
+		this.relay = new EventRelay(publisher, platform.newWorkers(settings.election() + "-events", 1, onStarvation),
+				this::wakeUp);
+		this.state = ElectionState.stopped(platform.nanoTime());
+	}
+
+	/**
+	 * Have requests carried out by a thread. Called once, before the first start.
+	 */
+	void runBy(Runner newRunner) {
+		this.runner = newRunner;
 	}
 
 	// Reads: any thread, no lock
 
-	ElectionSettings settings() {
+	@Override
+	public ElectionSettings settings() {
 		return this.settings;
 	}
 
-	ElectionSessions sessions() {
-		return this.sessions;
+	ElectionTimings timings() {
+		return this.timings;
+	}
+
+	Platform platform() {
+		return this.platform;
+	}
+
+	ElectionLog log() {
+		return this.log;
 	}
 
 	WorkGate gate() {
 		return this.gate;
 	}
 
-	FenceChecks fenceChecks() {
+	@Override
+	public FenceChecks fenceChecks() {
 		return this.fenceChecks;
 	}
 
@@ -206,34 +242,32 @@ public class Election {
 		return this.relay;
 	}
 
-	SessionCalls calls() {
-		return this.calls;
-	}
-
 	ElectionState state() {
 		return this.state;
 	}
 
-	long nanoTime() {
-		return this.time.nanoTime();
+	@Override
+	public long nanoTime() {
+		return this.platform.nanoTime();
 	}
 
 	/**
 	 * Return the leadership of this node, or {@code null} if it may not start leader
 	 * work.
 	 */
-	@Nullable TermLeadership leadership() {
-		ElectionState current = this.state;
-		return (current.phase() == Phase.LEADING && isTrusted(current)) ? current.leadership() : null;
+	@Override
+	public @Nullable TermLeadership leadership() {
+		return (this.state.position() instanceof Leading leading && isTrusted(leading)) ? leading.leadership() : null;
 	}
 
-	/**
-	 * Return the store's name of the session of this node, or {@code null}.
-	 */
-	@Nullable String sessionName() {
-		Campaign running = this.active;
-		ElectionSession session = (running != null) ? running.session() : null;
-		return (session != null) ? session.name() : null;
+	@Override
+	public boolean isTrusted(TermLeadership leadership) {
+		return this.state.position() instanceof Granted granted && granted.leadership() == leadership
+				&& isTrusted(granted);
+	}
+
+	private boolean isTrusted(Granted granted) {
+		return granted.trustedUntil() - this.platform.nanoTime() > 0;
 	}
 
 	/**
@@ -251,19 +285,25 @@ public class Election {
 		return this.gate.isDrained() && this.relay.isSettled();
 	}
 
-	boolean isTrusted(TermLeadership leadership) {
-		ElectionState current = this.state;
-		return current.leadership() == leadership && isTrusted(current);
+	boolean isStopping() {
+		return this.state.isStopping();
 	}
 
-	private boolean isTrusted(ElectionState current) {
-		return current.trustedUntil() - this.time.nanoTime() > 0;
+	boolean isSuspended() {
+		return this.state.isSuspended(this.platform.nanoTime());
+	}
+
+	/**
+	 * Return whether this node is not to be granted leadership.
+	 */
+	boolean isLeaving() {
+		return this.state.departure() != null || isSuspended();
 	}
 
 	// Requests: any thread
 
 	/**
-	 * Start a campaign unless one is running.
+	 * Take part from now on.
 	 * @return a future that completes at the first decision: this node leads, or follows
 	 * for now. It fails if no election can be held on the store, and with any
 	 * {@link SessionException} after which this node is a follower for now.
@@ -271,17 +311,17 @@ public class Election {
 	CompletableFuture<@Nullable Void> start() {
 		this.lock.lock();
 		try {
-			Campaign running = this.campaign;
-			if (running != null && !running.isStopping()) {
-				return running.decision();
+			Participation running = this.current;
+			if (running == null) {
+				running = new Participation();
+				this.runner.start();
+				this.current = running;
 			}
-			CompletableFuture<?> predecessor = (running != null) ? running.end()
-					: CompletableFuture.completedFuture(true);
-			Campaign next = new Campaign(this, this.sessions, this.time, predecessor);
-			this.threadFactory.newThread(next::run).start();
-			this.campaign = next;
-			this.watchdog.watch(this);
-			return next.decision();
+			else if (isStopping()) {
+				running = (this.next != null) ? this.next : new Participation();
+				this.next = running;
+			}
+			return running.decision();
 		}
 		finally {
 			this.lock.unlock();
@@ -295,15 +335,17 @@ public class Election {
 	CompletableFuture<@Nullable Void> stop() {
 		this.lock.lock();
 		try {
-			Campaign running = this.campaign;
+			Participation running = this.current;
 			if (running == null) {
 				return CompletableFuture.<@Nullable Void>completedFuture(null);
 			}
-			if (running.stop(this.time.nanoTime())) {
-				depart(Reason.STOPPED);
-				this.changed.signalAll();
-				this.watchdog.lookWithin(Campaign.STOP_LIMIT);
-				runAside(running::endWait);
+			Participation waiting = this.next;
+			if (waiting != null) {
+				this.next = null;
+				running.end().thenRun(waiting::complete);
+			}
+			if (!isStopping()) {
+				depart(Reason.STOPPED, true);
 			}
 			return running.end();
 		}
@@ -314,21 +356,17 @@ public class Election {
 
 	/**
 	 * Hand leadership over. Does not wait.
-	 * @return a future that completes with {@code true} when the lock is free, or with
-	 * {@code false} if there is none to free
+	 * @return a future that completes with {@code true} when the lock was freed, with
+	 * {@code false} if leadership was lost before or there was none
 	 */
 	CompletableFuture<Boolean> resign() {
 		this.lock.lock();
 		try {
-			Campaign running = this.active;
-			boolean holds = this.state.phase() != Phase.STOPPED && this.state.phase() != Phase.FOLLOWING;
-			CompletableFuture<Boolean> resignation = (running != null) ? running.resign(holds) : null;
-			if (resignation == null) {
-				return CompletableFuture.completedFuture(false);
+			Departure departure = this.state.departure();
+			if (departure == null && this.state.holdsLock()) {
+				departure = depart(Reason.RESIGNED, false);
 			}
-			this.sessions.resigned();
-			depart(Reason.RESIGNED);
-			return resignation;
+			return (departure != null) ? departure.handedOver() : CompletableFuture.completedFuture(false);
 		}
 		finally {
 			this.lock.unlock();
@@ -336,19 +374,42 @@ public class Election {
 	}
 
 	/**
-	 * Hand leadership over if there is any, and do not stand until told to. Does not
-	 * wait.
+	 * Under the lock: shut the gate and have the election thread leave.
 	 */
-	void withhold() {
+	private Departure depart(Reason reason, boolean stops) {
+		ElectionState before = this.state;
+		Departure known = before.departure();
+		long interruptAt = (known != null) ? known.interruptAt()
+				: this.platform.nanoTime() + this.settings.drainTimeout().toNanos();
+		long deadline = stopLimit() + ((before.granted() != null) ? interruptAt : this.platform.nanoTime());
+		Departure departure = new Departure((known != null) ? known.reason() : reason, stops, interruptAt, deadline,
+				(known != null) ? known.handedOver() : before.holdsLock() ? new Resignation<>(this::detachCurrent)
+						: CompletableFuture.completedFuture(false));
+		Position position = (before.position() instanceof Leading leading)
+				? new Draining(leading.leadership(), leading.trustedUntil()) : before.position();
+		this.state = before.at(position).departing(departure);
+		wake();
+		this.runner.checkWithin(deadline - this.platform.nanoTime());
+		return departure;
+	}
+
+	/**
+	 * Return how long a stop waits for the store when nothing else is to be waited for.
+	 */
+	private long stopLimit() {
+		return ElectionSettings.GRACE.plus(this.timings.stopMargin()).toNanos();
+	}
+
+	/**
+	 * Hand leadership over if there is any, and be no candidate until
+	 * {@link #resumeCandidacy} for the same cause. Does not wait.
+	 */
+	void suspendCandidacy(Cause cause) {
 		this.lock.lock();
 		try {
-			Campaign running = this.active;
-			this.withheld = true;
+			suspend(cause, FOREVER);
 			resign();
-			this.changed.signalAll();
-			if (running != null) {
-				runAside(running::endWaitForLock);
-			}
+			wake();
 		}
 		finally {
 			this.lock.unlock();
@@ -356,27 +417,15 @@ public class Election {
 	}
 
 	/**
-	 * Stand again after {@link #withhold()}.
+	 * Hand a term over, unless it has ended, and be no candidate for a time if there are
+	 * others. Does not wait.
 	 */
-	void standAgain() {
-		this.withheld = false;
-		wakeUp();
-	}
-
-	boolean isWithheld() {
-		return this.withheld;
-	}
-
-	/**
-	 * Hand a term over, unless it has ended, and do not stand for a while if others do:
-	 * this node cannot do what it leads for. Does not wait.
-	 */
-	void abstain(Leadership leadership, Duration time) {
+	void suspendCandidacy(Cause cause, Leadership leadership, Duration time) {
 		this.lock.lock();
 		try {
 			if (this.state.leadership() == leadership) {
 				if (this.state.view().candidates().size() > 1) {
-					this.abstainsUntil = this.time.nanoTime() + time.toNanos();
+					suspend(cause, time.toNanos());
 				}
 				resign();
 			}
@@ -386,28 +435,30 @@ public class Election {
 		}
 	}
 
-	/**
-	 * Stand again before the time.
-	 */
-	void endAbstention() {
-		this.abstainsUntil = this.time.nanoTime();
-		wakeUp();
-	}
-
-	/**
-	 * Tell that something of a term goes on although it was to end.
-	 */
-	void leftBehind(Leadership leadership) {
-		if (leadership instanceof TermLeadership term) {
-			term.leaveBehind();
+	/** Under the lock: the suspension that lasts longer prevails. */
+	private void suspend(Cause cause, long nanos) {
+		long until = this.platform.nanoTime() + nanos;
+		Suspension known = this.state.suspension();
+		if (known == null || until - known.until() > 0) {
+			this.state = this.state.suspended(new Suspension(cause, until));
 		}
 	}
 
 	/**
-	 * Return whether this node is not to stand for now.
+	 * Be a candidate again if the candidacy is suspended for this cause.
 	 */
-	boolean standsAside() {
-		return this.withheld || this.abstainsUntil - this.time.nanoTime() > 0;
+	void resumeCandidacy(Cause cause) {
+		this.lock.lock();
+		try {
+			Suspension known = this.state.suspension();
+			if (known != null && known.cause() == cause) {
+				this.state = this.state.suspended(null);
+				wake();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
@@ -417,39 +468,36 @@ public class Election {
 	ResignationAnswer requestResignation(@Nullable Term only) {
 		this.lock.lock();
 		try {
-			ElectionState current = this.state;
-			Campaign running = this.active;
-			Term term = current.term();
-			Leader leader = current.view().leader();
-			if (running == null || running.isStopping()) {
+			ElectionState state = this.state;
+			Leader leader = state.view().leader();
+			Term term = state.term();
+			boolean following = state.position() instanceof Following;
+			if (this.current == null || state.isStopping() && !state.holdsLock()) {
 				return ResignationAnswer.refused("this node takes no part in the election");
 			}
-			if (current.phase().isDeparting() && term != null && (only == null || only.equals(term))) {
+			if (state.departure() != null && term != null && (only == null || only.equals(term))) {
 				return ResignationAnswer.requested(term);
 			}
-			if (current.contact().problem() != null || (current.phase() == Phase.FOLLOWING
-					&& this.time.nanoTime() - current.contact().last() > LONGEST_SILENCE)) {
+			if (state.contact().problem() != null
+					|| (following && this.platform.nanoTime() - state.contact().last() > LONGEST_SILENCE.toNanos())) {
 				return ResignationAnswer.refused("the database is out of reach");
 			}
-			if (current.phase() == Phase.FOLLOWING && (leader == null || leader.term() == null)) {
-				return ResignationAnswer.refused("no leader is known");
-			}
-			if (current.view().candidates().size() < 2) {
-				return ResignationAnswer.refused("no other candidate stands");
-			}
-			Term led = (leader != null) ? leader.term() : term;
+			Term led = following ? ((leader != null) ? leader.term() : null) : term;
 			if (led == null) {
 				return ResignationAnswer.refused("no leader is known");
+			}
+			if (state.view().candidates().size() < 2) {
+				return ResignationAnswer.refused("there is no other candidate");
 			}
 			if (only != null && !only.equals(led)) {
 				return ResignationAnswer.refused("leadership has passed on in the meantime");
 			}
-			if (leader == null) {
-				resign();
+			if (following) {
+				this.state = state.requesting(led);
+				wake();
 			}
-			else if (running.request(led)) {
-				this.changed.signalAll();
-				runAside(running::endWaitForLock);
+			else {
+				resign();
 			}
 			return ResignationAnswer.requested(led);
 		}
@@ -470,23 +518,20 @@ public class Election {
 	 * the given time.
 	 */
 	boolean awaitTold(boolean leads, Duration timeout) throws InterruptedException {
-		return awaitChange(timeout, () -> (leads ? leadership() != null : isOut(this.state)) && this.relay.isIdle());
-	}
-
-	private static boolean isOut(ElectionState current) {
-		return current.phase() == Phase.STOPPED || current.phase() == Phase.FOLLOWING;
+		return awaitChange(timeout,
+				() -> (leads ? leadership() != null : !this.state.holdsLock()) && this.relay.isIdle());
 	}
 
 	private boolean awaitChange(Duration timeout, BooleanSupplier enough) throws InterruptedException {
-		long deadline = this.time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
+		long deadline = this.platform.nanoTime() + timeout.toNanos();
 		this.lock.lockInterruptibly();
 		try {
 			while (!enough.getAsBoolean()) {
-				long remaining = deadline - this.time.nanoTime();
+				long remaining = deadline - this.platform.nanoTime();
 				if (remaining <= 0) {
 					return false;
 				}
-				this.time.await(this.changed, remaining);
+				this.platform.await(this.changed, remaining);
 			}
 			return true;
 		}
@@ -500,43 +545,49 @@ public class Election {
 	 */
 	void revoke(Reason reason) {
 		TermLeadership leadership = this.state.leadership();
-		Campaign running = this.active;
-		ElectionSession session = (running != null) ? running.session() : null;
-		if (leadership != null && lose(leadership, reason) && running != null) {
-			running.abort(session);
+		if (leadership != null && lose(leadership, reason)) {
+			this.runner.abortSession();
+			interruptLost(leadership);
 		}
 	}
 
 	/**
-	 * Called when work has ended. Cheap while leading: nobody waits for it then.
+	 * Do not wait in the hand-over for the current thread, if it runs leader work or a
+	 * listener of this election: it is about to wait for the hand-over itself.
 	 */
-	void workEnded() {
-		if (this.state.phase() != Phase.LEADING) {
+	void detachCurrent() {
+		Work work = this.gate.current();
+		if (work != null) {
+			work.detach();
+		}
+		this.relay.detachCurrent();
+		wakeUp();
+	}
+
+	/**
+	 * Called when work has ended. Cheap while leading: nothing waits for it then.
+	 */
+	@Override
+	public void workEnded() {
+		if (!(this.state.position() instanceof Leading)) {
 			wakeUp();
-		}
-	}
-
-	/**
-	 * Run what may block or is code of the application on a thread of its own.
-	 */
-	void runAside(Runnable task) {
-		try {
-			this.threadFactory.newThread(task).start();
-		}
-		catch (OutOfMemoryError ex) {
-			logger.warn("No thread to be had, doing its task on this one", ex);
-			task.run();
 		}
 	}
 
 	void wakeUp() {
 		this.lock.lock();
 		try {
-			this.changed.signalAll();
+			wake();
 		}
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	/** Under the lock. */
+	private void wake() {
+		this.changed.signalAll();
+		this.runner.wake();
 	}
 
 	/**
@@ -545,7 +596,7 @@ public class Election {
 	Duration led() {
 		this.lock.lock();
 		try {
-			return Duration.ofNanos(this.statistics.led(this.state, this.time.nanoTime()));
+			return Duration.ofNanos(this.statistics.led(this.state, this.platform.nanoTime()));
 		}
 		finally {
 			this.lock.unlock();
@@ -555,102 +606,137 @@ public class Election {
 	// Deadlines: the watchdog
 
 	/**
-	 * Revoke if trust has run out, and end a call that takes too long.
-	 * @return when to look again, in nanoseconds from now
+	 * Return when trust runs out, in nanoseconds from now, or a long time if there is
+	 * none.
 	 */
-	long checkDeadlines() {
-		long now = this.time.nanoTime();
-		long next = this.calls.check(now);
-		ElectionState current = this.state;
-		Campaign running = this.active;
-		if (running != null) {
-			next = Math.min(next, running.checkStop(now, current.departure()));
+	long trustRemaining() {
+		Granted granted = this.state.granted();
+		return (granted != null) ? granted.trustedUntil() - this.platform.nanoTime() : Watchdog.NO_DEADLINE;
+	}
+
+	/**
+	 * Return when a stop has to end the session, in nanoseconds from now, or a long time
+	 * if there is no stop.
+	 */
+	long stopRemaining() {
+		Departure departure = this.state.departure();
+		return (departure != null && departure.stops()) ? departure.deadline() - this.platform.nanoTime()
+				: Watchdog.NO_DEADLINE;
+	}
+
+	/**
+	 * Make threads for the tasks that still have none.
+	 * @return whether there is one for each
+	 */
+	boolean reviveWorkers() {
+		boolean relayed = this.relay.revive();
+		return this.aside.revive() && relayed;
+	}
+
+	/**
+	 * Start a thread again that has died, unless it has nothing left to do.
+	 */
+	void revive(Runnable start) {
+		this.lock.lock();
+		try {
+			if (this.current != null) {
+				start.run();
+			}
 		}
-		TermLeadership leadership = current.leadership();
-		if (leadership == null) {
-			return next;
+		finally {
+			this.lock.unlock();
 		}
-		long remaining = current.trustedUntil() - now;
-		if (remaining > 0) {
-			return Math.min(next, remaining);
-		}
-		// The session of this term, before the election thread can open another
-		ElectionSession session = (running != null) ? running.session() : null;
-		if (lose(leadership, Reason.LEASE_EXPIRED) && running != null) {
-			running.abort(session);
-		}
-		return next;
 	}
 
 	// Transitions: under the lock
 
 	/**
-	 * Count the current thread out of the hand-over, if it runs leader work or a listener
-	 * of this election, since it is about to wait for the hand-over.
+	 * Begin to take part: the election thread.
 	 */
-	void detachCurrent() {
-		Work work = this.gate.current();
-		if (work != null) {
-			work.detach();
-		}
-		this.relay.detachCurrent();
+	void begin() {
+		update((current) -> current.following(View.NONE)
+			.with(new Contact(this.platform.nanoTime(), false, null, null)));
 	}
 
 	/**
-	 * Complete what {@link #resign()} has returned, on a thread of its own: what depends
-	 * on it is code of the application.
+	 * Take part no longer: the election thread.
+	 * @return whether another participation follows
 	 */
-	void completeResignation(Campaign resigned) {
-		Resignation<Boolean> resignation;
+	boolean end() {
+		Participation ended;
+		boolean goesOn;
+		endDeparture(false);
 		this.lock.lock();
 		try {
-			resignation = resigned.takeResignation();
+			ended = this.current;
+			this.state = this.state.stopped();
+			this.current = this.next;
+			this.next = null;
+			goesOn = this.current != null;
+			if (!goesOn) {
+				this.runner.ended();
+			}
+			this.changed.signalAll();
 		}
 		finally {
 			this.lock.unlock();
 		}
-		if (resignation != null) {
-			runAside(() -> resignation.complete(true));
+		if (ended != null) {
+			ended.complete();
+		}
+		return goesOn;
+	}
+
+	/**
+	 * Complete the first decision of this participation.
+	 * @param failure what left this node a follower for now, or {@code null}
+	 */
+	void decide(@Nullable SessionException failure) {
+		Participation running;
+		this.lock.lock();
+		try {
+			running = this.current;
+		}
+		finally {
+			this.lock.unlock();
+		}
+		if (running != null && failure != null) {
+			running.decision().completeExceptionally(failure);
+		}
+		else if (running != null) {
+			running.decision().complete(null);
 		}
 	}
 
-	private void depart(Reason reason) {
-		this.lock.lock();
-		try {
-			ElectionState current = this.state;
-			if (current.phase() == Phase.LEADING) {
-				long interruptAt = this.time.nanoTime() + this.settings.drainTimeout().toNanos();
-				this.state = current.draining(new Departure(reason, interruptAt));
-			}
-		}
-		finally {
-			this.lock.unlock();
-		}
+	void elect(Term term) {
+		update((current) -> current.at(new Elected(term, null))
+			.with(new View(null, current.view().candidates(), null)));
+		this.relay.retain(true);
+	}
+
+	void block(@Nullable String by) {
+		update((current) -> (current.position() instanceof Elected elected)
+				? current.at(new Elected(elected.term(), by)) : current);
 	}
 
 	/**
 	 * Grant leadership unless it is unwanted or outdated by now.
 	 */
-	boolean grant(Campaign winner, TermLeadership leadership, long anchor) {
+	boolean grant(TermLeadership leadership, long anchor) {
 		this.lock.lock();
 		try {
 			long until = anchor + this.settings.trustNanos();
-			if (winner.isLeaving() || until - this.time.nanoTime() <= 0) {
+			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
-			ElectionState elected = this.state;
-			this.state = elected.granted(leadership, until)
-				.remembered(transition(Transition.Kind.GRANTED, leadership, null));
-			try {
-				this.relay.enqueue(new LeadershipGrantedEvent(this.elector, leadership));
-			}
-			catch (Throwable ex) {
-				this.state = elected;
-				throw ex;
-			}
-			this.statistics.granted(this.time.nanoTime());
+			Delivery granted = new Delivery(new LeadershipGrantedEvent(this.elector, leadership));
+			this.state = this.state.at(new Leading(leadership, until))
+				.requesting(null)
+				.remembering(transition(Transition.Kind.GRANTED, leadership, null));
+			this.relay.enqueue(granted);
+			this.statistics.granted(this.platform.nanoTime());
 			this.changed.signalAll();
-			this.watchdog.lookWithin(until - this.time.nanoTime());
+			this.runner.checkWithin(until - this.platform.nanoTime());
 			return true;
 		}
 		finally {
@@ -664,10 +750,11 @@ public class Election {
 	boolean extend(TermLeadership leadership, long anchor) {
 		this.lock.lock();
 		try {
-			if (!isTrusted(leadership)) {
+			Granted granted = this.state.granted();
+			if (granted == null || !isTrusted(leadership)) {
 				return false;
 			}
-			this.state = this.state.trusted(anchor + this.settings.trustNanos());
+			this.state = this.state.at(granted.trustedUntil(anchor + this.settings.trustNanos()));
 			return true;
 		}
 		finally {
@@ -681,13 +768,15 @@ public class Election {
 	void tellListeners(TermLeadership leadership) {
 		this.lock.lock();
 		try {
-			ElectionState current = this.state;
-			Departure departure = current.departure();
-			if (current.leadership() == leadership && current.phase() == Phase.DRAINING && departure != null) {
-				this.state = current.leaving()
-					.remembered(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
+			Departure departure = this.state.departure();
+			if (this.state.position() instanceof Draining draining && draining.leadership() == leadership
+					&& departure != null) {
+				Delivery revoked = new Delivery(
+						new LeadershipRevokedEvent(this.elector, leadership, departure.reason()));
+				this.state = this.state.at(new Leaving(leadership, draining.trustedUntil()))
+					.remembering(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
 				this.statistics.revokedFor(departure.reason());
-				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, departure.reason()));
+				this.relay.enqueue(revoked);
 			}
 		}
 		finally {
@@ -697,17 +786,23 @@ public class Election {
 
 	/**
 	 * End trust before the lock is freed.
+	 * @return whether it had not ended before
 	 */
 	boolean relinquish(TermLeadership leadership) {
 		this.lock.lock();
 		try {
-			ElectionState current = this.state;
-			if (current.leadership() != leadership) {
+			if (this.state.leadership() != leadership) {
 				return false;
 			}
 			tellListeners(leadership);
-			this.statistics.ended(this.state, this.time.nanoTime());
-			this.state = this.state.followed(View.NONE);
+			long now = this.platform.nanoTime();
+			this.statistics.ended(this.state, now);
+			Departure departure = this.state.departure();
+			if (departure != null) {
+				this.state = this.state.departing(departure.endingBy(now + stopLimit()));
+				this.runner.checkWithin(stopLimit());
+			}
+			this.state = this.state.following(View.NONE);
 			this.changed.signalAll();
 			return true;
 		}
@@ -717,107 +812,129 @@ public class Election {
 	}
 
 	/**
-	 * End leadership that is not there to be handed over any more.
+	 * End leadership that can no longer be handed over. Work and listeners are to be
+	 * interrupted with {@link #interruptLost}, after the session was aborted.
 	 */
 	boolean lose(TermLeadership leadership, Reason reason) {
-		boolean leaving = false;
-		long silence;
 		this.lock.lock();
 		try {
-			ElectionState current = this.state;
-			if (current.leadership() != leadership) {
+			Granted granted = this.state.granted();
+			if (granted == null || granted.leadership() != leadership) {
 				return false;
 			}
-			long now = this.time.nanoTime();
-			silence = now - (current.trustedUntil() - this.settings.trustNanos());
-			this.statistics.ended(current, now);
-			this.state = current.followed(View.NONE);
-			this.changed.signalAll();
-			leaving = current.phase() == Phase.LEAVING;
-			if (!leaving) {
+			long now = this.platform.nanoTime();
+			boolean told = granted instanceof Leaving;
+			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
+			Loss loss = new Loss(reason, silence, told);
+			Delivery revoked = new Delivery(new LeadershipRevokedEvent(this.elector, leadership, reason));
+			ElectionState following = this.state.following(View.NONE);
+			if (!told) {
+				following = following.remembering(transition(Transition.Kind.REVOKED, leadership, reason));
 				this.statistics.revokedFor(reason);
-				this.state = this.state.remembered(transition(Transition.Kind.REVOKED, leadership, reason));
-				this.relay.enqueue(new LeadershipRevokedEvent(this.elector, leadership, reason));
+			}
+			this.statistics.ended(this.state, now);
+			leadership.lost(loss);
+			this.state = following;
+			if (!told) {
+				this.relay.enqueue(revoked);
+			}
+			this.changed.signalAll();
+			return true;
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Interrupt what goes on of a leadership that was lost.
+	 */
+	void interruptLost(TermLeadership leadership) {
+		Loss loss = leadership.loss();
+		this.gate.interruptAll(leadership);
+		if (loss != null && loss.told()) {
+			// What was told of the hand-over has no time left, since there is none
+			this.relay.interrupt();
+		}
+		else {
+			this.relay.interruptGranted(leadership);
+		}
+	}
+
+	/**
+	 * Give up a lock that was won without a grant, and end the intent to leave unless it
+	 * is to stop.
+	 * @param freed whether the lock was freed
+	 */
+	void endTerm(boolean freed) {
+		update((current) -> (current.position() instanceof Elected) ? current.following(View.NONE) : current);
+		this.relay.retain(false);
+		endDeparture(freed);
+	}
+
+	private void endDeparture(boolean freed) {
+		Departure departure;
+		this.lock.lock();
+		try {
+			departure = this.state.departure();
+			if (departure == null) {
+				return;
+			}
+			this.state = this.state.departing(departure.stops() ? departure.ended(freed) : null);
+			if (!departure.stops()) {
+				suspend(Cause.RESIGNED, Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos()));
 			}
 		}
 		finally {
 			this.lock.unlock();
-			this.gate.interruptAll(leadership);
-			if (leaving) {
-				// What is told of the hand-over has no time left: there is none any more
-				this.relay.interrupt();
-			}
-			else {
-				this.relay.interruptGranted(leadership);
-			}
 		}
-		logger.warn("Lost " + leadership + " (" + reason + ", last confirmed " + TimeUnit.NANOSECONDS.toMillis(silence)
-				+ "ms ago)");
-		return true;
+		if (!departure.handedOver().isDone()) {
+			// What depends on it is code of the application
+			this.aside.execute(() -> departure.handedOver().complete(freed));
+		}
 	}
 
-	private static Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {
-		return new Transition(Instant.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason);
+	private Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {
+		return new Transition(this.platform.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason);
 	}
 
 	void follow(View view) {
 		update((current) -> {
 			Leader leader = view.leader();
-			ElectionState followed = current.followed(view);
-			return (leader == null || leader.term() == null || current.remembers(leader)) ? followed : followed
-				.remembered(
-						new Transition(Instant.now(), Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
+			ElectionState followed = current.following(view);
+			if (leader == null || leader.term() == null) {
+				return followed;
+			}
+			if (!leader.term().equals(current.request())) {
+				followed = followed.requesting(null);
+			}
+			return current.remembers(leader) ? followed : followed.remembering(new Transition(this.platform.now(),
+					Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
 		});
 	}
 
-	void see(List<Candidate> candidates) {
-		update((current) -> current.view().candidates().equals(candidates) ? current : current.saw(candidates));
-	}
-
-	void elect(Term term) {
-		update((current) -> current.elected(term));
+	/**
+	 * Take over what a winner or leader has observed of others.
+	 */
+	void observe(List<Candidate> candidates, @Nullable String foreign) {
+		update((current) -> {
+			View view = new View(current.view().leader(), candidates, foreign);
+			return view.equals(current.view()) ? current : current.with(view);
+		});
 	}
 
 	/**
-	 * Give up a lock that was won without a grant.
+	 * Return whether this is the first time that this node says what it is: the election
+	 * thread.
 	 */
-	void abandon() {
-		update((current) -> (current.phase() == Phase.ELECTED) ? current.followed(View.NONE) : current);
+	boolean announce() {
+		boolean first = !this.announced;
+		this.announced = true;
+		return first;
 	}
 
-	void block(@Nullable String by) {
-		update((current) -> current.blocked(by));
-	}
-
-	void meet(Contact contact) {
-		update((current) -> current.met(contact));
-	}
-
-	void begin(Campaign begun) {
-		this.lock.lock();
-		try {
-			this.active = begun;
-			this.state = this.state.followed(View.NONE).met(new Contact(this.time.nanoTime(), false, null));
-		}
-		finally {
-			this.lock.unlock();
-		}
-	}
-
-	void end(Campaign ended) {
-		this.lock.lock();
-		try {
-			this.state = this.state.ended();
-			this.active = null;
-			if (this.campaign == ended) {
-				this.campaign = null;
-				this.watchdog.unwatch(this);
-			}
-			this.changed.signalAll();
-		}
-		finally {
-			this.lock.unlock();
-		}
+	void contact(Contact contact) {
+		update((current) -> current.with(contact));
 	}
 
 	private void update(UnaryOperator<ElectionState> change) {
@@ -832,19 +949,18 @@ public class Election {
 
 	/**
 	 * Wait on the election thread until something has changed, at most the given time.
-	 * @param enough looked at under the lock, so that no change is missed
+	 * @param enough evaluated under the lock, so that no change is missed
 	 */
 	void await(long nanos, BooleanSupplier enough) {
 		this.lock.lock();
 		try {
 			if (!enough.getAsBoolean()) {
-				this.time.await(this.changed, nanos);
+				this.platform.await(this.changed, nanos);
 			}
 		}
 		catch (InterruptedException ex) {
 			// Only the end of a call interrupts the election thread, and that call has
-			// ended in the meantime: callers look at their condition again
-			logger.debug("Interrupted while waiting", ex);
+			// ended in the meantime: callers evaluate their condition again
 		}
 		finally {
 			this.lock.unlock();
@@ -854,6 +970,66 @@ public class Election {
 	@Override
 	public String toString() {
 		return "election '" + this.settings.election() + "', node '" + this.settings.nodeId() + "'";
+	}
+
+	/**
+	 * The thread that runs an election, seen from the election. Nothing here waits.
+	 */
+	interface Runner {
+
+		/** None. */
+		Runner NONE = new Runner() {
+		};
+
+		/**
+		 * Start.
+		 */
+		default void start() {
+		}
+
+		/**
+		 * Evaluate again what is to be done.
+		 */
+		default void wake() {
+		}
+
+		/**
+		 * Check the deadlines again within a time, in nanoseconds.
+		 */
+		default void checkWithin(long nanos) {
+		}
+
+		/**
+		 * End the session at once.
+		 */
+		default void abortSession() {
+		}
+
+		/**
+		 * Take note that no participation follows.
+		 */
+		default void ended() {
+		}
+
+	}
+
+	/**
+	 * What lasts from a start to its stop.
+	 *
+	 * @param decision completes at the first decision
+	 * @param end completes when the lock is free and the session has ended
+	 */
+	private record Participation(CompletableFuture<@Nullable Void> decision, CompletableFuture<@Nullable Void> end) {
+
+		Participation() {
+			this(new CompletableFuture<>(), new CompletableFuture<>());
+		}
+
+		void complete() {
+			this.decision.complete(null);
+			this.end.complete(null);
+		}
+
 	}
 
 }

@@ -25,33 +25,49 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A session on the store that elects: who holds its lock leads. Belongs to one thread,
- * except for {@link #cancel()} and {@link #abort()}. A session that has thrown is over,
+ * except for {@link #wake()} and {@link #abort()}. A session that has thrown is over,
  * whatever it held.
  */
 public interface ElectionSession {
 
 	/**
+	 * Become a candidate, until {@link #withdraw()} or the end of the session. Called
+	 * before the first {@link #acquire}.
+	 * @throws SessionException if the session has ended
+	 */
+	default void stand() throws SessionException {
+	}
+
+	/**
+	 * Withdraw the candidacy; only observe from now on, until {@link #stand()}.
+	 * @throws SessionException if the session has ended
+	 */
+	default void withdraw() throws SessionException {
+	}
+
+	/**
+	 * Run once, in a form that changes nothing, what a takeover will run: the first call
+	 * of a statement costs both sides many times what a later one does. Does nothing
+	 * where there is nothing to gain.
+	 * @throws SessionException if the session has ended
+	 */
+	default void rehearse() throws SessionException {
+	}
+
+	/**
 	 * Wait in the store's queue until the lock is won, at most the given time.
 	 * @param timeout the bound; the session may choose a shorter one
-	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the time or
-	 * {@link #cancel()}
+	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the time
 	 * @throws SessionException if the session has ended
 	 */
 	Acquisition acquire(Duration timeout) throws SessionException;
 
 	/**
-	 * Look who holds the lock without standing for it.
-	 * @return who leads and who stands
+	 * Observe who holds the lock without waiting for it.
+	 * @return who leads and who are the candidates
 	 * @throws SessionException if the session has ended
 	 */
 	View observe() throws SessionException;
-
-	/**
-	 * Be no candidate any more: only observe from here on.
-	 * @throws SessionException if the session has ended
-	 */
-	default void withdraw() throws SessionException {
-	}
 
 	/**
 	 * Ask the holder of the lock to hand over, until the session ends or
@@ -63,7 +79,7 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Ask for nothing any more.
+	 * Withdraw the request of {@link #requestResignation}, if there is one.
 	 * @throws SessionException if the session has ended
 	 */
 	default void withdrawRequest() throws SessionException {
@@ -78,9 +94,9 @@ public interface ElectionSession {
 	Confirmation confirm() throws SessionException;
 
 	/**
-	 * Return who stood at the last {@link #confirm() confirmation}. Apart from it, since
-	 * that rests on nothing but its own answer.
-	 * @return who stands, this node included
+	 * Return the candidates as of the last {@link #confirm() confirmation}. Apart from
+	 * it, since that rests on nothing but its own answer.
+	 * @return the candidates, this node included
 	 * @throws SessionException if the session has ended
 	 */
 	default List<Candidate> candidates() throws SessionException {
@@ -105,11 +121,27 @@ public interface ElectionSession {
 	@Nullable String passBarrier(Duration timeout) throws SessionException;
 
 	/**
-	 * Wait for the end of the session, at most the given time.
+	 * Wait for the end of the session, at most the given time or until {@link #wake()}.
 	 * @param timeout the bound
 	 * @throws SessionException as soon as the session has ended
 	 */
 	void park(Duration timeout) throws SessionException;
+
+	/**
+	 * End a {@link #park} that is in progress, or else the next one. Any thread; never
+	 * blocks. Only for a session that {@link #isWakeable()}.
+	 */
+	default void wake() {
+	}
+
+	/**
+	 * Return whether {@link #wake()} ends a {@link #park}. Otherwise its caller parks for
+	 * short times only.
+	 * @return whether a wait can be ended
+	 */
+	default boolean isWakeable() {
+		return false;
+	}
 
 	/**
 	 * Free the lock.
@@ -121,14 +153,9 @@ public interface ElectionSession {
 
 	/**
 	 * End the session in good order, never later than some hundred milliseconds.
+	 * @return whether a later term than the one that was released has been observed
 	 */
-	void close();
-
-	/**
-	 * End a wait in {@link #acquire}; does nothing at other times. Any thread; may block
-	 * for a bounded time.
-	 */
-	void cancel();
+	boolean close();
 
 	/**
 	 * End the session at once by any means. Any thread; never blocks.
@@ -145,19 +172,23 @@ public interface ElectionSession {
 		 *
 		 * @param term the term
 		 * @param clean whether the predecessor marked that its term ended in good order
+		 * @param clear whether no session held the key of an earlier term any more, and
+		 * the barrier of fenced transactions was passed after that, in the acquiring
+		 * statement itself. A {@link Confirmation#predecessor() predecessor} of a later
+		 * confirmation holds up the grant all the same
 		 */
-		record Won(Term term, boolean clean) implements Acquisition {
+		record Won(Term term, boolean clean, boolean clear) implements Acquisition {
 		}
 
 		/**
 		 * Another session holds the lock.
 		 *
-		 * @param view who leads and who stands
+		 * @param view who leads and who are the candidates, as last observed
 		 */
 		record Held(View view) implements Acquisition {
 
 			Held(@Nullable Leader leader) {
-				this(new View(leader, List.of()));
+				this(new View(leader, List.of(), null));
 			}
 
 		}
@@ -169,22 +200,26 @@ public interface ElectionSession {
 	 *
 	 * @param predecessor who still holds a lock of an earlier term, or {@code null}
 	 * @param resignationRequested whether another node asks this term to end
+	 * @param foreign a session that holds a lock of this election although it is no node
+	 * of it, in words, or {@code null}
 	 */
-	record Confirmation(@Nullable String predecessor, boolean resignationRequested) {
+	record Confirmation(@Nullable String predecessor, boolean resignationRequested, @Nullable String foreign) {
 
 	}
 
 	/**
-	 * An election as one node sees it.
+	 * An election as one node observes it.
 	 *
-	 * @param leader who holds the lock, or {@code null} if nobody does or it cannot be
-	 * told
-	 * @param candidates who stands, the leader included
+	 * @param leader the node that holds the lock, or {@code null} if none does or it is
+	 * not known
+	 * @param candidates the candidates, the leader included
+	 * @param foreign the session that holds the lock although it is no node of this
+	 * election, in words, or {@code null}
 	 */
-	record View(@Nullable Leader leader, List<Candidate> candidates) {
+	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable String foreign) {
 
 		/** Nobody known. */
-		public static final View NONE = new View(null, List.of());
+		public static final View NONE = new View(null, List.of(), null);
 
 	}
 

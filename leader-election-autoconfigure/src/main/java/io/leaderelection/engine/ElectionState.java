@@ -19,97 +19,76 @@ package io.leaderelection.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Following;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Stopped;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything there is to know of an election at one moment. Times are
- * {@link System#nanoTime()}.
+ * Everything that is known of an election at one moment. Times are
+ * {@link Platform#nanoTime()}.
  *
- * @param phase where this node stands
- * @param term the term that was won or granted; none while following
- * @param leadership the leadership that was granted; none before the grant
- * @param trustedUntil when the leadership ends unless it is confirmed before
- * @param departure why and until when leadership is being handed over, if it is
- * @param view who leads and who stands as this node sees it
- * @param blockedBy what a winner waits for before its grant
- * @param contact how the store was last met
+ * @param position where this node is
+ * @param departure why and until when this node hands over or stops, if it does
+ * @param suspension why and until when this node is no candidate, if so
+ * @param request the term of another node that this node asks to end, if any
+ * @param view who leads and who the candidates are, as this node observes it
+ * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
-record ElectionState(Phase phase, @Nullable Term term, @Nullable TermLeadership leadership, long trustedUntil,
-		@Nullable Departure departure, View view, @Nullable String blockedBy, Contact contact,
-		List<Transition> history) {
+record ElectionState(Position position, @Nullable Departure departure, @Nullable Suspension suspension,
+		@Nullable Term request, View view, Contact contact, List<Transition> history) {
 
 	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(Phase.STOPPED, null, null, 0, null, View.NONE, null, new Contact(now, false, null),
+		return new ElectionState(new Stopped(), null, null, null, View.NONE, new Contact(now, false, null, null),
 				List.of());
 	}
 
-	ElectionState followed(View newView) {
-		return new ElectionState(Phase.FOLLOWING, null, null, 0, null, newView, null, this.contact, this.history);
+	// What a state tells
+
+	/**
+	 * Return the position of a node that was granted leadership, or {@code null}.
+	 */
+	@Nullable Granted granted() {
+		return (this.position instanceof Granted granted) ? granted : null;
 	}
 
-	ElectionState ended() {
-		return new ElectionState(Phase.STOPPED, null, null, 0, null, View.NONE, null, this.contact, this.history);
-	}
-
-	ElectionState elected(Term newTerm) {
-		return new ElectionState(Phase.ELECTED, newTerm, null, 0, null, new View(null, this.view.candidates()), null,
-				this.contact, this.history);
-	}
-
-	ElectionState blocked(@Nullable String by) {
-		return new ElectionState(this.phase, this.term, null, 0, null, this.view, by, this.contact, this.history);
-	}
-
-	ElectionState granted(TermLeadership granted, long until) {
-		return new ElectionState(Phase.LEADING, granted.getTerm(), granted, until, null, this.view, null, this.contact,
-				this.history);
-	}
-
-	ElectionState trusted(long until) {
-		return new ElectionState(this.phase, this.term, this.leadership, until, this.departure, this.view, null,
-				this.contact, this.history);
-	}
-
-	ElectionState draining(Departure newDeparture) {
-		return new ElectionState(Phase.DRAINING, this.term, this.leadership, this.trustedUntil, newDeparture, this.view,
-				null, this.contact, this.history);
-	}
-
-	ElectionState leaving() {
-		return new ElectionState(Phase.LEAVING, this.term, this.leadership, this.trustedUntil, this.departure,
-				this.view, null, this.contact, this.history);
-	}
-
-	ElectionState met(Contact newContact) {
-		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.view,
-				this.blockedBy, newContact, this.history);
-	}
-
-	ElectionState saw(List<Candidate> candidates) {
-		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure,
-				new View(this.view.leader(), candidates), this.blockedBy, this.contact, this.history);
-	}
-
-	ElectionState remembered(Transition transition) {
-		List<Transition> remembered = new ArrayList<>(this.history);
-		remembered.add(transition);
-		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
-		return new ElectionState(this.phase, this.term, this.leadership, this.trustedUntil, this.departure, this.view,
-				this.blockedBy, this.contact, List.copyOf(remembered.subList(forgotten, remembered.size())));
+	@Nullable TermLeadership leadership() {
+		return (this.position instanceof Granted granted) ? granted.leadership() : null;
 	}
 
 	/**
-	 * Return whether the last transition is that this leader was seen, whatever sessions
-	 * of this node have come and gone since.
+	 * Return the term that was won, granted or not.
+	 */
+	@Nullable Term term() {
+		return (this.position instanceof Elected elected) ? elected.term()
+				: (this.position instanceof Granted granted) ? granted.leadership().getTerm() : null;
+	}
+
+	boolean holdsLock() {
+		return this.position instanceof Elected || this.position instanceof Granted;
+	}
+
+	boolean isStopping() {
+		return this.departure != null && this.departure.stops();
+	}
+
+	boolean isSuspended(long now) {
+		return this.suspension != null && this.suspension.until() - now > 0;
+	}
+
+	/**
+	 * Return whether the last transition is that this leader was observed, in whatever
+	 * session of this node.
 	 */
 	boolean remembers(Leader leader) {
 		Transition last = this.history.isEmpty() ? null : this.history.get(this.history.size() - 1);
@@ -117,75 +96,129 @@ record ElectionState(Phase phase, @Nullable Term term, @Nullable TermLeadership 
 				&& Objects.equals(last.term(), leader.term());
 	}
 
-	/**
-	 * Where a node stands in an election.
-	 */
-	enum Phase {
+	// What becomes of it
 
-		/**
-		 * Takes no part.
-		 */
-		STOPPED,
+	ElectionState at(Position newPosition) {
+		return new ElectionState(newPosition, this.departure, this.suspension, this.request, this.view, this.contact,
+				this.history);
+	}
 
-		/**
-		 * Stands or observes; does not hold the lock.
-		 */
-		FOLLOWING,
+	ElectionState following(View newView) {
+		return at(new Following()).with(newView);
+	}
 
-		/**
-		 * Holds the lock; was not granted leadership yet.
-		 */
-		ELECTED,
+	ElectionState stopped() {
+		boolean yields = this.suspension != null && this.suspension.cause() == Suspension.Cause.RESIGNED;
+		return new ElectionState(new Stopped(), null, yields ? null : this.suspension, null, View.NONE,
+				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null), this.history);
+	}
 
-		/**
-		 * Leads.
-		 */
-		LEADING,
+	ElectionState with(View newView) {
+		return new ElectionState(this.position, this.departure, this.suspension, this.request, newView, this.contact,
+				this.history);
+	}
 
-		/**
-		 * Hands over: the gate is shut, work in flight is waited for.
-		 */
-		DRAINING,
+	ElectionState with(Contact newContact) {
+		return new ElectionState(this.position, this.departure, this.suspension, this.request, this.view, newContact,
+				this.history);
+	}
 
-		/**
-		 * Hands over: listeners have been told and are waited for.
-		 */
-		LEAVING;
+	ElectionState departing(@Nullable Departure newDeparture) {
+		return new ElectionState(this.position, newDeparture, this.suspension, this.request, this.view, this.contact,
+				this.history);
+	}
 
-		boolean isGranted() {
-			return this == LEADING || isDeparting();
-		}
+	ElectionState suspended(@Nullable Suspension newSuspension) {
+		return new ElectionState(this.position, this.departure, newSuspension, this.request, this.view, this.contact,
+				this.history);
+	}
 
-		boolean isDeparting() {
-			return this == DRAINING || this == LEAVING;
-		}
+	ElectionState requesting(@Nullable Term term) {
+		return new ElectionState(this.position, this.departure, this.suspension, term, this.view, this.contact,
+				this.history);
+	}
 
+	ElectionState remembering(Transition transition) {
+		List<Transition> remembered = new ArrayList<>(this.history);
+		remembered.add(transition);
+		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
+		return new ElectionState(this.position, this.departure, this.suspension, this.request, this.view, this.contact,
+				List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
 	/**
-	 * An orderly hand-over.
+	 * The intent to leave.
 	 *
-	 * @param reason why
+	 * @param reason why leadership is handed over, if there is any
+	 * @param stops whether this node takes no part afterwards
 	 * @param interruptAt when work and listeners that are still running are interrupted
+	 * @param deadline when a stop ends the session, whatever is still under way
+	 * @param handedOver completes with {@code true} when the lock was freed, with
+	 * {@code false} if it was lost or there was none
 	 */
-	record Departure(Reason reason, long interruptAt) {
+	record Departure(Reason reason, boolean stops, long interruptAt, long deadline,
+			CompletableFuture<Boolean> handedOver) {
+
+		/**
+		 * Return this departure with a deadline that is not later than a time.
+		 */
+		Departure endingBy(long time) {
+			return (this.deadline - time <= 0) ? this
+					: new Departure(this.reason, this.stops, this.interruptAt, time, this.handedOver);
+		}
+
+		/**
+		 * Return a departure of which nothing is left but the stop.
+		 */
+		Departure ended(boolean freed) {
+			return new Departure(this.reason, this.stops, this.interruptAt, this.deadline,
+					CompletableFuture.completedFuture(freed));
+		}
+
 	}
 
 	/**
-	 * How the store was last met.
+	 * A time in which this node is no candidate although it may be one.
+	 *
+	 * @param cause why
+	 * @param until when it ends by itself
+	 */
+	record Suspension(Cause cause, long until) {
+
+		/**
+		 * Why a node is no candidate.
+		 */
+		enum Cause {
+
+			/** It has resigned, and lets others go first. */
+			RESIGNED,
+
+			/** It could not start the services that its leadership is for. */
+			SERVICES_FAILED,
+
+			/** Its application is not healthy. */
+			UNHEALTHY
+
+		}
+
+	}
+
+	/**
+	 * The contact with the store.
 	 *
 	 * @param last when it last answered, or when this node was started
 	 * @param ever whether it has answered since
 	 * @param problem what went wrong since, or {@code null}
+	 * @param session the store's name of the session of this node, or {@code null}
 	 */
-	record Contact(long last, boolean ever, @Nullable Problem problem) {
+	record Contact(long last, boolean ever, @Nullable Problem problem, @Nullable String session) {
 	}
 
 	/**
 	 * What went wrong with the store.
 	 *
 	 * @param message what
-	 * @param unusable whether somebody has to mend it
+	 * @param unusable whether it requires operator action
 	 */
 	record Problem(String message, boolean unusable) {
 	}

@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.Position.Granted;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -161,10 +162,11 @@ public final class ElectionStatistics {
 	 * out has ended then, and not when somebody noticed.
 	 */
 	long led(ElectionState current, long now) {
-		if (current.leadership() == null) {
+		Granted granted = current.granted();
+		if (granted == null) {
 			return this.ledBefore;
 		}
-		long end = (current.trustedUntil() - now > 0) ? now : current.trustedUntil();
+		long end = (granted.trustedUntil() - now > 0) ? now : granted.trustedUntil();
 		return this.ledBefore + end - this.ledSince;
 	}
 

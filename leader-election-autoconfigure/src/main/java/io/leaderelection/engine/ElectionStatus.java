@@ -18,11 +18,18 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Contact;
+import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Following;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Stopped;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,40 +98,56 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		ElectionState state = election.state();
 		long now = election.nanoTime();
 		ElectionSettings settings = election.settings();
-		TermLeadership leadership = state.leadership();
-		long remaining = (leadership != null) ? Math.max(0, state.trustedUntil() - now) : 0;
-		boolean trusted = remaining > 0;
-		Role role = switch (state.phase()) {
-			case STOPPED -> Role.STOPPED;
-			case FOLLOWING -> Role.FOLLOWER;
-			case ELECTED -> Role.CANDIDATE;
-			case LEADING -> trusted ? Role.LEADER : Role.FOLLOWER;
-			case DRAINING, LEAVING -> trusted ? Role.RESIGNING : Role.FOLLOWER;
-		};
-		Leader seen = state.view().leader();
-		ElectionState.Contact contact = state.contact();
+		Granted granted = state.granted();
+		long remaining = (granted != null) ? Math.max(0, granted.trustedUntil() - now) : 0;
+		TermLeadership leadership = (granted != null && remaining > 0) ? granted.leadership() : null;
+		Role role = (state.position() instanceof Stopped) ? Role.STOPPED
+				: (state.position() instanceof Elected) ? Role.CANDIDATE : (leadership != null)
+						? (state.position() instanceof Leading) ? Role.LEADER : Role.RESIGNING : Role.FOLLOWER;
+		Leader leader = (leadership != null) ? new Leader(settings.nodeId(), String.valueOf(state.contact().session()),
+				leadership.getTerm(), leadership.getSince()) : state.view().leader();
+		Contact contact = state.contact();
 		Duration silence = Duration.ofNanos(Math.max(0, now - contact.last()));
-		Instant lastContact = contact.ever() ? Instant.now().minus(silence) : null;
-		Term term = (trusted && leadership != null) ? leadership.getTerm() : null;
-		Instant since = (trusted && leadership != null) ? leadership.getSince() : null;
+		Instant lastContact = contact.ever() ? election.platform().now().minus(silence) : null;
 		List<String> candidates = state.view().candidates().stream().map(Candidate::nodeId).toList();
-		return new ElectionStatus(settings.election(), role, settings.nodeId(), term, since,
-				trusted ? settings.nodeId() : (seen != null) ? seen.nodeId() : null,
-				trusted ? election.sessionName() : (seen != null) ? seen.session() : null,
-				trusted ? term : (seen != null) ? seen.term() : null,
-				trusted ? since : (seen != null) ? seen.since() : null, candidates, election.gate().size(),
-				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining), state.blockedBy(),
-				problem(election, contact.problem()), contact.problem() != null && contact.problem().unusable());
+		return new ElectionStatus(settings.election(), role, settings.nodeId(),
+				(leadership != null) ? leadership.getTerm() : null, (leadership != null) ? leadership.getSince() : null,
+				(leader != null) ? leader.nodeId() : null,
+				(leadership != null) ? contact.session() : (leader != null) ? leader.session() : null,
+				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null, candidates,
+				election.gate().size(), state.history(), lastContact, silence, settings.lease(),
+				Duration.ofNanos(remaining), blockedBy(state), problem(state, now), isUnusable(state));
 	}
 
-	private static @Nullable String problem(Election election, ElectionState.@Nullable Problem problem) {
-		String session = (problem != null) ? problem.message() : null;
-		if (!election.standsAside()) {
-			return session;
+	private static @Nullable String blockedBy(ElectionState state) {
+		return (state.position() instanceof Elected elected) ? elected.blockedBy()
+				: (state.position() instanceof Following) ? state.view().foreign() : null;
+	}
+
+	private static @Nullable String problem(ElectionState state, long now) {
+		List<String> problems = new ArrayList<>();
+		if (state.contact().problem() != null) {
+			problems.add(state.contact().problem().message());
 		}
-		String aside = election.isWithheld() ? "does not stand, since the application is not healthy"
-				: "does not stand for now, since services could not be started";
-		return (session != null) ? session + "; " + aside : aside;
+		if (state.view().foreign() != null) {
+			problems.add((state.position() instanceof Following)
+					? "the lock is held by the " + state.view().foreign() + ", which is no node of this election"
+					: state.view().foreign());
+		}
+		if (state.isSuspended(now) && state.suspension() != null) {
+			switch (state.suspension().cause()) {
+				case UNHEALTHY -> problems.add("is no candidate, since the application is not healthy");
+				case SERVICES_FAILED -> problems.add("is no candidate for now, since services could not be started");
+				case RESIGNED -> {
+				}
+			}
+		}
+		return problems.isEmpty() ? null : String.join("; ", problems);
+	}
+
+	private static boolean isUnusable(ElectionState state) {
+		boolean heldByForeign = state.position() instanceof Following && state.view().foreign() != null;
+		return heldByForeign || (state.contact().problem() != null && state.contact().problem().unusable());
 	}
 
 }

@@ -16,11 +16,6 @@
 
 package io.leaderelection.engine;
 
-import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import io.leaderelection.Leadership;
@@ -31,8 +26,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delivers the events of one election in order, on one thread of its own that is started
- * when needed and ends when idle.
+ * Delivers the events of one election in order, on a thread of its own. Adding an event
+ * cannot fail: where no thread can be made, events wait in a queue of the relay itself.
  */
 final class EventRelay {
 
@@ -40,54 +35,90 @@ final class EventRelay {
 
 	private final Consumer<LeadershipEvent> publisher;
 
-	private final Executor executor;
+	private final Platform.Workers worker;
 
 	private final Runnable onIdle;
 
+	private final Runnable delivery = this::deliverAll;
+
 	private final Object monitor = new Object();
 
-	private int pending;
+	private @Nullable Delivery first;
+
+	private @Nullable Delivery last;
+
+	private boolean scheduled;
 
 	private @Nullable Thread deliverer;
 
-	private @Nullable LeadershipEvent delivered;
-
 	private boolean detached;
 
-	EventRelay(Consumer<LeadershipEvent> publisher, Executor executor, Runnable onIdle) {
+	EventRelay(Consumer<LeadershipEvent> publisher, Platform.Workers worker, Runnable onIdle) {
 		this.publisher = publisher;
-		this.executor = executor;
+		this.worker = worker;
 		this.onIdle = onIdle;
 	}
 
 	/**
-	 * Return an executor with one thread that exists only while there is something to do.
+	 * Deliver an event after those that were added before.
 	 */
-	static Executor singleThread(ThreadFactory threadFactory) {
-		ThreadPoolExecutor executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				threadFactory);
-		executor.allowCoreThreadTimeOut(true);
-		return executor;
+	void enqueue(Delivery added) {
+		synchronized (this.monitor) {
+			if (this.last != null) {
+				this.last.next = added;
+			}
+			else {
+				this.first = added;
+			}
+			this.last = added;
+		}
+		schedule();
 	}
 
-	void enqueue(LeadershipEvent event) {
+	/**
+	 * Keep the thread although it is idle, or no longer.
+	 */
+	void retain(boolean retained) {
+		this.worker.retain(retained);
+	}
+
+	/**
+	 * Make a thread if one is needed.
+	 * @return whether there is one
+	 */
+	boolean revive() {
+		return schedule() && this.worker.revive();
+	}
+
+	private boolean schedule() {
 		synchronized (this.monitor) {
-			this.pending++;
+			if (this.scheduled || this.first == null) {
+				return true;
+			}
+			this.scheduled = true;
 		}
+		boolean accepted = false;
 		try {
-			this.executor.execute(() -> deliver(event));
+			this.worker.execute(this.delivery);
+			accepted = true;
 		}
 		catch (Throwable ex) {
-			synchronized (this.monitor) {
-				this.pending--;
-			}
-			throw ex;
+			// No memory: the watchdog tries again, and there may be none for a message
+			return false;
 		}
+		finally {
+			if (!accepted) {
+				synchronized (this.monitor) {
+					this.scheduled = false;
+				}
+			}
+		}
+		return true;
 	}
 
 	boolean isIdle() {
 		synchronized (this.monitor) {
-			return this.pending == 0;
+			return this.first == null;
 		}
 	}
 
@@ -96,7 +127,7 @@ final class EventRelay {
 	 */
 	boolean isSettled() {
 		synchronized (this.monitor) {
-			return this.pending == 0 || this.detached;
+			return this.first == null || this.detached;
 		}
 	}
 
@@ -130,38 +161,65 @@ final class EventRelay {
 	 */
 	void interruptGranted(Leadership lost) {
 		synchronized (this.monitor) {
-			if (this.deliverer != null && this.delivered instanceof LeadershipGrantedEvent granted
-					&& granted.getLeadership() == lost) {
+			if (this.deliverer != null && this.first != null
+					&& this.first.event instanceof LeadershipGrantedEvent granted && granted.getLeadership() == lost) {
 				this.deliverer.interrupt();
 			}
 		}
 	}
 
-	private void deliver(LeadershipEvent event) {
+	private void deliverAll() {
+		for (Delivery current = begin(); current != null; current = begin()) {
+			try {
+				this.publisher.accept(current.event);
+			}
+			catch (Throwable ex) {
+				logger.warn("A listener of " + current.event.getClass().getSimpleName() + " failed ("
+						+ current.event.getLeadership() + ")", ex);
+			}
+			finally {
+				end(current);
+			}
+		}
+	}
+
+	// The event stays in the queue while it is delivered
+	private @Nullable Delivery begin() {
 		synchronized (this.monitor) {
-			this.deliverer = Thread.currentThread();
-			this.delivered = event;
+			this.scheduled = this.first != null;
+			this.deliverer = this.scheduled ? Thread.currentThread() : null;
+			return this.first;
 		}
-		try {
-			this.publisher.accept(event);
+	}
+
+	private void end(Delivery delivered) {
+		boolean idle;
+		synchronized (this.monitor) {
+			this.first = delivered.next;
+			this.last = (this.first != null) ? this.last : null;
+			this.deliverer = null;
+			this.detached = false;
+			Thread.interrupted();
+			idle = this.first == null;
 		}
-		catch (Throwable ex) {
-			logger.warn("A listener of " + event.getClass().getSimpleName() + " failed (" + event.getLeadership() + ")",
-					ex);
+		if (idle) {
+			this.onIdle.run();
 		}
-		finally {
-			boolean idle;
-			synchronized (this.monitor) {
-				this.deliverer = null;
-				this.delivered = null;
-				this.detached = false;
-				Thread.interrupted();
-				idle = (--this.pending == 0);
-			}
-			if (idle) {
-				this.onIdle.run();
-			}
+	}
+
+	/**
+	 * An event on its way to the listeners.
+	 */
+	static final class Delivery {
+
+		private final LeadershipEvent event;
+
+		private @Nullable Delivery next;
+
+		Delivery(LeadershipEvent event) {
+			this.event = event;
 		}
+
 	}
 
 }

@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -34,6 +35,9 @@ public final class FenceChecks {
 
 	private static final Log logger = LogFactory.getLog(FenceChecks.class);
 
+	/** What PostgreSQL says of a lock that is not available. */
+	private static final String LOCK_NOT_AVAILABLE = "55P03";
+
 	private final TransactionFence fence;
 
 	private final LongAdder passed = new LongAdder();
@@ -41,6 +45,8 @@ public final class FenceChecks {
 	private final LongAdder refused = new LongAdder();
 
 	private final AtomicReference<@Nullable Leadership> lastRefused = new AtomicReference<>();
+
+	private final AtomicReference<@Nullable String> lastHolder = new AtomicReference<>();
 
 	FenceChecks(TransactionFence fence) {
 		this.fence = fence;
@@ -55,7 +61,8 @@ public final class FenceChecks {
 	}
 
 	/**
-	 * Return how many transactions were refused since their term was over.
+	 * Return how many transactions were refused, since their term was over or a foreign
+	 * session held the fence.
 	 * @return the number since the start of the application
 	 */
 	public long refused() {
@@ -80,16 +87,20 @@ public final class FenceChecks {
 	 * now
 	 * @throws LeadershipLostException if the term is over
 	 * @throws IllegalStateException if the connection is in auto-commit mode
-	 * @throws SQLException if that cannot be told
+	 * @throws SQLException if that cannot be told, or with SQL state {@code 55P03} if the
+	 * term is not over but a session that is no node of the election holds the fence. The
+	 * transaction must not commit
 	 */
 	public boolean check(Leadership leadership, Connection connection) throws SQLException {
 		if (connection.getAutoCommit()) {
 			throw new IllegalStateException("The connection is in auto-commit mode, so that the fence would end with "
 					+ "its own statement. Call setAutoCommit(false) before the transaction");
 		}
-		switch (this.fence.pass(connection, leadership.getTerm())) {
+		TransactionFence.Outcome outcome = this.fence.pass(connection, leadership.getTerm());
+		switch (outcome.verdict()) {
 			case PASSED -> this.passed.increment();
 			case REFUSED -> throw refused(leadership);
+			case BLOCKED -> throw blocked(leadership, String.valueOf(outcome.holder()));
 			case ELSEWHERE -> {
 				return false;
 			}
@@ -103,6 +114,19 @@ public final class FenceChecks {
 			logger.warn("Refused to commit a transaction of the " + leadership + ", which is over");
 		}
 		return new LeadershipLostException(leadership);
+	}
+
+	/**
+	 * Not a {@link LeadershipLostException}: this node still leads.
+	 */
+	private SQLException blocked(Leadership leadership, String holder) {
+		this.refused.increment();
+		String reason = "The fence of the " + leadership + " is held by the " + holder
+				+ ", which is no node of the election";
+		if (!holder.equals(this.lastHolder.getAndSet(holder))) {
+			logger.warn(reason + ": no transaction of leader work can commit until it ends");
+		}
+		return new SQLTransientException(reason, LOCK_NOT_AVAILABLE);
 	}
 
 }

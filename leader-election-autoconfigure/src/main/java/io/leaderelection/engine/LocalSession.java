@@ -18,7 +18,6 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,13 +37,13 @@ final class LocalSession implements ElectionSession {
 
 	private final @Nullable Leader other;
 
-	private final Semaphore cancelled = new Semaphore(0);
+	private final Semaphore wakeUps = new Semaphore(0);
 
-	private final CountDownLatch aborted = new CountDownLatch(1);
+	private volatile boolean aborted;
 
 	/**
 	 * Create a new {@code LocalSession} instance.
-	 * @param wins whether this session wins; asked again after {@link #cancel()}
+	 * @param wins whether this session wins; asked again after {@link #wake()}
 	 * @param other who leads while it does not
 	 */
 	LocalSession(BooleanSupplier wins, @Nullable Leader other) {
@@ -54,27 +53,22 @@ final class LocalSession implements ElectionSession {
 
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
-		if (this.wins.getAsBoolean()) {
-			return new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), true);
+		if (!this.wins.getAsBoolean()) {
+			park(timeout);
 		}
-		try {
-			this.cancelled.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS);
-		}
-		catch (InterruptedException ex) {
-			throw new SessionException("Interrupted", ex);
-		}
-		return new Acquisition.Held(this.other);
+		return this.wins.getAsBoolean() ? new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), true, true)
+				: new Acquisition.Held(this.other);
 	}
 
 	@Override
 	public View observe() {
-		return new View(this.other, List.of());
+		return new View(this.other, List.of(), null);
 	}
 
 	@Override
 	public Confirmation confirm() throws SessionException {
 		park(Duration.ZERO);
-		return new Confirmation(null, false);
+		return new Confirmation(null, false, null);
 	}
 
 	@Override
@@ -85,13 +79,26 @@ final class LocalSession implements ElectionSession {
 	@Override
 	public void park(Duration timeout) throws SessionException {
 		try {
-			if (this.aborted.await(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
-				throw new SessionException("Aborted", null);
+			if (!this.aborted && this.wakeUps.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+				this.wakeUps.drainPermits();
 			}
 		}
 		catch (InterruptedException ex) {
 			throw new SessionException("Interrupted", ex);
 		}
+		if (this.aborted) {
+			throw new SessionException("Aborted", null);
+		}
+	}
+
+	@Override
+	public void wake() {
+		this.wakeUps.release();
+	}
+
+	@Override
+	public boolean isWakeable() {
+		return true;
 	}
 
 	@Override
@@ -99,18 +106,14 @@ final class LocalSession implements ElectionSession {
 	}
 
 	@Override
-	public void close() {
-	}
-
-	@Override
-	public void cancel() {
-		this.cancelled.release();
+	public boolean close() {
+		return false;
 	}
 
 	@Override
 	public void abort() {
-		this.aborted.countDown();
-		cancel();
+		this.aborted = true;
+		wake();
 	}
 
 }

@@ -20,8 +20,9 @@ import java.time.Duration;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionState.Phase;
-import org.jspecify.annotations.Nullable;
+import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Stopped;
 
 /**
  * Sessions without a store that win when they are told to: what a test grants and revokes
@@ -35,8 +36,6 @@ public final class ManualSessions implements ElectionSessions {
 
 	private volatile boolean wins;
 
-	private volatile @Nullable LocalSession current;
-
 	/**
 	 * Create a new {@code ManualSessions} instance.
 	 * @param wins whether they win from the start
@@ -47,9 +46,7 @@ public final class ManualSessions implements ElectionSessions {
 
 	@Override
 	public ElectionSession open() {
-		LocalSession session = new LocalSession(() -> this.wins, OTHER);
-		this.current = session;
-		return session;
+		return new LocalSession(() -> this.wins, OTHER);
 	}
 
 	/**
@@ -69,16 +66,14 @@ public final class ManualSessions implements ElectionSessions {
 		ManualSessions sessions = of(elector);
 		synchronized (sessions) {
 			Election election = elector.election();
-			if (election.state().phase() == Phase.STOPPED || !election.settings().candidate()) {
+			if (election.state().position() instanceof Stopped || !election.settings().candidate()) {
 				throw new IllegalStateException("Cannot grant leadership to " + election + ": "
 						+ (election.settings().candidate() ? "it is not running" : "it is no candidate"));
 			}
 			sessions.wins = true;
-			election.endAbstention();
-			LocalSession session = sessions.current;
-			if (session != null) {
-				session.cancel();
-			}
+			election.resumeCandidacy(Cause.SERVICES_FAILED);
+			election.resumeCandidacy(Cause.RESIGNED);
+			election.wakeUp();
 			await(election, true);
 		}
 	}
@@ -97,7 +92,7 @@ public final class ManualSessions implements ElectionSessions {
 			switch (reason) {
 				case RESIGNED -> election.resign();
 				case LEASE_EXPIRED, SESSION_LOST -> {
-					if (election.state().phase() == Phase.ELECTED) {
+					if (election.state().position() instanceof Elected) {
 						election.resign();
 					}
 					election.revoke(reason);
@@ -118,7 +113,7 @@ public final class ManualSessions implements ElectionSessions {
 	}
 
 	private static ManualSessions of(DefaultLeaderElector elector) {
-		if (elector.election().sessions() instanceof ManualSessions sessions) {
+		if (elector.sessions() instanceof ManualSessions sessions) {
 			return sessions;
 		}
 		throw new IllegalStateException(elector + " is not granted leadership by hand");

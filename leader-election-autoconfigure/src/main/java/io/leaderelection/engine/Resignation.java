@@ -24,21 +24,26 @@ import java.util.concurrent.TimeoutException;
 /**
  * A hand-over that somebody asked for. Leader work or a listener that waits for it would
  * wait for itself, and is counted out of the drain from that moment on; the same for
- * stages that depend on this one.
+ * stages that depend on this one. A wait for a combination of futures cannot be told from
+ * other waits.
  *
  * @param <T> the type of the result
  */
 final class Resignation<T> extends CompletableFuture<T> {
 
-	private final Election election;
+	private final Runnable detachment;
 
-	Resignation(Election election) {
-		this.election = election;
+	/**
+	 * Create a new {@code Resignation} instance.
+	 * @param detachment counts the current thread out of the drain
+	 */
+	Resignation(Runnable detachment) {
+		this.detachment = detachment;
 	}
 
 	@Override
 	public <U> CompletableFuture<U> newIncompleteFuture() {
-		return new Resignation<>(this.election);
+		return new Resignation<>(this.detachment);
 	}
 
 	@Override
@@ -61,7 +66,7 @@ final class Resignation<T> extends CompletableFuture<T> {
 
 	private void detachCaller() {
 		if (!isDone()) {
-			this.election.detachCurrent();
+			this.detachment.run();
 		}
 	}
 

@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
@@ -29,30 +30,30 @@ import org.jspecify.annotations.Nullable;
  */
 final class TermLeadership implements Leadership {
 
-	private final Election election;
+	private final Owner owner;
 
 	private final Term term;
 
 	private final Instant since;
 
-	private volatile @Nullable Long lastWorkCancelled;
+	private volatile @Nullable Residue residue;
 
-	private volatile boolean leftBehind;
+	private volatile @Nullable Loss loss;
 
-	TermLeadership(Election election, Term term, Instant since) {
-		this.election = election;
+	TermLeadership(Owner owner, Term term, Instant since) {
+		this.owner = owner;
 		this.term = term;
 		this.since = since;
 	}
 
 	@Override
 	public String getElection() {
-		return this.election.settings().election();
+		return this.owner.settings().election();
 	}
 
 	@Override
 	public String getNodeId() {
-		return this.election.settings().nodeId();
+		return this.owner.settings().nodeId();
 	}
 
 	@Override
@@ -67,12 +68,12 @@ final class TermLeadership implements Leadership {
 
 	@Override
 	public boolean isCurrent() {
-		return this.election.isTrusted(this);
+		return this.owner.isTrusted(this);
 	}
 
 	@Override
 	public void fence(Connection connection) throws SQLException {
-		if (!this.election.fenceChecks().check(this, connection)) {
+		if (!this.owner.fenceChecks().check(this, connection)) {
 			throw new IllegalStateException("The connection leads to another database than the one on which election '"
 					+ getElection() + "' is held: its transactions cannot be fenced. Store the term beside the data "
 					+ "instead");
@@ -80,30 +81,73 @@ final class TermLeadership implements Leadership {
 	}
 
 	/**
-	 * Remember when work of this term was last cancelled.
+	 * Remember that something of this term may go on after its end, so that a hand-over
+	 * is not clean.
+	 * @param what what goes on
+	 * @param until until when it may, or {@code null} if that is not known
 	 */
-	void workCancelled(long nanoTime) {
-		this.lastWorkCancelled = nanoTime;
-	}
-
-	@Nullable Long lastWorkCancelled() {
-		return this.lastWorkCancelled;
+	synchronized void leaveBehind(String what, @Nullable Long until) {
+		Residue known = this.residue;
+		Long knownUntil = (known != null) ? known.until() : null;
+		if (known == null || (knownUntil != null && (until == null || until - knownUntil > 0))) {
+			this.residue = new Residue(what, until);
+		}
 	}
 
 	/**
-	 * Remember that something of this term goes on although it was to end.
+	 * Return what of this term may go on after its end.
+	 * @return what goes on, or {@code null} if nothing does
 	 */
-	void leaveBehind() {
-		this.leftBehind = true;
+	@Nullable String residue(long now) {
+		Residue known = this.residue;
+		Long until = (known != null) ? known.until() : null;
+		return (known != null && (until == null || until - now > 0)) ? known.what() : null;
 	}
 
-	boolean hasLeftBehind() {
-		return this.leftBehind;
+	/**
+	 * Remember how this leadership was lost.
+	 */
+	void lost(Loss newLoss) {
+		this.loss = newLoss;
+	}
+
+	/**
+	 * Return how this leadership was lost, or {@code null} if it was not.
+	 */
+	@Nullable Loss loss() {
+		return this.loss;
 	}
 
 	@Override
 	public String toString() {
 		return "leadership of election '" + getElection() + "' by node '" + getNodeId() + "' in term " + this.term;
+	}
+
+	/**
+	 * How a leadership was lost.
+	 *
+	 * @param reason why
+	 * @param silence the time since the start of the last successful confirmation, in
+	 * nanoseconds
+	 * @param told whether listeners were told of a hand-over before
+	 */
+	record Loss(Reason reason, long silence, boolean told) {
+	}
+
+	private record Residue(String what, @Nullable Long until) {
+	}
+
+	/**
+	 * Grants leaderships, and knows which of them is trusted.
+	 */
+	interface Owner {
+
+		ElectionSettings settings();
+
+		FenceChecks fenceChecks();
+
+		boolean isTrusted(TermLeadership leadership);
+
 	}
 
 }

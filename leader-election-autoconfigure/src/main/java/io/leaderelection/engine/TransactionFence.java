@@ -46,9 +46,9 @@ public interface TransactionFence {
 	};
 
 	/**
-	 * Look whether a term is not over, and if so hold every later grant up until the
-	 * transaction of the connection has ended. Takes one round trip and never waits for a
-	 * lock.
+	 * Verify that a term is not over and, if so, block later grants until the transaction
+	 * of the connection has ended. Takes one round trip if it passes, and never waits for
+	 * a lock.
 	 * @param connection a connection with a transaction, of the current thread
 	 * @param term the term
 	 * @return what it has come to
@@ -66,22 +66,50 @@ public interface TransactionFence {
 
 	/**
 	 * What became of a transaction at the fence.
+	 *
+	 * @param verdict whether it may commit
+	 * @param holder who holds the fence, in words, if that is {@link Verdict#BLOCKED}
 	 */
-	enum Outcome {
+	record Outcome(Verdict verdict, @Nullable String holder) {
+
+		/** It may commit: no later term is granted before it has ended. */
+		public static final Outcome PASSED = new Outcome(Verdict.PASSED, null);
+
+		/** Its term is over. */
+		public static final Outcome REFUSED = new Outcome(Verdict.REFUSED, null);
 
 		/**
-		 * It may commit: no later term is granted before it has ended.
+		 * It is not on the store of the election, so that its term cannot be verified.
 		 */
+		public static final Outcome ELSEWHERE = new Outcome(Verdict.ELSEWHERE, null);
+
+		/**
+		 * Return that the transaction must not commit although its term is not over,
+		 * since a session that is no node of the election holds the fence alone.
+		 * @param holder that session in words
+		 * @return the outcome
+		 */
+		public static Outcome blockedBy(String holder) {
+			return new Outcome(Verdict.BLOCKED, holder);
+		}
+
+	}
+
+	/**
+	 * Whether a transaction may commit.
+	 */
+	enum Verdict {
+
+		/** It may. */
 		PASSED,
 
-		/**
-		 * Its term is over.
-		 */
+		/** Its term is over. */
 		REFUSED,
 
-		/**
-		 * It is not on the store of the election, so there is no telling.
-		 */
+		/** A foreign session holds the fence. */
+		BLOCKED,
+
+		/** It is not on the store of the election. */
 		ELSEWHERE
 
 	}

@@ -18,29 +18,27 @@ package io.leaderelection.engine;
 
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArraySet;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees to it that deadlines are met even when an election thread hangs. One thread for
- * all elections, which exists while there is one; it never waits for anything but time.
+ * Checks deadlines on time even when an election thread hangs. One thread for all
+ * elections, which exists while there is one; it waits for nothing but time, and so it
+ * logs nothing and runs no code of the application.
  */
 final class Watchdog {
 
-	private static final Log logger = LogFactory.getLog(Watchdog.class);
+	static final long NO_DEADLINE = TimeUnit.HOURS.toNanos(1);
 
-	private static final long LONGEST_SLEEP = TimeUnit.HOURS.toNanos(1);
+	static final long PAUSE_AFTER_FAILURE = TimeUnit.MILLISECONDS.toNanos(100);
 
-	private static final long SLEEP_AFTER_FAILURE = TimeUnit.MILLISECONDS.toNanos(100);
+	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(Watchdog.class));
 
-	private final ThreadFactory threadFactory;
+	private final Platform platform;
 
-	private final Set<Election> watched = new CopyOnWriteArraySet<>();
+	private final Set<Watched> watched = new CopyOnWriteArraySet<>();
 
 	private volatile @Nullable Thread thread;
 
@@ -48,53 +46,125 @@ final class Watchdog {
 
 	private volatile boolean requested;
 
-	Watchdog(ThreadFactory threadFactory) {
-		this.threadFactory = threadFactory;
+	private volatile @Nullable Throwable failure;
+
+	Watchdog(Platform platform) {
+		this.platform = platform;
 	}
 
-	synchronized void watch(Election election) {
-		this.watched.add(election);
+	/**
+	 * Check the deadlines of somebody from now on.
+	 */
+	synchronized void watch(Watched added) {
+		this.watched.add(added);
+		try {
+			ensureRunning();
+		}
+		catch (Throwable ex) {
+			this.watched.remove(added);
+			throw ex;
+		}
+	}
+
+	synchronized void unwatch(Watched removed) {
+		this.watched.remove(removed);
+		this.requested = true;
 		Thread running = this.thread;
-		if (running == null) {
-			this.wakeAt = System.nanoTime() + LONGEST_SLEEP;
-			running = this.threadFactory.newThread(this::run);
+		if (running != null) {
+			this.platform.unpark(running);
+		}
+	}
+
+	private synchronized void ensureRunning() {
+		Thread running = this.thread;
+		if ((running == null || !running.isAlive()) && !this.watched.isEmpty()) {
+			this.requested = true;
+			running = this.platform.newThread("watchdog", this::run);
 			running.start();
 			this.thread = running;
 		}
 	}
 
-	synchronized void unwatch(Election election) {
-		this.watched.remove(election);
-		this.requested = true;
-		LockSupport.unpark(this.thread);
+	/**
+	 * Make sure that deadlines are checked again within the given time. Call after the
+	 * deadline was written. Never throws: what cannot be done now is tried again with the
+	 * next deadline.
+	 */
+	void checkWithin(long nanos) {
+		Thread running = this.thread;
+		if (running == null || !running.isAlive()) {
+			reviveQuietly();
+		}
+		else if (this.wakeAt - (this.platform.nanoTime() + nanos) > 0) {
+			// The permit alone could be used up by a lock that the thread waits for
+			this.requested = true;
+			this.platform.unpark(running);
+		}
+	}
+
+	private void reviveQuietly() {
+		try {
+			ensureRunning();
+		}
+		catch (Throwable ex) {
+			this.failure = ex;
+		}
 	}
 
 	/**
-	 * Make sure that deadlines are looked at again within the given time. Call after the
-	 * deadline was written.
+	 * Take note of a failure where nothing can be logged. Allocates nothing.
 	 */
-	void lookWithin(long nanos) {
-		if (this.wakeAt - (System.nanoTime() + nanos) > 0) {
-			// The permit alone could be used up by a lock that the thread waits for
-			this.requested = true;
-			LockSupport.unpark(this.thread);
+	void failed(Throwable ex) {
+		this.failure = ex;
+	}
+
+	/**
+	 * Log the failure that was noted last, if that can be done. Called by threads that
+	 * may wait for an appender.
+	 */
+	void report() {
+		Throwable last = this.failure;
+		if (last != null) {
+			this.failure = null;
+			log.error("Unexpected failure in a thread of leader election", last);
 		}
 	}
 
 	private void run() {
 		while (isNeeded()) {
-			// From here on until the new time is set, every request wakes this thread
-			this.requested = false;
-			this.wakeAt = System.nanoTime() + LONGEST_SLEEP;
-			long sleep = LONGEST_SLEEP;
-			for (Election election : this.watched) {
-				sleep = Math.min(sleep, check(election));
+			try {
+				round();
 			}
-			this.wakeAt = System.nanoTime() + sleep;
-			if (!this.requested) {
-				LockSupport.parkNanos(this, sleep);
+			catch (Throwable ex) {
+				// Nothing is allocated or logged here, since there may be no memory
+				this.failure = ex;
+				this.platform.park(this, PAUSE_AFTER_FAILURE);
 			}
-			Thread.interrupted();
+		}
+	}
+
+	private void round() {
+		// From here on until the new time is set, every request wakes this thread
+		this.requested = false;
+		this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
+		long sleep = NO_DEADLINE;
+		for (Watched each : this.watched) {
+			sleep = Math.min(sleep, check(each));
+		}
+		this.wakeAt = this.platform.nanoTime() + sleep;
+		if (!this.requested) {
+			this.platform.park(this, sleep);
+		}
+		Thread.interrupted();
+	}
+
+	private long check(Watched each) {
+		try {
+			return each.checkDeadlines();
+		}
+		catch (Throwable ex) {
+			this.failure = ex;
+			return PAUSE_AFTER_FAILURE;
 		}
 	}
 
@@ -106,14 +176,18 @@ final class Watchdog {
 		return true;
 	}
 
-	private long check(Election election) {
-		try {
-			return election.checkDeadlines();
-		}
-		catch (Throwable ex) {
-			logger.error("Unexpected failure while checking deadlines", ex);
-			return SLEEP_AFTER_FAILURE;
-		}
+	/**
+	 * Has deadlines.
+	 */
+	interface Watched {
+
+		/**
+		 * Act on each deadline that has passed. Never waits and runs no code of the
+		 * application.
+		 * @return when to check again, in nanoseconds from now
+		 */
+		long checkDeadlines();
+
 	}
 
 }

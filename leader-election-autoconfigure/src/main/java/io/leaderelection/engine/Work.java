@@ -27,13 +27,23 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Work implements AutoCloseable {
 
+	/** The work of each thread that was begun last, of whichever election. */
+	private static final ThreadLocal<@Nullable Work> latest = new ThreadLocal<>();
+
 	private final WorkGate gate;
 
 	private final TermLeadership leadership;
 
 	private final Object description;
 
+	private final int sequence;
+
 	private final @Nullable Work outer;
+
+	private final @Nullable Work enclosing;
+
+	/** The outermost work on the thread: guards all of it, and counts its interrupts. */
+	private final Work root;
 
 	private @Nullable Thread thread;
 
@@ -43,20 +53,71 @@ public final class Work implements AutoCloseable {
 
 	private boolean interrupted;
 
-	private boolean flagged;
-
 	private boolean closed;
 
 	private boolean ended;
 
 	private volatile boolean detached;
 
-	Work(WorkGate gate, TermLeadership leadership, Object description, @Nullable Work outer) {
+	// Of the root only: interrupted work that has not left the thread, and whether the
+	// thread was interrupted before
+	private int interrupts;
+
+	private boolean foreignInterrupt;
+
+	Work(WorkGate gate, TermLeadership leadership, Object description, int sequence) {
 		this.gate = gate;
 		this.leadership = leadership;
 		this.description = description;
+		this.sequence = sequence;
+		this.outer = null;
+		this.enclosing = latest.get();
+		this.root = (this.enclosing != null) ? this.enclosing.root : this;
+		this.thread = Thread.currentThread();
+	}
+
+	/**
+	 * Create work inside of other work of the same election on the same thread.
+	 */
+	Work(Work outer, Object description) {
+		this.gate = outer.gate;
+		this.leadership = outer.leadership;
+		this.description = description;
+		this.sequence = outer.sequence;
 		this.outer = outer;
-		this.thread = (outer != null) ? null : Thread.currentThread();
+		this.enclosing = null;
+		this.root = outer.root;
+	}
+
+	/**
+	 * Return the work of the current thread in an election.
+	 * @return the outermost work, or {@code null}
+	 */
+	static @Nullable Work current(WorkGate gate) {
+		Work work = latest.get();
+		while (work != null && work.gate != gate) {
+			work = work.enclosing;
+		}
+		return work;
+	}
+
+	/**
+	 * Be the work that the current thread has begun last.
+	 */
+	void bind() {
+		latest.set(this);
+	}
+
+	private void unbind() {
+		if (latest.get() != this) {
+			return;
+		}
+		if (this.enclosing != null) {
+			latest.set(this.enclosing);
+		}
+		else {
+			latest.remove();
+		}
 	}
 
 	/**
@@ -71,8 +132,10 @@ public final class Work implements AutoCloseable {
 	 * Have this work counted when it has ended.
 	 * @param counts where
 	 */
-	public synchronized void countIn(InvocationCounts counts) {
-		this.counts = counts;
+	public void countIn(InvocationCounts counts) {
+		synchronized (this.root) {
+			this.counts = counts;
+		}
 	}
 
 	/**
@@ -84,7 +147,7 @@ public final class Work implements AutoCloseable {
 	 */
 	public void last(Runnable cancellation) {
 		boolean late;
-		synchronized (this) {
+		synchronized (this.root) {
 			this.cancellation = cancellation;
 			late = this.interrupted;
 		}
@@ -117,7 +180,7 @@ public final class Work implements AutoCloseable {
 	 */
 	public void end() {
 		boolean over;
-		synchronized (this) {
+		synchronized (this.root) {
 			this.ended = true;
 			over = this.closed;
 			count(over);
@@ -133,7 +196,7 @@ public final class Work implements AutoCloseable {
 	 */
 	public void endCancelled() {
 		boolean early;
-		synchronized (this) {
+		synchronized (this.root) {
 			early = !this.ended;
 		}
 		if (early) {
@@ -148,16 +211,14 @@ public final class Work implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		if (this.outer == null) {
-			this.gate.unbind();
-		}
+		unbind();
 		boolean over;
-		synchronized (this) {
+		synchronized (this.root) {
+			if (this.thread != null && this.interrupted) {
+				this.root.endInterrupt();
+			}
 			this.thread = null;
 			this.closed = true;
-			if (this.flagged) {
-				Thread.interrupted();
-			}
 			over = (this.cancellation == null || this.ended);
 			count(over);
 		}
@@ -166,11 +227,23 @@ public final class Work implements AutoCloseable {
 		}
 	}
 
+	// The interrupt of work that encloses the one that is closed outlives it, also where
+	// the closed one has consumed the flag
+	private void endInterrupt() {
+		this.interrupts--;
+		if (this.interrupts > 0) {
+			Thread.currentThread().interrupt();
+		}
+		else if (!this.foreignInterrupt) {
+			Thread.interrupted();
+		}
+	}
+
 	private void count(boolean over) {
 		InvocationCounts uncounted = this.counts;
 		if (over && uncounted != null) {
 			this.counts = null;
-			uncounted.ended(this.interrupted || (this.outer != null && this.outer.isInterrupted()));
+			uncounted.ended(this.interrupted || (this.outer != null && this.outer.interrupted));
 		}
 	}
 
@@ -183,18 +256,16 @@ public final class Work implements AutoCloseable {
 	 * of the application, so it is left to a thread that may be held up.
 	 */
 	@Nullable Runnable interrupt() {
-		synchronized (this) {
+		synchronized (this.root) {
 			if (this.thread != null && !this.interrupted) {
-				this.flagged = !this.thread.isInterrupted();
+				if (this.root.interrupts++ == 0) {
+					this.root.foreignInterrupt = this.thread.isInterrupted();
+				}
 				this.thread.interrupt();
 			}
 			this.interrupted = true;
 			return (this.ended) ? null : this.cancellation;
 		}
-	}
-
-	synchronized boolean isInterrupted() {
-		return this.interrupted;
 	}
 
 	/**
@@ -213,7 +284,7 @@ public final class Work implements AutoCloseable {
 	 */
 	String describe() {
 		StringBuilder result = new StringBuilder().append(name());
-		synchronized (this) {
+		synchronized (this.root) {
 			if (this.thread != null) {
 				result.append(" on thread '").append(this.thread.getName()).append('\'');
 				for (StackTraceElement element : this.thread.getStackTrace()) {
@@ -231,6 +302,20 @@ public final class Work implements AutoCloseable {
 		catch (RuntimeException ex) {
 			return this.description.getClass().getName();
 		}
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return this == other;
+	}
+
+	/**
+	 * Return a hash that is the same in each run of the same history, so that sets of
+	 * work are iterated in an order that can be reproduced.
+	 */
+	@Override
+	public int hashCode() {
+		return this.sequence;
 	}
 
 }

@@ -18,6 +18,8 @@ package io.leaderelection.engine;
 
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -37,11 +39,13 @@ public final class WorkGate {
 
 	private static final Log logger = LogFactory.getLog(WorkGate.class);
 
-	private final Election election;
+	private final Owner owner;
+
+	private final Executor cancellers;
 
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
-	private final ThreadLocal<@Nullable Work> current = new ThreadLocal<>();
+	private final AtomicInteger sequence = new AtomicInteger();
 
 	private final AtomicLong innerWork = new AtomicLong();
 
@@ -50,8 +54,14 @@ public final class WorkGate {
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
 	};
 
-	WorkGate(Election election) {
-		this.election = election;
+	/**
+	 * Create a new {@code WorkGate} instance.
+	 * @param owner knows whether this node leads
+	 * @param cancellers run what cancels work, which is code of the application
+	 */
+	WorkGate(Owner owner, Executor cancellers) {
+		this.owner = owner;
+		this.cancellers = cancellers;
 	}
 
 	/**
@@ -76,9 +86,9 @@ public final class WorkGate {
 	 * run
 	 */
 	public @Nullable Work enter(Object description, @Nullable Work origin) {
-		Work outer = this.current.get();
+		Work outer = current();
 		if (outer != null) {
-			return outer.leadership().isCurrent() ? new Work(this, outer.leadership(), description, outer) : null;
+			return outer.leadership().isCurrent() ? new Work(outer, description) : null;
 		}
 		if (origin != null) {
 			Work work = enterWithin(origin, description);
@@ -86,13 +96,13 @@ public final class WorkGate {
 				return work;
 			}
 		}
-		TermLeadership leadership = this.election.leadership();
+		TermLeadership leadership = this.owner.leadership();
 		if (leadership == null || (origin != null && origin.leadership() != leadership)) {
 			return null;
 		}
-		Work work = new Work(this, leadership, description, null);
+		Work work = new Work(this, leadership, description, this.sequence.incrementAndGet());
 		register(work);
-		if (this.election.leadership() != leadership) {
+		if (this.owner.leadership() != leadership) {
 			work.close();
 			return null;
 		}
@@ -105,7 +115,7 @@ public final class WorkGate {
 	 * the other.
 	 */
 	private @Nullable Work enterWithin(Work origin, Object description) {
-		Work work = new Work(this, origin.leadership(), description, null);
+		Work work = new Work(this, origin.leadership(), description, this.sequence.incrementAndGet());
 		registerInner(work);
 		if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
 				|| !origin.leadership().isCurrent()) {
@@ -116,7 +126,7 @@ public final class WorkGate {
 	}
 
 	private Work begin(Work work) {
-		this.current.set(work);
+		work.bind();
 		tellListener(work);
 		return work;
 	}
@@ -145,7 +155,7 @@ public final class WorkGate {
 	 * @return the outermost work, or {@code null}
 	 */
 	@Nullable Work current() {
-		return this.current.get();
+		return Work.current(this);
 	}
 
 	private void register(Work work) {
@@ -161,13 +171,9 @@ public final class WorkGate {
 		this.innerWork.incrementAndGet();
 	}
 
-	void unbind() {
-		this.current.remove();
-	}
-
 	void ended(Work work) {
 		if (this.inFlight.remove(work)) {
-			this.election.workEnded();
+			this.owner.workEnded();
 		}
 	}
 
@@ -230,23 +236,19 @@ public final class WorkGate {
 		Runnable cancellation = work.interrupt();
 		if (cancellation != null) {
 			cancelled(work.leadership());
-			this.election.runAside(() -> cancel(work, cancellation));
+			this.cancellers.execute(() -> cancel(work, cancellation));
 		}
 	}
 
-	void cancelled(TermLeadership leadership) {
-		leadership.workCancelled(this.election.nanoTime());
-	}
-
 	/**
-	 * Return whether the end of some work of a term cannot be known: work that is
+	 * Remember that the end of some work of a term cannot be known: work that is
 	 * cancelled has ended, but who was to end it may go on. It is not waited for longer
 	 * than other work is.
 	 */
-	boolean hasCancelled(TermLeadership leadership) {
-		Long last = leadership.lastWorkCancelled();
-		long limit = Math.max(this.election.settings().drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
-		return last != null && this.election.nanoTime() - last < limit;
+	void cancelled(TermLeadership leadership) {
+		ElectionSettings settings = this.owner.settings();
+		long limit = Math.max(settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		leadership.leaveBehind("cancelled work", this.owner.nanoTime() + limit);
 	}
 
 	private static void cancel(Work work, Runnable cancellation) {
@@ -263,6 +265,28 @@ public final class WorkGate {
 
 	String describe() {
 		return this.inFlight.stream().map(Work::describe).collect(Collectors.joining("\n"));
+	}
+
+	/**
+	 * Knows whether this node leads.
+	 */
+	interface Owner {
+
+		ElectionSettings settings();
+
+		long nanoTime();
+
+		/**
+		 * Return the leadership of this node, or {@code null} if it may not start leader
+		 * work.
+		 */
+		@Nullable TermLeadership leadership();
+
+		/**
+		 * Called when work has ended.
+		 */
+		void workEnded();
+
 	}
 
 }

@@ -20,10 +20,13 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.TransactionFence;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -37,6 +40,8 @@ import org.postgresql.PGConnection;
  * takes one later finds the key of its term free.
  */
 final class AdvisoryLockFence implements TransactionFence {
+
+	private static final Log logger = LogFactory.getLog(AdvisoryLockFence.class);
 
 	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
 
@@ -76,11 +81,11 @@ final class AdvisoryLockFence implements TransactionFence {
 		}
 		int networkTimeout = connection.getNetworkTimeout();
 		if (networkTimeout != 0 && networkTimeout <= this.timeoutMillis) {
-			return look(connection, term);
+			return verify(connection, term);
 		}
 		connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
 		try {
-			return look(connection, term);
+			return verify(connection, term);
 		}
 		finally {
 			if (!connection.isClosed()) {
@@ -89,7 +94,8 @@ final class AdvisoryLockFence implements TransactionFence {
 		}
 	}
 
-	private Outcome look(Connection connection, Term term) throws SQLException {
+	private Outcome verify(Connection connection, Term term) throws SQLException {
+		long database;
 		try (PreparedStatement fence = connection.prepareStatement(this.statement)) {
 			fence.setLong(1, this.keys.fence());
 			fence.setInt(2, this.keys.termClass());
@@ -100,13 +106,32 @@ final class AdvisoryLockFence implements TransactionFence {
 				if (row.getBoolean("held")) {
 					return Outcome.PASSED;
 				}
+				database = row.getLong("database");
 				DatabaseIdentity known = this.home;
-				if (known != null && known.database() != row.getLong("database")) {
+				if (known != null && known.database() != database) {
 					return Outcome.ELSEWHERE;
 				}
 			}
 		}
-		return Boolean.FALSE.equals(covers(connection)) ? Outcome.ELSEWHERE : Outcome.REFUSED;
+		return Boolean.FALSE.equals(covers(connection)) ? Outcome.ELSEWHERE : refusal(connection, database, term);
+	}
+
+	/**
+	 * Tell the end of a term from a foreign session that holds the fence. The transaction
+	 * must not commit either way, so what fails here is taken for the former.
+	 */
+	private Outcome refusal(Connection connection, long database, Term term) throws SQLException {
+		try (Statement statement = connection.createStatement();
+				ResultSet row = statement.executeQuery(AdvisoryLockSql.foreignFenceHolder(this.keys, database, term))) {
+			return row.next() ? Outcome.blockedBy(ForeignSessions.words(row)) : Outcome.REFUSED;
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isInterrupted(connection, ex)) {
+				throw ex;
+			}
+			logger.debug("It is not known who holds the fence", ex);
+			return Outcome.REFUSED;
+		}
 	}
 
 	@Override

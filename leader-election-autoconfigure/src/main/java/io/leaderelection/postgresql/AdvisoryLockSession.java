@@ -19,9 +19,10 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -29,13 +30,15 @@ import java.util.function.Supplier;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.postgresql.Jdbc.RowMapper;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * A session of PostgreSQL that stands for an advisory lock.
+ * A session of PostgreSQL that elects by an advisory lock.
  */
 final class AdvisoryLockSession implements ElectionSession {
 
@@ -46,6 +49,12 @@ final class AdvisoryLockSession implements ElectionSession {
 	private static final long LINGER_PAUSE = TimeUnit.MILLISECONDS.toNanos(2);
 
 	private static final long LAST_IDLE_MILLIS = 1000;
+
+	/**
+	 * A follower reads who leads no more often. A reading takes the locks of all
+	 * partitions of the server's lock table.
+	 */
+	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
 
 	private static final String QUERY_CANCELED = "57014";
 
@@ -76,20 +85,29 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private Term term = NONE;
 
-	private boolean marked;
+	private final ForeignSessions foreignSessions = new ForeignSessions();
 
-	private @Nullable String candidates;
+	private boolean node;
+
+	private long observeAt = System.nanoTime();
+
+	private long confirmations;
+
+	private Nodes nodes = Nodes.NONE;
+
+	private boolean released;
 
 	private @Nullable Term requested;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
-			ApplicationName applicationName, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled) {
+			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis,
+			boolean pooled) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
-		this.name = applicationName.toString();
-		this.peers = new Peers(sql, applicationName, termEpoch);
+		this.name = names.of(nodeId);
+		this.peers = new Peers(sql, names, termEpoch);
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
@@ -97,30 +115,80 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Become a candidate for the life of the session.
+	 * Create a new {@code AdvisoryLockSession} instance on the connection of another.
 	 */
-	void stand() throws SessionException {
-		query(this.sql.stand(), (row) -> row.getBoolean(1));
+	private AdvisoryLockSession(AdvisoryLockSession other, AdvisoryLockSql sql) {
+		this.connection = other.connection;
+		this.pgConnection = other.pgConnection;
+		this.identity = other.identity;
+		this.sql = sql;
+		this.name = other.name;
+		this.peers = other.peers;
+		this.termEpoch = other.termEpoch;
+		this.longestWaitMillis = other.longestWaitMillis;
+		this.leaseMillis = other.leaseMillis;
+		this.guard = other.guard;
+	}
+
+	@Override
+	public void stand() throws SessionException {
+		queryAgain(this.sql::stand, (row) -> true);
+		this.node = true;
 	}
 
 	@Override
 	public void withdraw() throws SessionException {
-		queryAgain(this.sql::withdraw, (row) -> row.getBoolean(1));
+		queryAgain(this.sql::withdraw, (row) -> true);
+		this.node = true;
+	}
+
+	/**
+	 * Be a node of the election, by which others know that this is no foreign session.
+	 */
+	private void join() throws SessionException {
+		if (!this.node) {
+			withdraw();
+		}
+	}
+
+	/**
+	 * On keys of its own, with the same code on both sides of the connection.
+	 */
+	@Override
+	public void rehearse() throws SessionException {
+		AdvisoryLockSql scratch = this.sql.rehearsal();
+		try {
+			AdvisoryLockSession rehearsal = new AdvisoryLockSession(this, scratch);
+			if (rehearsal.acquire(Duration.ZERO) instanceof Acquisition.Won) {
+				rehearsal.confirm();
+				rehearsal.passBarrier(Duration.ZERO);
+				rehearsal.release(true);
+				rehearsal.linger();
+			}
+		}
+		catch (SessionException ex) {
+			if (!(ex.getCause() instanceof SQLException cause && QUERY_CANCELED.equals(cause.getSQLState()))) {
+				throw ex;
+			}
+			logger.debug("The rehearsal was cancelled", ex);
+		}
+		queryAgain(() -> scratch.forget(this.identity.idleSessionTimeout()), (row) -> true);
 	}
 
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		Attempt attempt = attempt(this.sql.acquire(wait));
-		if (attempt == null) {
+		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
+		Attempt attempt = attempt(this.sql.acquire(wait, observe), observe);
+		if (attempt == null || (attempt.outcome().isEmpty() && attempt.observation() == null)) {
 			return new Acquisition.Held(this.peers.known());
 		}
-		if (attempt.outcome().isEmpty()) {
-			return new Acquisition.Held(view(attempt.holder(), attempt.candidates()));
+		if (attempt.observation() != null && attempt.outcome().isEmpty()) {
+			return new Acquisition.Held(view(attempt.observation()));
 		}
 		String[] parts = attempt.outcome().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
-		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]));
+		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]), Boolean.parseBoolean(parts[3]));
 	}
 
 	/**
@@ -128,10 +196,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * have left locks behind, of which the session must be rid then.
 	 * @return what came of it, or {@code null} if it was cancelled and has left nothing
 	 */
-	private @Nullable Attempt attempt(String text) throws SessionException {
+	private @Nullable Attempt attempt(String text, boolean observe) throws SessionException {
 		try {
-			return query(this.connection, this.guard + text,
-					(row) -> new Attempt(row.getString("outcome"), row.getInt("holder"), row.getString("candidates")));
+			return Jdbc.query(this.connection, this.guard + text,
+					(row) -> new Attempt(row.getString("outcome"), observe ? Observation.of(row) : null));
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
@@ -144,19 +212,18 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public View observe() throws SessionException {
-		record Outcome(int holder, @Nullable String candidates) {
-		}
-		Outcome outcome = queryAgain(this.sql::observe,
-				(row) -> new Outcome(row.getInt("holder"), row.getString("candidates")));
-		return view(outcome.holder(), outcome.candidates());
+		join();
+		return view(queryAgain(this.sql::observe, Observation::of));
 	}
 
-	private View view(int holder, @Nullable String candidates) throws SessionException {
-		return unlessCancelled(() -> this.peers.view(this.connection, holder, candidates));
+	private View view(Observation observation) throws SessionException {
+		this.observeAt = System.nanoTime() + OBSERVE_INTERVAL;
+		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.nodes()));
 	}
 
 	@Override
 	public void requestResignation(Term term) throws SessionException {
+		join();
 		withdrawRequest();
 		queryAgain(() -> this.sql.requestResignation(term), (row) -> row.getBoolean(1));
 		this.requested = term;
@@ -177,21 +244,44 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private Confirmation confirmOnce() throws SQLException {
-		return query(this.connection, this.sql.confirm(this.term), (row) -> {
+		long number = ++this.confirmations;
+		Others others = Jdbc.query(this.connection, this.sql.confirm(this.term, number), (row) -> {
 			this.identity.check(row);
+			if (row.getLong("number") != number) {
+				throw new SQLException("The answer belongs to another statement");
+			}
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
 			}
-			this.candidates = row.getString("candidates");
-			int predecessor = row.getInt("predecessor");
-			return new Confirmation((predecessor != 0) ? "the session with pid " + predecessor : null,
-					row.getBoolean("resignation_requested"));
+			return new Others(Nodes.of(row), Nodes.pids(row.getString("predecessors")),
+					Nodes.pids(row.getString("fence_holders")), Nodes.pids(row.getString("requests")));
 		});
+		this.nodes = others.nodes();
+		List<Integer> holders = others.all();
+		Set<Integer> foreign = this.foreignSessions.observe(holders, others.nodes());
+		String predecessor = others.predecessors().isEmpty() ? null
+				: predecessor(others.predecessors().get(0), foreign);
+		boolean requested = others.requests().stream().anyMatch(others.nodes()::contains);
+		for (int pid : holders) {
+			if (foreign.contains(pid)) {
+				return new Confirmation(predecessor, requested, this.foreignSessions.describe(this.connection, pid));
+			}
+		}
+		return new Confirmation(predecessor, requested, null);
+	}
+
+	/**
+	 * Return who holds the key of a term. In a normal takeover that is of no interest, so
+	 * it costs no round trip.
+	 */
+	private String predecessor(int pid, Set<Integer> foreign) throws SQLException {
+		return foreign.contains(pid) ? "the " + this.foreignSessions.describe(this.connection, pid)
+				+ ", which is not, or no longer, a node of this election" : "the session with pid " + pid;
 	}
 
 	@Override
 	public List<Candidate> candidates() throws SessionException {
-		return view(0, this.candidates).candidates();
+		return unlessCancelled(() -> this.peers.view(this.connection, 0, this.nodes)).candidates();
 	}
 
 	@Override
@@ -220,16 +310,18 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
+		record Barrier(boolean passed, int holder) {
+		}
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		String blockedBy = queryAgain(() -> this.sql.passBarrier(wait, this.leaseMillis), (row) -> {
-			if ("passed".equals(row.getString("outcome"))) {
-				return "";
-			}
-			int holder = row.getInt("holder");
-			return (holder != 0) ? "the transaction of the session with pid " + holder
-					: "a transaction that has just ended or was prepared";
-		});
-		return blockedBy.isEmpty() ? null : blockedBy;
+		Barrier barrier = queryAgain(() -> this.sql.passBarrier(wait, this.leaseMillis),
+				(row) -> new Barrier("passed".equals(row.getString("outcome")), row.getInt("holder")));
+		if (barrier.passed()) {
+			return null;
+		}
+		return (barrier.holder() != 0)
+				? "the transaction of the "
+						+ unlessCancelled(() -> this.foreignSessions.describe(this.connection, barrier.holder()))
+				: "a transaction that has just ended or was prepared";
 	}
 
 	@Override
@@ -245,75 +337,49 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		this.marked = query(this.sql.release(this.term, clean, idle), (row) -> row.getBoolean("marked"));
+		query(this.sql.release(this.term, clean, idle), (row) -> row.getBoolean("marked"));
+		this.released = true;
 	}
 
 	@Override
-	public void close() {
+	public boolean close() {
+		boolean succeeded = false;
 		try {
-			if (this.marked) {
-				linger();
-			}
+			succeeded = this.released && linger();
 			this.connection.close();
 		}
 		catch (SessionException | SQLException ex) {
 			logger.debug("The session ended before it was closed", ex);
 			abort();
 		}
+		return succeeded;
 	}
 
 	/**
-	 * Keep the marker up until the successor has seen it.
+	 * Wait for a successor, by which time it has read the marker.
+	 * @return whether there is one
 	 */
-	private void linger() throws SessionException {
+	private boolean linger() throws SessionException {
+		record Succession(boolean succeeded, boolean decided) {
+		}
 		long deadline = System.nanoTime() + LINGER;
-		while (!query(this.sql.succeeded(), (row) -> row.getBoolean("succeeded"))) {
-			long remaining = deadline - System.nanoTime();
-			if (remaining <= 0) {
-				return;
+		while (true) {
+			Succession succession = query(this.sql.succeeded(),
+					(row) -> new Succession(row.getBoolean("succeeded"), row.getBoolean("decided")));
+			if (succession.decided() || deadline - System.nanoTime() <= 0) {
+				return succession.succeeded();
 			}
 			LockSupport.parkNanos(LINGER_PAUSE);
 		}
 	}
 
 	@Override
-	public void cancel() {
-		try {
-			this.pgConnection.cancelQuery();
-		}
-		catch (SQLException ex) {
-			logger.debug("The wait could not be cancelled and ends by itself", ex);
-		}
-	}
-
-	@Override
 	public void abort() {
-		abort(this.connection);
-	}
-
-	static void abort(Connection connection) {
-		try {
-			connection.abort(AdvisoryLockSession::runAside);
-		}
-		catch (SQLException ex) {
-			logger.debug("The connection could not be aborted; the server ends it after the lease", ex);
-		}
+		Jdbc.abort(this.connection);
 	}
 
 	Connection connection() {
 		return this.connection;
-	}
-
-	private static void runAside(Runnable command) {
-		Thread thread = new Thread(command, "leader-election-abort");
-		thread.setDaemon(true);
-		try {
-			thread.start();
-		}
-		catch (OutOfMemoryError ex) {
-			// No thread to be had: better a moment late than never
-			command.run();
-		}
 	}
 
 	/**
@@ -323,7 +389,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
-			return query(this.connection, this.guard + text, mapper);
+			return Jdbc.query(this.connection, this.guard + text, mapper);
 		}
 		catch (SQLException ex) {
 			throw lost(ex);
@@ -331,43 +397,42 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * The same for statements that may run twice. A cancel that was meant for the wait
-	 * before them may come late.
+	 * The same for statements that may run twice. Anybody may cancel them.
 	 */
 	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
-		return unlessCancelled(() -> query(this.connection, this.guard + text.get(), mapper));
-	}
-
-	/**
-	 * Run one or more statements of which the last gives one row.
-	 */
-	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			boolean rows = statement.execute(text);
-			while (!rows && statement.getUpdateCount() != -1) {
-				rows = statement.getMoreResults();
-			}
-			try (ResultSet result = statement.getResultSet()) {
-				if (result == null || !result.next()) {
-					throw new SQLException("The statement gave no row");
-				}
-				return mapper.map(result);
-			}
-		}
+		return unlessCancelled(() -> Jdbc.query(this.connection, this.guard + text.get(), mapper));
 	}
 
 	private static SessionException lost(SQLException ex) {
-		return new SessionException("The session on the database has ended: " + summary(ex), ex);
+		return new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
+	}
+
+	private record Attempt(String outcome, @Nullable Observation observation) {
+
 	}
 
 	/**
-	 * Return the message without the lines that say where in which statement.
+	 * Who holds the main key, or 0, and who the nodes are.
 	 */
-	static String summary(SQLException ex) {
-		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
+	private record Observation(int holder, Nodes nodes) {
+
+		static Observation of(ResultSet row) throws SQLException {
+			return new Observation(row.getInt("holder"), Nodes.of(row));
+		}
+
 	}
 
-	private record Attempt(String outcome, int holder, @Nullable String candidates) {
+	/**
+	 * Who holds which locks besides this session.
+	 */
+	private record Others(Nodes nodes, List<Integer> predecessors, List<Integer> fenceHolders, List<Integer> requests) {
+
+		List<Integer> all() {
+			List<Integer> all = new ArrayList<>(this.fenceHolders);
+			all.addAll(this.requests);
+			all.addAll(this.predecessors);
+			return all;
+		}
 
 	}
 
@@ -375,13 +440,6 @@ final class AdvisoryLockSession implements ElectionSession {
 	private interface Question<T> {
 
 		T ask() throws SQLException;
-
-	}
-
-	@FunctionalInterface
-	interface RowMapper<T> {
-
-		T map(ResultSet row) throws SQLException;
 
 	}
 

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.util.Collection;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
@@ -57,6 +58,41 @@ class AdvisoryLockSql {
 			    WHERE name OPERATOR(pg_catalog.=) 'log_min_duration_statement') AS log_min_duration
 			""";
 
+	private static final String OUTCOME = "leader_election.outcome";
+
+	static final String TOKEN = "leader_election.token";
+
+	private static final String TIMELINE = """
+			('x' || pg_catalog.substr(
+			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
+
+	private static final String TRANSACTION_ID = "pg_catalog.pg_current_xact_id()::text::bigint";
+
+	private static final String MESSAGE = "pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text)";
+
+	/**
+	 * False on a primary, though the server does not know that before it runs.
+	 */
+	private static final String NEVER = "pg_catalog.pg_is_in_recovery()";
+
+	/**
+	 * Whether the server tells its timeline. Services that replace the storage of
+	 * PostgreSQL do not, and say so in one of two ways; a standby does not either.
+	 */
+	static final String TIMELINES = """
+			DO $timelines$
+			BEGIN
+			  PERFORM %2$s;
+			  PERFORM pg_catalog.set_config('%1$s', 'true', false);
+			EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state THEN
+			  IF pg_catalog.pg_is_in_recovery() THEN
+			    RAISE;
+			  END IF;
+			  PERFORM pg_catalog.set_config('%1$s', 'false', false);
+			END $timelines$;
+			SELECT pg_catalog.current_setting('%1$s')::boolean AS timelines
+			""".formatted(OUTCOME, TIMELINE);
+
 	/**
 	 * Which database this is. In a session of the application, so that nothing is taken
 	 * from the search path here either.
@@ -91,17 +127,26 @@ class AdvisoryLockSql {
 			  (SELECT ?::pg_catalog.text AS idle) AS longest
 			""";
 
-	private static final String OUTCOME = "leader_election.outcome";
-
-	static final String TOKEN = "leader_election.token";
-
 	private final ElectionKeys keys;
 
-	private final String advisoryLocks;
+	private final Endpoint endpoint;
 
-	AdvisoryLockSql(ElectionKeys keys, long database) {
+	private final boolean rehearsal;
+
+	private final String allLocks;
+
+	private final String locks;
+
+	AdvisoryLockSql(ElectionKeys keys, Endpoint endpoint) {
+		this(keys, endpoint, false);
+	}
+
+	private AdvisoryLockSql(ElectionKeys keys, Endpoint endpoint, boolean rehearsal) {
 		this.keys = keys;
-		this.advisoryLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND database = " + database;
+		this.endpoint = endpoint;
+		this.rehearsal = rehearsal;
+		this.allLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + endpoint.database();
+		this.locks = this.allLocks + " AND granted";
 	}
 
 	/**
@@ -154,17 +199,37 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Hold a share of the candidate key for the life of the session.
+	 * Hold a share of the candidate key instead of one of the observer key. Where a
+	 * foreign session keeps that from it, remain a node all the same.
 	 */
 	String stand() {
-		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%d)".formatted(this.keys.candidate());
+		return """
+				SELECT CASE WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
+				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
+				  ELSE observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) END AS done
+				FROM (%4$s) AS own
+				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownShares());
 	}
 
 	/**
-	 * Hold no share of the candidate key any more.
+	 * Hold a share of the observer key instead of one of the candidate key.
 	 */
 	String withdraw() {
-		return "SELECT pg_catalog.pg_advisory_unlock_shared(%d)".formatted(this.keys.candidate());
+		return """
+				SELECT observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) AS done,
+				  CASE WHEN candidate THEN pg_catalog.pg_advisory_unlock_shared(%1$d) END
+				FROM (%4$s) AS own
+				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownShares());
+	}
+
+	/**
+	 * Which shares this session has, so that what was cancelled can be run again.
+	 */
+	private String ownShares() {
+		return """
+				SELECT count(*) FILTER (WHERE %s) > 0 AS candidate, count(*) FILTER (WHERE %s) > 0 AS observer
+				FROM %s AND pid = pg_catalog.pg_backend_pid()
+				""".formatted(share(bigint(this.keys.candidate())), share(observerKey()), this.locks);
 	}
 
 	/**
@@ -174,20 +239,40 @@ class AdvisoryLockSql {
 	 * grant meet, the roll-back of the sub-block frees the lock, whereas a lock of the
 	 * session would stay. There are two such blocks, since the server signals a session
 	 * and its process group when it cancels, and so may cancel twice. The session's lock
-	 * is taken second, when it can no longer wait. The transaction id is asked for after
-	 * the lock, or it could be older than the predecessor's. A service that knows no
-	 * timelines has none, on all nodes alike. Notices tell the others what the key of the
-	 * term does not; they must not fail, as nothing depends on them. The message makes
-	 * the transaction one that is flushed at commit: an id alone is forgotten in a crash
-	 * and issued again.
+	 * is taken second, when it can no longer wait.
+	 * <p>
+	 * Then the locks are read once. It is before the key of the term is taken, since the
+	 * predecessor removes its marker as soon as it observes that key, and after the main
+	 * key, without which no other session takes a key of a term any more. A marker does
+	 * not count as a key of an earlier term here: no fence passes by it, and in good
+	 * order it is set when the main key is freed last, so that whether its session still
+	 * has a key of a term is what matters. If no such key is left, the fence key is
+	 * tried: in that order, or a transaction could pass the fence in between. (The grant
+	 * still waits for the end of the marker, see {@link #confirm}: it must not be taken
+	 * for that of a later term.)
+	 * <p>
+	 * The transaction id is asked for after the lock, or it could be older than the
+	 * predecessor's. Notices tell the others what the key of the term does not; they must
+	 * not fail, as nothing depends on them. The message makes the transaction one that is
+	 * flushed at commit: an id alone is forgotten in a crash and issued again.
+	 * @param waitMillis how long to wait
+	 * @param observe whether to read who holds the main key if it is not won
 	 */
-	String acquire(long waitMillis) {
+	String acquire(long waitMillis, boolean observe) {
+		String timeline = this.endpoint.timelines() ? TIMELINE : "0";
+		String transactionId = this.rehearsal
+				? "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
+						+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END"
+				: TRANSACTION_ID;
+		String message = this.rehearsal ? "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END" : MESSAGE;
+		String view = observe ? ", " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''" : "";
 		return """
 				DO $acquire$
 				DECLARE
 				  term bigint;
-				  timeline bigint := 0;
+				  timeline bigint;
 				  clean boolean;
+				  clear boolean;
 				BEGIN
 				  BEGIN
 				    BEGIN
@@ -202,15 +287,11 @@ class AdvisoryLockSql {
 				    RETURN;
 				  END;
 				  PERFORM pg_catalog.pg_advisory_lock(%2$d);
-				  clean := EXISTS (SELECT FROM %4$s AND objsubid = 2 AND classid = %5$d AND objid = %6$d
-				    AND mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid());
-				  term := pg_catalog.pg_current_xact_id()::text::bigint;
-				  BEGIN
-				    timeline := ('x' || pg_catalog.substr(
-				      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-				  EXCEPTION WHEN feature_not_supported THEN
-				    NULL;
-				  END;
+				  SELECT count(*) FILTER (WHERE objid = %6$d) > 0, count(*) FILTER (WHERE objid <> %6$d) = 0
+				    INTO clean, clear FROM %4$s AND objsubid = 2 AND classid = %5$d
+				    AND mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid();
+				  term := %15$s;
+				  timeline := %13$s;
 				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, ((term + (timeline - 1) * %9$d) & 2147483647)::int) THEN
 				    RAISE EXCEPTION 'the key of term %% is in use', term;
 				  END IF;
@@ -220,39 +301,42 @@ class AdvisoryLockSql {
 				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
 				      (-1 - ((term >> 31 << %12$d) | timeline))::int);
 				  END IF;
-				  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
-				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean, false);
+				  PERFORM %16$s;
+				  IF clear THEN
+				    clear := pg_catalog.pg_try_advisory_xact_lock(%14$d);
+				  END IF;
+				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean || ':' || clear, false);
 				END $acquire$;
-				SELECT pg_catalog.current_setting('%3$s') AS outcome, %8$s
-				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.advisoryLocks,
-				unsigned(this.keys.termClass()), unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view(),
-				ElectionKeys.TIMELINE_DISTANCE, this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH,
-				ElectionKeys.TIMELINE_BITS);
+				SELECT pg_catalog.current_setting('%3$s') AS outcome%8$s
+				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.locks, unsigned(this.keys.termClass()),
+				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view, ElectionKeys.TIMELINE_DISTANCE,
+				this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH, ElectionKeys.TIMELINE_BITS, timeline,
+				this.keys.fence(), transactionId, message);
 	}
 
 	/**
 	 * Whether this session holds any key alone.
 	 */
 	String holdsAny() {
-		return "SELECT count(*) > 0 AS holds FROM " + this.advisoryLocks
+		return "SELECT count(*) > 0 AS holds FROM " + this.locks
 				+ " AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock'";
 	}
 
 	/**
-	 * Who holds the main key, and who stands.
+	 * Who holds the main key, and who the nodes are.
 	 */
 	String observe() {
 		return "SELECT " + view();
 	}
 
 	private String view() {
-		return "min(pid) FILTER (WHERE mode = 'ExclusiveLock' AND %s) AS holder, %s FROM %s"
-			.formatted(bigint(this.keys.main()), candidates(), this.advisoryLocks);
+		return "min(pid) FILTER (WHERE %s) AS holder, %s FROM %s".formatted(bigint(this.keys.main()), nodes(),
+				this.locks);
 	}
 
-	private String candidates() {
-		return "string_agg(pid::text, ',' ORDER BY pid) FILTER (WHERE %s) AS candidates"
-			.formatted(bigint(this.keys.candidate()));
+	private String nodes() {
+		return pids(share(bigint(this.keys.candidate()))) + " AS candidates, " + pids(share(observerKey()))
+				+ " AS observers";
 	}
 
 	/**
@@ -270,8 +354,17 @@ class AdvisoryLockSql {
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity LEFT JOIN
 				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)
 				WHERE activity.pid IN (%4$s) GROUP BY activity.pid, activity.application_name
-				""".formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.advisoryLocks,
-				list);
+				""".formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.locks, list);
+	}
+
+	/**
+	 * How sessions call themselves, and their roles.
+	 */
+	static String nameSessions(Collection<Integer> pids) {
+		return """
+				SELECT pid, application_name, pg_catalog.pg_get_userbyid(usesysid) AS role
+				FROM pg_catalog.pg_stat_get_activity(NULL) WHERE pid IN (%s)
+				""".formatted(pids.stream().map(String::valueOf).collect(Collectors.joining(",")));
 	}
 
 	/**
@@ -292,25 +385,30 @@ class AdvisoryLockSql {
 
 	/**
 	 * Whether this is the session that won, holds both keys and would be ended when
-	 * silent; who else holds a key of a term or a marker; who stands; and whether
-	 * somebody asks the term to end. A share of the key of a term is a fence that was
-	 * refused, and nobody's term.
+	 * silent; who else holds a key of a term or a marker; who holds the fence key alone,
+	 * or waits to do so; who asks the term to end; and who the nodes are. A share of the
+	 * key of a term is a fence that was refused, and nobody's term.
+	 * @param number comes back with the answer, which is that to this question then
 	 */
-	String confirm(Term term) {
+	String confirm(Term term, long number) {
+		String others = "pid <> pg_catalog.pg_backend_pid()";
 		return """
 				SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
-				  pg_catalog.current_setting('%s', true) AS token,
+				  pg_catalog.current_setting('%s', true) AS token, %d AS number,
 				  pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
 				  count(*) FILTER (WHERE mode = 'ExclusiveLock' AND pid = pg_catalog.pg_backend_pid()
 				    AND (%s OR %s)) AS held,
-				  min(pid) FILTER (WHERE mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid()
-				    AND %s) AS predecessor,
-				  count(*) FILTER (WHERE pid <> pg_catalog.pg_backend_pid() AND %s) > 0 AS resignation_requested,
+				  %s AS predecessors,
+				  %s AS fence_holders,
+				  %s AS requests,
 				  %s
-				FROM %s
-				""".formatted(TOKEN, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)), anyTerm(),
-				pair(this.keys.requestClass(), termObject(term)), candidates(), this.advisoryLocks);
+				FROM %s AND (granted OR %s)
+				""".formatted(TOKEN, number, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
+				pids("mode = 'ExclusiveLock' AND " + others + " AND " + anyTerm()),
+				pids("mode = 'ExclusiveLock' AND " + others + " AND " + bigint(this.keys.fence())),
+				pids(others + " AND " + pair(this.keys.requestClass(), termObject(term))), nodes(), this.allLocks,
+				bigint(this.keys.fence()));
 	}
 
 	/**
@@ -349,43 +447,132 @@ class AdvisoryLockSql {
 				END $barrier$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome,
 				  (SELECT min(pid) FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s) AS holder
-				""".formatted(waitMillis, this.keys.fence(), OUTCOME, this.advisoryLocks, bigint(this.keys.fence()),
+				""".formatted(waitMillis, this.keys.fence(), OUTCOME, this.locks, bigint(this.keys.fence()),
 				leaseMillis);
 	}
 
 	/**
-	 * Free the keys, the main key last, behind a marker if the term ended in good order.
-	 * The session has little left to do: should this node fall silent now, the marker
-	 * must not hold the successor up for a lease.
+	 * Free the keys, the main key last, behind a marker if the term ended in good order
+	 * and still had its lock. The session has little left to do: should this node fall
+	 * silent now, the marker must not hold the successor up for a lease.
 	 */
 	String release(Term term, boolean clean, long idleMillis) {
 		return """
 				DO $release$
+				DECLARE
+				  main_held boolean;
+				  term_held boolean;
+				  marked boolean := false;
 				BEGIN
 				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$d', false);
-				  PERFORM pg_catalog.set_config('%7$s',
-				    CASE WHEN %2$s THEN pg_catalog.pg_try_advisory_lock(%3$d, %4$d) ELSE false END::text, false);
-				  PERFORM pg_catalog.pg_advisory_unlock(%3$d, %5$d);
-				  PERFORM pg_catalog.pg_advisory_unlock(%6$d);
+				  SELECT count(*) FILTER (WHERE %8$s) > 0, count(*) FILTER (WHERE %9$s) > 0 INTO main_held, term_held
+				    FROM %10$s AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock';
+				  IF %2$s AND main_held THEN
+				    marked := pg_catalog.pg_try_advisory_lock(%3$d, %4$d);
+				  END IF;
+				  IF term_held THEN
+				    PERFORM pg_catalog.pg_advisory_unlock(%3$d, %5$d);
+				  END IF;
+				  IF main_held THEN
+				    PERFORM pg_catalog.pg_advisory_unlock(%6$d);
+				  END IF;
+				  PERFORM pg_catalog.set_config('%7$s', marked::text, false);
 				END $release$;
 				SELECT pg_catalog.current_setting('%7$s')::boolean AS marked
 				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term),
-				this.keys.main(), OUTCOME);
+				this.keys.main(), OUTCOME, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
+				this.locks);
 	}
 
 	/**
-	 * Whether a successor has seen the marker, or there is none to see it; then the
-	 * marker is taken down.
+	 * Whether a successor has its term, or there is none to come; then a marker is no
+	 * longer needed and is removed.
 	 */
 	String succeeded() {
 		return """
-				SELECT CASE WHEN successors > 0 OR candidates = 0
-				  THEN pg_catalog.pg_advisory_unlock(%d, %d) ELSE false END AS succeeded
-				FROM (SELECT count(*) FILTER (WHERE mode = 'ExclusiveLock' AND %s) AS successors,
-				    count(*) FILTER (WHERE %s) AS candidates
-				  FROM %s AND pid <> pg_catalog.pg_backend_pid()) AS others
-				""".formatted(this.keys.termClass(), ElectionKeys.CLEAN, anyTerm(), bigint(this.keys.candidate()),
-				this.advisoryLocks);
+				SELECT successors > 0 AS succeeded, successors > 0 OR candidates = 0 AS decided,
+				  CASE WHEN marked AND (successors > 0 OR candidates = 0)
+				    THEN pg_catalog.pg_advisory_unlock(%1$d, %2$d) END AS removed
+				FROM (SELECT count(*) FILTER (WHERE %3$s AND objid <> %4$d
+				      AND pid <> pg_catalog.pg_backend_pid()) AS successors,
+				    count(*) FILTER (WHERE %5$s AND pid <> pg_catalog.pg_backend_pid()) AS candidates,
+				    count(*) FILTER (WHERE %3$s AND objid = %4$d AND pid = pg_catalog.pg_backend_pid()) > 0 AS marked
+				  FROM %6$s) AS locks
+				""".formatted(this.keys.termClass(), ElectionKeys.CLEAN, "mode = 'ExclusiveLock' AND " + anyTerm(),
+				unsigned(ElectionKeys.CLEAN), share(bigint(this.keys.candidate())), this.locks);
+	}
+
+	/**
+	 * Which session that is no node of the election holds the fence key alone or waits to
+	 * do so, while the key of the term is still held. In a transaction of the
+	 * application, with its search path.
+	 */
+	static String foreignFenceHolder(ElectionKeys keys, long database, Term term) {
+		return """
+				WITH locks AS MATERIALIZED (SELECT pid, mode, granted, objsubid::pg_catalog.int8 AS objsubid,
+				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
+				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory'
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$d)
+				SELECT activity.pid, activity.application_name, pg_catalog.pg_get_userbyid(activity.usesysid) AS role
+				FROM locks AS fence, pg_catalog.pg_stat_get_activity(NULL) AS activity
+				WHERE fence.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND %2$s
+				  AND activity.pid OPERATOR(pg_catalog.=) fence.pid
+				  AND EXISTS (SELECT FROM locks AS term
+				    WHERE term.granted AND term.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND %3$s)
+				  AND NOT EXISTS (SELECT FROM locks AS node WHERE node.pid OPERATOR(pg_catalog.=) activity.pid
+				    AND node.granted AND node.mode OPERATOR(pg_catalog.=) 'ShareLock' AND (%4$s OR %5$s))
+				LIMIT 1
+				""".formatted(database, key("fence", 1, keys.fence() >>> 32, keys.fence() & 0xFFFFFFFFL),
+				key("term", 2, unsigned(keys.termClass()), termObject(term)),
+				key("node", 1, keys.candidate() >>> 32, keys.candidate() & 0xFFFFFFFFL),
+				key("node", 2, unsigned(keys.observerClass()), ElectionKeys.OBSERVER));
+	}
+
+	/**
+	 * The condition for a key whatever the search path is.
+	 */
+	private static String key(String table, int parts, long first, long second) {
+		return "(%1$s.objsubid %2$s %3$d AND %1$s.classid %2$s %4$d AND %1$s.objid %2$s %5$d)".formatted(table,
+				"OPERATOR(pg_catalog.=)", parts, first, second);
+	}
+
+	/**
+	 * Return the statements of a rehearsal: on keys that nobody else has, and with an
+	 * acquiring statement that neither takes a transaction id nor writes a message.
+	 */
+	AdvisoryLockSql rehearsal() {
+		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
+		return new AdvisoryLockSql(scratch, this.endpoint, true);
+	}
+
+	/**
+	 * Free whatever this session has of these keys, however often it is run.
+	 * @param idle the setting of the session that {@link #release} has changed
+	 */
+	String forget(String idle) {
+		return """
+				DO $forget$
+				DECLARE
+				  held pg_catalog.record;
+				BEGIN
+				  FOR held IN SELECT objsubid, mode, ((classid::bigint << 32) >> 32)::int AS class,
+				      ((objid::bigint << 32) >> 32)::int AS object
+				      FROM %1$s AND pid = pg_catalog.pg_backend_pid()
+				        AND (%2$s OR (objsubid = 2 AND classid IN (%4$d, %5$d))) LOOP
+				    IF held.objsubid = 1 THEN
+				      PERFORM pg_catalog.pg_advisory_unlock(%3$d);
+				    ELSIF held.mode = 'ShareLock' THEN
+				      PERFORM pg_catalog.pg_advisory_unlock_shared(held.class, held.object);
+				    ELSE
+				      PERFORM pg_catalog.pg_advisory_unlock(held.class, held.object);
+				    END IF;
+				  END LOOP;
+				  PERFORM pg_catalog.set_config('idle_session_timeout', '%6$s', false);
+				  PERFORM pg_catalog.set_config('%7$s', '', false);
+				END $forget$;
+				SELECT pg_catalog.current_setting('%7$s') AS outcome
+				""".formatted(this.locks, bigint(this.keys.main()), this.keys.main(), unsigned(this.keys.termClass()),
+				unsigned(this.keys.noticeClass()), idle, OUTCOME);
 	}
 
 	private String anyTerm() {
@@ -394,6 +581,18 @@ class AdvisoryLockSql {
 
 	private static int termObject(Term term) {
 		return ElectionKeys.termObject(term.timeline(), term.transactionId());
+	}
+
+	private String observerKey() {
+		return pair(this.keys.observerClass(), ElectionKeys.OBSERVER);
+	}
+
+	private static String pids(String condition) {
+		return "string_agg(pid::text, ',' ORDER BY pid) FILTER (WHERE " + condition + ")";
+	}
+
+	private static String share(String key) {
+		return "(mode = 'ShareLock' AND " + key + ")";
 	}
 
 	private static String pair(int first, int second) {

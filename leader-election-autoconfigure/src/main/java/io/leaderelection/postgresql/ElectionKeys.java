@@ -35,14 +35,20 @@ import java.security.NoSuchAlgorithmException;
  * @param requestClass the first half of the keys by which a node asks a term to end
  * @param noticeClass the first half of the keys by which a leader tells the others about
  * its term
+ * @param observerClass the first half of the key that every node holds a share of that is
+ * no candidate
  */
-public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass) {
+public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass,
+		int observerClass) {
 
 	/**
 	 * The second half of the marker that a term ended in good order. Negative, as no term
 	 * is.
 	 */
 	static final int CLEAN = -1;
+
+	/** The second half of the key of those who only observe. */
+	static final int OBSERVER = 0;
 
 	/** What the second of a notice is counted from, 2020-01-01: good for 68 years. */
 	static final long NOTICE_EPOCH = 1_577_836_800;
@@ -74,7 +80,7 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	public static ElectionKeys ofLockId(long lockId) {
 		ByteBuffer derived = sha256("io.leaderelection:" + lockId);
 		return new ElectionKeys(lockId, derived.getInt(), derived.getLong(), derived.getLong(), derived.getInt(),
-				derived.getInt());
+				derived.getInt(), derived.getInt());
 	}
 
 	/**

@@ -35,25 +35,49 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param plpgsql whether the role may use PL/pgSQL
  * @param walFileName whether the role may ask for the name of a WAL file
  * @param controlSystem whether the role may ask for the identifier of the cluster
+ * @param timelines whether the server tells its timeline
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
 record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
-		boolean plpgsql, boolean walFileName, boolean controlSystem, long deadlockTimeout, long logMinDuration) {
+		boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines, long deadlockTimeout,
+		long logMinDuration) {
 
 	private static final int OLDEST_VERSION = 14;
 
 	private static final long LONGEST_WAIT = 800;
 
-	private static final long SHORTEST_WAIT = 100;
+	/**
+	 * Below that, a server that logs so much is left to log the waits too.
+	 */
+	private static final long SHORTEST_WAIT = 20;
 
-	static Endpoint inspect(Connection connection) throws SQLException {
-		String version = AdvisoryLockSession.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
+	/**
+	 * Inspect the server behind a connection.
+	 * @param connection the connection
+	 * @param timelines the statement that tells whether it has timelines
+	 */
+	static Endpoint inspect(Connection connection, String timelines) throws SQLException {
+		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack what is asked for next
-			return new Endpoint(version, 0, 0, false, "", 0, false, false, false, 0, 0);
+			return new Endpoint(version, 0, 0, false, "", 0, false, false, false, false, 0, 0);
 		}
-		return AdvisoryLockSession.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
+		Endpoint endpoint = Jdbc.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
+		return (endpoint.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
+				? endpoint.withTimelines() : endpoint;
+	}
+
+	/**
+	 * Return whether the server can be asked for its timeline.
+	 */
+	private boolean isPrimary() {
+		return !this.inRecovery && this.plpgsql && this.walFileName;
+	}
+
+	private Endpoint withTimelines() {
+		return new Endpoint(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.database,
+				this.plpgsql, this.walFileName, this.controlSystem, true, this.deadlockTimeout, this.logMinDuration);
 	}
 
 	private static boolean isImitation(String version) {
@@ -63,7 +87,7 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 	private static Endpoint of(ResultSet row) throws SQLException {
 		return new Endpoint(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
-				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"),
+				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
 				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
 	}
 

@@ -22,16 +22,17 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.SessionNames;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -53,44 +54,58 @@ final class Peers {
 
 	private final AdvisoryLockSql sql;
 
-	private final ApplicationName applicationName;
+	private final SessionNames names;
 
 	private final int termEpoch;
+
+	private final ForeignSessions foreignSessions = new ForeignSessions();
 
 	private List<Integer> knownPids = List.of();
 
 	private View known = View.NONE;
 
+	private int leader;
+
 	private int pause;
 
-	Peers(AdvisoryLockSql sql, ApplicationName applicationName, int termEpoch) {
+	Peers(AdvisoryLockSql sql, SessionNames names, int termEpoch) {
 		this.sql = sql;
-		this.applicationName = applicationName;
+		this.names = names;
 		this.termEpoch = termEpoch;
 	}
 
 	/**
-	 * Return who leads and who stands.
+	 * Return who leads and who the candidates are.
 	 * @param connection the session that asks
 	 * @param holder the process id of the session that holds the lock, or 0
-	 * @param candidates those of the sessions that stand, separated by commas
+	 * @param nodes the nodes by the same reading
 	 */
-	View view(Connection connection, int holder, @Nullable String candidates) throws SQLException {
-		List<Integer> standing = pids(candidates);
-		List<Integer> pids = new ArrayList<>(standing);
-		pids.add(0, holder);
+	View view(Connection connection, int holder, Nodes nodes) throws SQLException {
+		Set<Integer> foreign = this.foreignSessions.observe((holder != 0) ? List.of(holder) : List.of(), nodes);
+		boolean dying = foreign.isEmpty() && holder == this.leader;
+		this.leader = (nodes.contains(holder) || dying) ? holder : 0;
+		View view = view(connection, nodes.candidates());
+		String words = foreign.isEmpty() ? null : this.foreignSessions.describe(connection, holder);
+		this.known = new View(foreign.isEmpty() ? view.leader() : null, view.candidates(), words);
+		return this.known;
+	}
+
+	private View view(Connection connection, List<Integer> candidates) throws SQLException {
+		List<Integer> pids = new ArrayList<>(candidates);
+		pids.add(0, this.leader);
 		if (this.pause > 0) {
 			this.pause--;
+			return this.known;
 		}
-		else if (!pids.equals(this.knownPids)) {
-			View view = describe(connection, holder, standing);
-			// A winner may be seen before it has told its term
-			boolean complete = (holder == 0 || (view.leader() != null && view.leader().term() != null))
-					&& view.candidates().size() == standing.size();
-			this.knownPids = complete ? pids : List.of();
-			this.known = view;
+		if (pids.equals(this.knownPids)) {
+			return this.known;
 		}
-		return this.known;
+		View view = describe(connection, this.leader, candidates);
+		// A winner may be seen before it has told its term
+		boolean complete = (this.leader == 0 || (view.leader() != null && view.leader().term() != null))
+				&& view.candidates().size() == candidates.size();
+		this.knownPids = complete ? pids : List.of();
+		return view;
 	}
 
 	/**
@@ -100,8 +115,13 @@ final class Peers {
 		return this.known;
 	}
 
-	private static List<Integer> pids(@Nullable String text) {
-		return (text != null) ? Arrays.stream(text.split(",")).map(Integer::valueOf).toList() : List.of();
+	/**
+	 * Return whether the next reading may show more than the last, although nothing has
+	 * changed.
+	 */
+	boolean isUndecided() {
+		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
+		return this.foreignSessions.isUndecided() || (unknown && this.pause == 0 && this.known.foreign() == null);
 	}
 
 	private View describe(Connection connection, int holder, List<Integer> standing) throws SQLException {
@@ -109,13 +129,12 @@ final class Peers {
 			return lookUp(connection, holder, standing);
 		}
 		catch (SQLException ex) {
-			String state = String.valueOf(ex.getSQLState());
-			if (connection.isClosed() || state.startsWith("08") || state.startsWith("57")) {
+			if (Jdbc.isInterrupted(connection, ex)) {
 				throw ex;
 			}
 			// Who they are is good to know, but no reason not to lead
-			this.pause = INSUFFICIENT_PRIVILEGE.equals(state) ? Integer.MAX_VALUE : PAUSE;
-			logger.warn("It is not known who leads and who stands: " + AdvisoryLockSession.summary(ex));
+			this.pause = INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState()) ? Integer.MAX_VALUE : PAUSE;
+			logger.warn("It is not known who leads and who stands: " + Jdbc.summary(ex));
 			return View.NONE;
 		}
 	}
@@ -129,7 +148,7 @@ final class Peers {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
-				sessions.put(pid, new Leader(this.applicationName.nodeOf(name), name, term(rows), since(rows)));
+				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows)));
 			}
 		}
 		List<Candidate> candidates = standing.stream()
@@ -137,7 +156,7 @@ final class Peers {
 			.filter((session) -> session != null)
 			.map((session) -> new Candidate(session.nodeId(), session.session()))
 			.toList();
-		return new View(sessions.get(holder), candidates);
+		return new View(sessions.get(holder), candidates, null);
 	}
 
 	private @Nullable Term term(ResultSet row) throws SQLException {

@@ -28,6 +28,7 @@ import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +58,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private final Statements statements;
 
-	private final ApplicationName applicationName;
+	private final SessionNames names;
 
 	private final AdvisoryLockFence fence;
 
@@ -84,7 +85,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.allowSessionPooler = allowSessionPooler;
 		this.source = source;
 		this.statements = statements;
-		this.applicationName = new ApplicationName(settings.election(), settings.nodeId());
+		this.names = new SessionNames(settings.election());
 		this.fence = new AdvisoryLockFence(keys, settings.lease(), statements.fence());
 	}
 
@@ -100,7 +101,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 			abandon(connection);
 			throw translate(ex);
 		}
-		catch (SessionException | RuntimeException ex) {
+		catch (SessionException | RuntimeException | Error ex) {
 			abandon(connection);
 			throw ex;
 		}
@@ -121,7 +122,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private static void abandon(@Nullable Connection connection) {
 		if (connection != null) {
-			AdvisoryLockSession.abort(connection);
+			Jdbc.abort(connection);
 		}
 	}
 
@@ -136,13 +137,13 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		PGConnection pgConnection = connection.unwrap(PGConnection.class);
 		connection.setAutoCommit(true);
-		Endpoint endpoint = Endpoint.inspect(connection);
+		Endpoint endpoint = Endpoint.inspect(connection, this.statements.timelines());
 		endpoint.check(pgConnection.getBackendPID(), this.allowSessionPooler);
 		long lease = this.settings.lease().toMillis();
 		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
 		long wait = endpoint.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
-		SessionIdentity identity = AdvisoryLockSession.query(connection,
+		SessionIdentity identity = Jdbc.query(connection,
 				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
 					String actual = row.getString("token");
 					if (token.equals(actual) && row.getLong("lease") != idle) {
@@ -161,14 +162,15 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		this.fence.heldOn(DatabaseIdentity.of(connection, endpoint));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
-				this.statements.of(this.keys, endpoint.database()), this.applicationName, this.termEpoch, wait, lease,
-				pgConnection.getBackendPID() != endpoint.pid());
-		if (this.settings.candidate()) {
-			session.stand();
-		}
+				this.statements.of(this.keys, endpoint), this.names, this.settings.nodeId(), this.termEpoch, wait,
+				lease, pgConnection.getBackendPID() != endpoint.pid());
 		// No read of a session waits longer: nothing that takes so long is of use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
+	}
+
+	private String applicationName() {
+		return this.names.of(this.settings.nodeId());
 	}
 
 	/**
@@ -176,7 +178,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 */
 	private Properties driverSettings() {
 		Properties properties = new Properties();
-		properties.setProperty("ApplicationName", this.applicationName.toString());
+		properties.setProperty("ApplicationName", applicationName());
 		properties.setProperty("connectTimeout", "5");
 		properties.setProperty("loginTimeout", "10");
 		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
@@ -215,7 +217,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		settings.put("tcp_keepalives_interval", "1");
 		settings.put("tcp_keepalives_count", "3");
 		settings.put("client_connection_check_interval", Long.toString(Math.max(100, lease / 5)));
-		settings.put("application_name", this.applicationName.toString());
+		settings.put("application_name", applicationName());
 		settings.put(AdvisoryLockSql.TOKEN, token);
 		return settings;
 	}
@@ -223,21 +225,18 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private static SessionException translate(SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		if (state.startsWith("28")) {
-			return new UnusableStoreException(
-					"The database refuses to log in for leader election: " + AdvisoryLockSession.summary(ex),
+			return new UnusableStoreException("The database refuses to log in for leader election: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.username and password, or, where they are not set, those of the "
 							+ "application's DataSource.",
 					ex);
 		}
 		if (state.equals("3D000")) {
-			return new UnusableStoreException(
-					"The database for leader election does not exist: " + AdvisoryLockSession.summary(ex),
+			return new UnusableStoreException("The database for leader election does not exist: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.url, or, where it is not set, that of the application's "
 							+ "DataSource.",
 					ex);
 		}
-		return new SessionException(
-				"The database for leader election cannot be reached: " + AdvisoryLockSession.summary(ex), ex);
+		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
 	}
 
 	/**
@@ -246,7 +245,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	@FunctionalInterface
 	interface Statements {
 
-		AdvisoryLockSql of(ElectionKeys keys, long database);
+		AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint);
+
+		default String timelines() {
+			return AdvisoryLockSql.TIMELINES;
+		}
 
 		default String fence() {
 			return AdvisoryLockSql.FENCE;

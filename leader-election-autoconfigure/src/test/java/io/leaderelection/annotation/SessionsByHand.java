@@ -102,13 +102,8 @@ final class SessionsByHand implements ElectionSessions {
 		}
 
 		@Override
-		public void close() {
-			this.local.close();
-		}
-
-		@Override
-		public void cancel() {
-			this.local.cancel();
+		public boolean close() {
+			return this.local.close();
 		}
 
 		@Override

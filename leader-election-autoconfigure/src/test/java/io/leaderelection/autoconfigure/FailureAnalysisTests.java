@@ -168,6 +168,19 @@ class FailureAnalysisTests {
 			.contains("the lock of the election 'default' too");
 	}
 
+	/**
+	 * Lock ids whose derived keys of 32 bits are the same: those of terms, and those of
+	 * terms and of notices.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "93939, 116207", "903, 113633" })
+	void differentLocksWithTheSameDerivedKeys(String first, String second, CapturedOutput output) {
+		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
+				"--leader-election.lock-id=" + first, "--leader-election.elections.reports.lock-id=" + second);
+		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
+			.contains("Keys that derive from it are those of the election 'default' too");
+	}
+
 	@Test
 	void outOfReachAndFailFast(CapturedOutput output) {
 		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",

@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionStatus.Role;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -123,7 +124,7 @@ class DefaultLeaderElectorTests {
 		DefaultLeaderElector elector = elector(LocalSessions.always());
 		elector.start().join();
 		assertThat(elector.runIfLeader(() -> assertThat(elector.resign().join()).isTrue())).isTrue();
-		assertThat(elector.isLeader()).isFalse();
+		assertThat(elector.statistics().revoked(Reason.RESIGNED)).isOne();
 		assertThat(elector.stop()).succeedsWithin(LONG);
 		assertThat(elector.resign()).isCompletedWithValue(false);
 	}
@@ -143,8 +144,8 @@ class DefaultLeaderElectorTests {
 	}
 
 	private DefaultLeaderElector elector(ElectionSessions sessions) {
-		return new DefaultLeaderElector(settings("default"), sessions, new Watchdog(new ElectionThreads("watchdog")),
-				this.events::add);
+		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, sessions,
+				new Watchdog(Platform.SYSTEM), this.events::add);
 	}
 
 	private static ElectionSettings settings(String election) {

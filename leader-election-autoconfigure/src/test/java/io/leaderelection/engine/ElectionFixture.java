@@ -29,6 +29,7 @@ import java.util.function.Consumer;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.fail;
@@ -64,10 +65,17 @@ final class ElectionFixture {
 
 	final Election election;
 
+	final ElectionRun run;
+
 	/**
 	 * Runs listeners, by default on the thread that made the transition.
 	 */
 	Executor relay = Runnable::run;
+
+	/**
+	 * Runs what cancels work and completes resignations.
+	 */
+	Executor aside = Runnable::run;
 
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};
@@ -81,8 +89,14 @@ final class ElectionFixture {
 	}
 
 	ElectionFixture(ElectionSettings settings) {
-		this.election = new Election(settings, this.store, new Watchdog(IdleThread::new), ElectionThread::new,
-				this.time, mock(LeaderElector.class), this::publish, (task) -> this.relay.execute(task));
+		this.time.executors = List.of((task) -> this.relay.execute(task), (task) -> this.aside.execute(task));
+		this.time.threads = ElectionThread::new;
+		this.election = new Election(settings, ElectionTimings.DEFAULTS, this.store.fence(), this.time,
+				mock(LeaderElector.class), this::publish, new ElectionLog(LogFactory.getLog(Election.class)));
+		FakeTime idle = new FakeTime();
+		idle.threads = IdleThread::new;
+		this.run = new ElectionRun(this.election, this.store, new Watchdog(idle), () -> {
+		});
 		this.time.at(END_OF_TEST, this::endOfTest);
 	}
 
@@ -168,13 +182,20 @@ final class ElectionFixture {
 		Duration end = this.time.elapsed().plus(duration);
 		FakeStore.FakeSession session = this.store.session;
 		while (this.time.elapsed().compareTo(end) < 0) {
-			Duration next = Duration.ofNanos(this.election.checkDeadlines());
+			Duration next = Duration.ofNanos(checkDeadlines());
 			if (session != null && session.isAborted()) {
 				return;
 			}
 			Duration remaining = end.minus(this.time.elapsed());
 			this.time.advance((next.compareTo(remaining) < 0) ? next : remaining);
 		}
+	}
+
+	/**
+	 * Play the watchdog.
+	 */
+	long checkDeadlines() {
+		return this.run.checkDeadlines();
 	}
 
 	boolean isLeader() {

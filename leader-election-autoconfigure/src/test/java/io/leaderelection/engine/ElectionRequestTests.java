@@ -132,7 +132,7 @@ class ElectionRequestTests {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			this.answer = this.election.requestResignation(null);
 			assertThat(this.answer.isRequested()).isFalse();
-			assertThat(this.answer.refusal()).isEqualTo("no other candidate stands");
+			assertThat(this.answer.refusal()).isEqualTo("there is no other candidate");
 			assertThat(this.fixture.isLeader()).isTrue();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();

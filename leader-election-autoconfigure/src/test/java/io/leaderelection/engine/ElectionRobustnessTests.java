@@ -28,6 +28,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.Watchdog.Watched;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -90,7 +91,7 @@ class ElectionRobustnessTests {
 				if (reads.incrementAndGet() == 2) {
 					// Registered, not checked: now trust runs out and the watchdog looks
 					this.time.advance(ElectionFixture.TRUST);
-					this.election.checkDeadlines();
+					this.fixture.checkDeadlines();
 				}
 			});
 			assertThat(this.election.gate().enter("job")).isNull();
@@ -155,7 +156,6 @@ class ElectionRobustnessTests {
 				assertThat(this.fixture.isLeader()).isTrue();
 			});
 		});
-		this.fixture.run();
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 	}
 
@@ -249,32 +249,33 @@ class ElectionRobustnessTests {
 	void requestIsNotLostWhenTheWatchdogWaitsForALock() {
 		AtomicInteger looks = new AtomicInteger();
 		AtomicBoolean contended = new AtomicBoolean(true);
-		Watchdog watchdog = new Watchdog(new ElectionThreads("watchdog"));
-		ElectionFixture first = new ElectionFixture();
-		first.time.onRead(() -> {
+		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
+		Watched first = () -> {
 			if (contended.compareAndSet(false, true)) {
-				watchdog.lookWithin(1);
+				watchdog.checkWithin(1);
 				// As ReentrantLock.lock() does in lose(), or an appender's in
 				// logger.warn()
 				LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(10));
 			}
+			return Watchdog.NO_DEADLINE;
+		};
+		watchdog.watch(first);
+		watchdog.watch(() -> {
+			looks.incrementAndGet();
+			return Watchdog.NO_DEADLINE;
 		});
-		ElectionFixture second = new ElectionFixture();
-		watchdog.watch(first.election);
-		watchdog.watch(second.election);
-		second.time.onRead(looks::incrementAndGet);
 		Thread thread = (Thread) ReflectionTestUtils.getField(watchdog, "thread");
 		await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
 		looks.set(0);
 		contended.set(false);
-		watchdog.lookWithin(1);
+		watchdog.checkWithin(1);
 		await().atMost(Duration.ofSeconds(5)).until(() -> looks.get() > 1);
 	}
 
 	@Test
 	void callbackOfAResignationDoesNotHoldTheElectionThread() {
 		DefaultLeaderElector elector = new DefaultLeaderElector(ElectionFixture.settings(Duration.ZERO, true),
-				LocalSessions.always(), new Watchdog(new ElectionThreads("watchdog")), (event) -> {
+				ElectionTimings.DEFAULTS, LocalSessions.always(), new Watchdog(Platform.SYSTEM), (event) -> {
 				});
 		elector.start().join();
 		CountDownLatch mayEnd = new CountDownLatch(1);

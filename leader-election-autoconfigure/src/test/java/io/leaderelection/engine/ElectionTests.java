@@ -22,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionState.Phase;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +70,7 @@ class ElectionTests {
 		this.fixture.at(Duration.ofMillis(2), () -> {
 			assertThat(decision).isCompleted();
 			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
 			assertThat(this.election.state().view().leader()).isEqualTo(OTHER);
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
@@ -88,7 +87,7 @@ class ElectionTests {
 		this.fixture.at(Duration.ofMillis(1), () -> {
 			assertThat(decision).isCompletedExceptionally();
 			assertThat(failureOf(decision)).isExactlyInstanceOf(SessionException.class);
-			assertThat(this.election.state().phase()).isEqualTo(Phase.FOLLOWING);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
 			assertThat(this.election.state().contact().ever()).isFalse();
 			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("Connection refused", false));
 		});
@@ -136,7 +135,7 @@ class ElectionTests {
 		CompletableFuture<@Nullable Void> decision = this.fixture.start();
 		this.fixture.at(Duration.ofMillis(99), () -> {
 			assertThat(decision).isNotDone();
-			assertThat(this.election.state().phase()).isEqualTo(Phase.ELECTED);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Elected.class);
 		});
 		this.fixture.at(Duration.ofMillis(101), () -> assertThat(decision).isCompleted());
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
@@ -165,13 +164,13 @@ class ElectionTests {
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofMillis(300), () -> {
 			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(this.election.state().blockedBy()).isEqualTo("backend 7");
+			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 7");
 			assertThat(this.fixture.trace).doesNotContain("barrier");
 			this.store.predecessor = null;
 		});
 		this.fixture.at(Duration.ofMillis(310), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
-			assertThat(this.election.state().blockedBy()).isNull();
+			assertThat(ElectionStatus.of(this.election).blockedBy()).isNull();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1");
@@ -181,8 +180,8 @@ class ElectionTests {
 	void grantWaitsUntilTheBarrierIsPassedAndConfirmsMeanwhile() {
 		this.store.barrier = "backend 8";
 		this.fixture.at(Duration.ofMillis(6500), () -> {
-			assertThat(this.election.state().phase()).isEqualTo(Phase.ELECTED);
-			assertThat(this.election.state().blockedBy()).isEqualTo("backend 8");
+			assertThat(this.election.state().position()).isInstanceOf(Position.Elected.class);
+			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 8");
 			assertThat(this.store.confirmations).hasSizeGreaterThanOrEqualTo(6);
 			this.store.barrier = null;
 		});
@@ -315,7 +314,7 @@ class ElectionTests {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
 		this.store.next(Call.CONFIRM, () -> {
 			this.time.advanceTo(ElectionFixture.TRUST);
-			this.election.checkDeadlines();
+			this.fixture.checkDeadlines();
 			assertThat(this.fixture.trace).endsWith("revoked 1 LEASE_EXPIRED", "abort");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
@@ -338,7 +337,7 @@ class ElectionTests {
 	@Test
 	void watchdogLooksAgainWhenTrustRunsOut() {
 		this.fixture.at(Duration.ofMillis(1500), () -> {
-			assertThat(this.election.checkDeadlines())
+			assertThat(this.fixture.checkDeadlines())
 				.isEqualTo(Duration.ofSeconds(1).plus(ElectionFixture.TRUST).minusMillis(1500).toNanos());
 			assertThat(this.fixture.isLeader()).isTrue();
 		});

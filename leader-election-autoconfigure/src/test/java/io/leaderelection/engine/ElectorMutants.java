@@ -16,13 +16,12 @@
 
 package io.leaderelection.engine;
 
-import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.testsupport.Mutant;
+import org.apache.commons.logging.LogFactory;
 
 /**
  * Electors with a seeded mistake in their engine.
@@ -34,8 +33,8 @@ public final class ElectorMutants {
 
 	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionSessions sessions,
 			Consumer<LeadershipEvent> publisher) {
-		return new DefaultLeaderElector(settings, sessions, new Watchdog(new ElectionThreads("watchdog")), publisher,
-				engine(mutant));
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, new Watchdog(Platform.SYSTEM),
+				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), engine(mutant));
 	}
 
 	private static DefaultLeaderElector.Engine engine(Mutant mutant) {
@@ -51,15 +50,14 @@ public final class ElectorMutants {
 	 */
 	private static final class AnchorAtReply extends Election {
 
-		AnchorAtReply(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
-				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
-				Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
-			super(settings, sessions, watchdog, threadFactory, time, elector, publisher, relayExecutor);
+		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
+				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
 		@Override
-		boolean grant(Campaign winner, TermLeadership leadership, long anchor) {
-			return super.grant(winner, leadership, nanoTime());
+		boolean grant(TermLeadership leadership, long anchor) {
+			return super.grant(leadership, nanoTime());
 		}
 
 		@Override
@@ -74,10 +72,9 @@ public final class ElectorMutants {
 	 */
 	private static final class UnlockBeforeDrain extends Election {
 
-		UnlockBeforeDrain(ElectionSettings settings, ElectionSessions sessions, Watchdog watchdog,
-				ThreadFactory threadFactory, TimeSource time, LeaderElector elector,
-				Consumer<LeadershipEvent> publisher, Executor relayExecutor) {
-			super(settings, sessions, watchdog, threadFactory, time, elector, publisher, relayExecutor);
+		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
+				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
 		@Override

@@ -53,6 +53,21 @@ final class FakeStore implements ElectionSessions {
 	boolean clean = true;
 
 	/**
+	 * Whether nothing of an earlier term is left when the lock is won.
+	 */
+	boolean clear;
+
+	/**
+	 * Whether a later term is observed when a session is closed.
+	 */
+	boolean succeeded;
+
+	/**
+	 * A session that is no node and holds a lock of the election.
+	 */
+	@Nullable String foreign;
+
+	/**
 	 * Who still holds a lock of an earlier term.
 	 */
 	@Nullable String predecessor;
@@ -65,7 +80,7 @@ final class FakeStore implements ElectionSessions {
 	/**
 	 * Who stands.
 	 */
-	List<Candidate> candidates = List.of();
+	List<Candidate> candidates = List.of(new Candidate("node-2", "pid 2"));
 
 	/**
 	 * Whether another node asks this one to resign.
@@ -157,8 +172,6 @@ final class FakeStore implements ElectionSessions {
 
 	final class FakeSession implements ElectionSession {
 
-		private boolean cancelled;
-
 		private boolean aborted;
 
 		boolean isAborted() {
@@ -180,24 +193,24 @@ final class FakeStore implements ElectionSessions {
 		@Override
 		public Acquisition acquire(Duration timeout) throws SessionException {
 			FakeStore.this.waits.add(timeout);
-			this.cancelled = false;
 			call(Call.ACQUIRE);
-			if (FakeStore.this.leader != null && !this.cancelled) {
+			if (FakeStore.this.leader != null || FakeStore.this.foreign != null) {
 				FakeStore.this.time.advance(timeout);
 			}
-			if (FakeStore.this.leader != null) {
-				return new Acquisition.Held(new View(FakeStore.this.leader, FakeStore.this.candidates));
+			if (FakeStore.this.leader != null || FakeStore.this.foreign != null) {
+				return new Acquisition.Held(
+						new View(FakeStore.this.leader, FakeStore.this.candidates, FakeStore.this.foreign));
 			}
 			int term = ++FakeStore.this.terms;
 			FakeStore.this.trace.add("won " + term);
-			return new Acquisition.Won(new Term(0, 1, term), FakeStore.this.clean);
+			return new Acquisition.Won(new Term(0, 1, term), FakeStore.this.clean, FakeStore.this.clear);
 		}
 
 		@Override
 		public View observe() throws SessionException {
 			FakeStore.this.observations.add(FakeStore.this.time.elapsed());
 			call(Call.OBSERVE);
-			return new View(FakeStore.this.leader, FakeStore.this.candidates);
+			return new View(FakeStore.this.leader, FakeStore.this.candidates, FakeStore.this.foreign);
 		}
 
 		@Override
@@ -215,7 +228,7 @@ final class FakeStore implements ElectionSessions {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);
-			return new Confirmation(answer, FakeStore.this.resignationRequested);
+			return new Confirmation(answer, FakeStore.this.resignationRequested, FakeStore.this.foreign);
 		}
 
 		@Override
@@ -248,15 +261,10 @@ final class FakeStore implements ElectionSessions {
 		}
 
 		@Override
-		public void close() {
+		public boolean close() {
 			FakeStore.this.trace.add("close");
 			playUnchecked(Call.CLOSE);
-		}
-
-		@Override
-		public void cancel() {
-			FakeStore.this.trace.add("cancel");
-			this.cancelled = true;
+			return FakeStore.this.succeeded;
 		}
 
 		@Override

@@ -17,15 +17,18 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map.Entry;
 import java.util.TreeMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
 
 /**
  * A clock that only the test moves, and an agenda of what happens when. It starts shortly
  * before {@link System#nanoTime()} would overflow.
  */
-final class FakeTime implements TimeSource {
+final class FakeTime implements Platform {
 
 	private static final long ORIGIN = Long.MAX_VALUE - Duration.ofMillis(1500).toNanos();
 
@@ -35,6 +38,12 @@ final class FakeTime implements TimeSource {
 
 	private volatile Runnable onRead = () -> {
 	};
+
+	/** Makes threads. */
+	Function<Runnable, Thread> threads = Thread::new;
+
+	/** Runs listeners, and everything else that may block, in this order. */
+	List<Executor> executors = List.of(Runnable::run, Runnable::run);
 
 	@Override
 	public long nanoTime() {
@@ -50,6 +59,24 @@ final class FakeTime implements TimeSource {
 	public void await(Condition condition, long nanos) {
 		long next = this.agenda.isEmpty() ? Long.MAX_VALUE : Math.max(0, this.agenda.firstKey() - this.elapsed);
 		advance(Duration.ofNanos(Math.min(nanos, next)));
+	}
+
+	@Override
+	public Thread newThread(String name, Runnable task) {
+		return this.threads.apply(task);
+	}
+
+	@Override
+	public Workers newWorkers(String name, int threads, Runnable onStarvation) {
+		return (task) -> this.executors.get((threads == 1) ? 0 : 1).execute(task);
+	}
+
+	/**
+	 * Move on, as any park may return early.
+	 */
+	@Override
+	public void park(Object blocker, long nanos) {
+		advance(Duration.ofNanos(nanos));
 	}
 
 	Duration elapsed() {

@@ -27,6 +27,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.Watchdog.Watched;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,23 +43,28 @@ class WatchdogTests {
 
 	private final List<Thread> threads = new CopyOnWriteArrayList<>();
 
-	private final Watchdog watchdog = new Watchdog((task) -> {
-		Thread thread = new ElectionThreads("watchdog").newThread(task);
-		this.threads.add(thread);
-		return thread;
+	private final Watchdog watchdog = new Watchdog(new TestPlatform() {
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			Thread thread = super.newThread(name, task);
+			WatchdogTests.this.threads.add(thread);
+			return thread;
+		}
+
 	});
 
 	@Test
 	void looksAgainForAnEarlierDeadlineAndOnlyThen() {
 		AtomicInteger looks = new AtomicInteger();
-		Election election = watched(looks);
+		Watched election = watched(looks);
 		this.watchdog.watch(election);
 		await().until(() -> isAsleepAfter(looks, 1));
-		this.watchdog.lookWithin(TimeUnit.HOURS.toNanos(2));
+		this.watchdog.checkWithin(TimeUnit.HOURS.toNanos(2));
 		assertThat(looks).hasValue(1);
-		this.watchdog.lookWithin(TimeUnit.MINUTES.toNanos(30));
+		this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
 		await().until(() -> isAsleepAfter(looks, 2));
-		this.watchdog.lookWithin(TimeUnit.MINUTES.toNanos(30));
+		this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
 		await().until(() -> isAsleepAfter(looks, 3));
 		this.watchdog.unwatch(election);
 		awaitEnd(this.threads.get(0));
@@ -68,8 +74,8 @@ class WatchdogTests {
 	void hasOneThreadForAllElectionsThatEndsWithTheLast() {
 		AtomicInteger firstLooks = new AtomicInteger();
 		AtomicInteger secondLooks = new AtomicInteger();
-		Election first = watched(firstLooks);
-		Election second = watched(secondLooks);
+		Watched first = watched(firstLooks);
+		Watched second = watched(secondLooks);
 		this.watchdog.watch(first);
 		this.watchdog.watch(second);
 		this.watchdog.watch(second);
@@ -87,16 +93,15 @@ class WatchdogTests {
 
 	@Test
 	void failureOfOneElectionDoesNotConcernAnother() {
-		ElectionFixture broken = new ElectionFixture();
-		broken.time.onRead(() -> {
+		Watched broken = () -> {
 			throw new IllegalStateException("test");
-		});
+		};
 		AtomicInteger looks = new AtomicInteger();
-		Election election = watched(looks);
-		this.watchdog.watch(broken.election);
+		Watched election = watched(looks);
+		this.watchdog.watch(broken);
 		this.watchdog.watch(election);
 		await().until(() -> looks.get() > 2);
-		this.watchdog.unwatch(broken.election);
+		this.watchdog.unwatch(broken);
 		this.watchdog.unwatch(election);
 		awaitEnd(this.threads.get(0));
 	}
@@ -107,7 +112,8 @@ class WatchdogTests {
 				Duration.ofSeconds(20), true);
 		List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
 		HangingSession session = new HangingSession();
-		DefaultLeaderElector elector = new DefaultLeaderElector(settings, () -> session, this.watchdog, events::add);
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, () -> session,
+				this.watchdog, events::add);
 		elector.start();
 		await().until(() -> events.size() == 2);
 		assertThat(elector.isLeader()).isFalse();
@@ -122,10 +128,11 @@ class WatchdogTests {
 		return looks.get() == expected && this.threads.get(0).getState() == Thread.State.TIMED_WAITING;
 	}
 
-	private Election watched(AtomicInteger looks) {
-		ElectionFixture fixture = new ElectionFixture();
-		fixture.time.onRead(looks::incrementAndGet);
-		return fixture.election;
+	private static Watched watched(AtomicInteger checks) {
+		return () -> {
+			checks.incrementAndGet();
+			return Watchdog.NO_DEADLINE;
+		};
 	}
 
 	private static void awaitEnd(Thread thread) {
@@ -146,7 +153,7 @@ class WatchdogTests {
 			if (this.confirmations > 0) {
 				throw new SessionException("Aborted", null);
 			}
-			return new Acquisition.Won(new Term(0, 0, 1), true);
+			return new Acquisition.Won(new Term(0, 0, 1), true, true);
 		}
 
 		@Override
@@ -156,10 +163,10 @@ class WatchdogTests {
 
 		@Override
 		public Confirmation confirm() throws SessionException {
-			if (++this.confirmations > 2) {
+			if (++this.confirmations > 1) {
 				hang();
 			}
-			return new Confirmation(null, false);
+			return new Confirmation(null, false, null);
 		}
 
 		private void hang() throws SessionException {
@@ -186,11 +193,8 @@ class WatchdogTests {
 		}
 
 		@Override
-		public void close() {
-		}
-
-		@Override
-		public void cancel() {
+		public boolean close() {
+			return false;
 		}
 
 		@Override

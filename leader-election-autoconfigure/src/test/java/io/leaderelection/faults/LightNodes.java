@@ -172,6 +172,10 @@ final class LightNodes implements AutoCloseable {
 		return this;
 	}
 
+	List<DefaultLeaderElector> electors() {
+		return List.copyOf(this.electors);
+	}
+
 	int sessions() {
 		return this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
 			.size();

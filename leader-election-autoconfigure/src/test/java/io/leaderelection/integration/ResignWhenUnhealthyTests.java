@@ -74,7 +74,7 @@ class ResignWhenUnhealthyTests {
 		eventually().until(() -> candidates(second).equals(List.of("second")));
 		eventually().until(() -> "second".equals(elector(first).status().leader()));
 		assertThat(elector(first).isWithheld()).isTrue();
-		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("no other candidate stands");
+		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
 		health(first).well = true;

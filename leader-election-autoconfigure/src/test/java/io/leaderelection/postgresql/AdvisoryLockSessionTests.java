@@ -42,16 +42,20 @@ import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -62,6 +66,9 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link AdvisoryLockSession} on a real server.
  */
 class AdvisoryLockSessionTests {
+
+	private static final String WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' "
+			+ "|| pg_current_wal_insert_lsn()";
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
 
@@ -105,19 +112,18 @@ class AdvisoryLockSessionTests {
 	@Test
 	void termOfALongLivedServerIsSeenInFull() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
-				(keys, database) -> new AdvisoryLockSql(keys, database) {
+				(keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
 
 					@Override
-					String acquire(long waitMillis) {
-						String acquire = super.acquire(waitMillis);
+					String acquire(long waitMillis, boolean observe) {
+						String acquire = super.acquire(waitMillis, observe);
 						String id = "pg_catalog.pg_current_xact_id()::text::bigint";
 						assertThat(acquire).contains(id);
 						return acquire.replace(id, id + " + (131071::bigint << 31)");
 					}
 
 				});
-		ElectionSession first = late.open();
-		this.sessions.add(first);
+		ElectionSession first = open(late);
 		Won won = win(first);
 		assertThat(won.term().transactionId()).isGreaterThan(131071L << 31);
 		assertThat(first.confirm().predecessor()).isNull();
@@ -165,16 +171,15 @@ class AdvisoryLockSessionTests {
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
 
 					@Override
-					String confirm(Term term) {
-						return cancelled.hasNext() ? cancelled.next() : super.confirm(term);
+					String confirm(Term term, long number) {
+						return cancelled.hasNext() ? cancelled.next() : super.confirm(term, number);
 					}
 
 				});
-		ElectionSession winner = cancelling.open();
-		this.sessions.add(winner);
+		ElectionSession winner = open(cancelling);
 		win(winner);
 		assertThat(winner.confirm().predecessor()).isNull();
 		assertThat(cancelled.hasNext()).isFalse();
@@ -184,7 +189,7 @@ class AdvisoryLockSessionTests {
 	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
 		Set<String> cancelled = new HashSet<>();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
 
 					@Override
 					String observe() {
@@ -216,8 +221,7 @@ class AdvisoryLockSessionTests {
 				});
 		ElectionSession holder = open("node-b");
 		Term term = win(holder).term();
-		ElectionSession session = cancelling.open();
-		this.sessions.add(session);
+		ElectionSession session = open(cancelling);
 		assertThat(session.observe().candidates()).hasSize(2);
 		session.requestResignation(term);
 		assertThat(holder.confirm().resignationRequested()).isTrue();
@@ -233,7 +237,7 @@ class AdvisoryLockSessionTests {
 	void whoStandsIsNotKnownWhenThatCannotBeLookedUpButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
 		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
 
 					@Override
 					String describe(Collection<Integer> pids) {
@@ -242,8 +246,7 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession winner = failing.open();
-		this.sessions.add(winner);
+		ElectionSession winner = open(failing);
 		win(winner);
 		for (int i = 0; i < 11; i++) {
 			winner.confirm();
@@ -259,18 +262,17 @@ class AdvisoryLockSessionTests {
 	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
 		AtomicBoolean cancelled = new AtomicBoolean();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, database) -> new AdvisoryLockSql(keys, database) {
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
 
 					@Override
-					String acquire(long waitMillis) {
+					String acquire(long waitMillis, boolean observe) {
 						String left = lock ? "pg_advisory_lock(" + keys.main() + "), " : "";
-						return cancelled.getAndSet(true) ? super.acquire(waitMillis)
+						return cancelled.getAndSet(true) ? super.acquire(waitMillis, observe)
 								: "SELECT " + left + "pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 					}
 
 				});
-		ElectionSession session = cancelling.open();
-		this.sessions.add(session);
+		ElectionSession session = open(cancelling);
 		if (lock) {
 			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT));
 		}
@@ -304,7 +306,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void cancelEndsTheWaitWithoutEndingTheSession() throws Exception {
+	void cancelByAnAdministratorEndsTheWaitWithoutEndingTheSession() throws Exception {
 		ElectionSession holder = open("node-a");
 		win(holder);
 		ElectionSession waiter = open("node-b");
@@ -312,7 +314,8 @@ class AdvisoryLockSessionTests {
 			// Or its lease would end
 			holder.confirm();
 			CompletableFuture<Acquisition> waiting = waitInQueue(waiter);
-			waiter.cancel();
+			this.server.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = '"
+					+ waiter.name() + "'");
 			assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Held.class);
 			assertThat(waiter.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		}
@@ -330,6 +333,382 @@ class AdvisoryLockSessionTests {
 		assertThat(second.confirm().predecessor()).startsWith("the session with pid");
 		first.close();
 		Awaitility.await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
+	}
+
+	@Test
+	void winnerIsClearOfEarlierTermsBehindAMarker() throws Exception {
+		ElectionSession first = open("node-a");
+		assertThat(win(first).clear()).isTrue();
+		first.release(true);
+		ElectionSession second = open("node-b");
+		Won won = win(second);
+		assertThat(won.clean()).isTrue();
+		assertThat(won.clear()).isTrue();
+		assertThat(second.confirm().predecessor()).as("the marker").isNotNull();
+		first.close();
+		await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "SELECT pg_advisory_lock(%1$d, 12345)", "SELECT pg_advisory_xact_lock_shared(%2$d)",
+			"SELECT pg_advisory_lock(%1$d, 12345), pg_advisory_lock(%1$d, -1)" })
+	void winnerIsNotClearWhileSomethingOfAnEarlierTermIsLeft(String left) throws Exception {
+		ElectionSession winner = open("node-a");
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			connection.setAutoCommit(false);
+			statement.execute(left.formatted(this.keys.termClass(), this.keys.fence()));
+			assertThat(win(winner).clear()).isFalse();
+			connection.commit();
+		}
+		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+		assertThat(winner.passBarrier(LONG)).isNull();
+	}
+
+	@Test
+	void barrierIsFreeAgainAfterTheAcquisition() throws Exception {
+		assertThat(win(open("node-a")).clear()).isTrue();
+		assertThat(this.server.query("SELECT pg_try_advisory_xact_lock(" + this.keys.fence() + ")"))
+			.containsExactly("t");
+	}
+
+	@Test
+	void releaseLeavesNoMarkWithoutTheLock() throws Exception {
+		AdvisoryLockSession first = (AdvisoryLockSession) open("node-a");
+		win(first);
+		try (Statement statement = first.connection().createStatement()) {
+			statement.execute("SELECT pg_advisory_unlock(" + this.keys.main() + ")");
+		}
+		first.release(true);
+		assertThat(this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
+				+ "AND (classid, objsubid) IN ((" + (this.keys.termClass() & 0xFFFFFFFFL) + ", 2))"))
+			.isEmpty();
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(first.name() + ",WARNING"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void closeTellsWhetherThereWasASuccessor(boolean clean) throws Exception {
+		ElectionSession first = open("node-a");
+		ElectionSession second = open("node-b");
+		win(first);
+		first.release(clean);
+		win(second);
+		assertThat(first.close()).isTrue();
+		ElectionSession third = open("node-c");
+		second.release(clean);
+		assertThat(second.close()).as("with a candidate that does not wait").isFalse();
+		win(third);
+		assertThat(third.close()).as("without a release").isFalse();
+	}
+
+	@Test
+	void markerOfAnotherIsNoSuccessor() throws Exception {
+		ElectionSession first = open("node-a");
+		open("node-b");
+		win(first);
+		first.release(false);
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock(%d, -1)".formatted(this.keys.termClass()));
+			assertThat(first.close()).isFalse();
+		}
+	}
+
+	@Test
+	void answerToAnotherStatementIsNoConfirmation() throws SessionException {
+		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
+				(keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+
+					@Override
+					String confirm(Term term, long number) {
+						return super.confirm(term, Math.min(number, 1));
+					}
+
+				});
+		ElectionSession winner = open(late);
+		win(winner);
+		winner.confirm();
+		assertThatExceptionOfType(SessionException.class).isThrownBy(winner::confirm)
+			.withMessageContaining("another statement");
+	}
+
+	@Test
+	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
+		List<Boolean> readings = new ArrayList<>();
+		PostgreSqlSessions counting = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+
+					@Override
+					String acquire(long waitMillis, boolean observe) {
+						readings.add(observe);
+						return super.acquire(waitMillis, observe);
+					}
+
+				});
+		ElectionSession leader = open("node-a");
+		win(leader);
+		ElectionSession follower = open(counting);
+		Held first = (Held) follower.acquire(NO_WAIT);
+		long read = System.nanoTime();
+		while (System.nanoTime() - read < TimeUnit.SECONDS.toNanos(2)) {
+			leader.confirm();
+			assertThat(follower.acquire(Duration.ofMillis(100))).isEqualTo(first);
+		}
+		assertThat(readings).startsWith(true, false).filteredOn((reading) -> reading).hasSize(2);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void foreignSessionOnTheMainKeyIsNamedAndNoLeader(String function) throws Exception {
+		ElectionSession node = open("node-a");
+		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
+			Held first = (Held) node.acquire(NO_WAIT);
+			assertThat(first.view().foreign()).as("by one reading").isNull();
+			Held second = (Held) node.acquire(NO_WAIT);
+			assertThat(second.view().foreign()).isEqualTo(foreign.description());
+			assertThat(second.view().leader()).isNull();
+			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
+			assertThat(node.observe()).isEqualTo(second.view());
+		}
+		await().atMost(LONG).until(() -> node.observe().foreign() == null);
+		win(node);
+		ElectionSession other = open("node-b");
+		assertThat(other.observe().foreign()).isNull();
+		assertThat(other.observe().leader()).isNotNull();
+		assertThat(other.observe().foreign()).isNull();
+	}
+
+	@Test
+	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
+		ElectionSession leader = open("node-a");
+		win(leader);
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
+			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
+			Confirmation second = leader.confirm();
+			assertThat(second.foreign()).isEqualTo(foreign.description());
+			assertThat(second.predecessor()).isNull();
+		}
+		await().atMost(LONG).until(() -> leader.confirm().foreign() == null);
+		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")")) {
+			leader.confirm();
+			assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
+		}
+	}
+
+	@Test
+	void foreignSessionThatWaitsForTheFenceKeyIsNamed() throws Exception {
+		ElectionSession leader = open("node-a");
+		win(leader);
+		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
+				Foreign foreign = new Foreign("SELECT 1")) {
+			CompletableFuture<Void> waiting = foreign.runAside("SELECT pg_advisory_lock(" + this.keys.fence() + ")");
+			await().atMost(LONG).until(() -> foreign.description().equals(leader.confirm().foreign()));
+			transaction.close();
+			assertThat(waiting).succeedsWithin(LONG);
+		}
+	}
+
+	@Test
+	void foreignSessionWithAKeyOfATermIsNamedAsNoNode() throws Exception {
+		ElectionSession winner = open("node-a");
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)")) {
+			assertThat(win(winner).clear()).isFalse();
+			assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + foreign.pid());
+			assertThat(winner.confirm().predecessor()).startsWith("the " + foreign.description())
+				.endsWith("a node of this election");
+		}
+		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void sessionThatHoldsUpTheBarrierIsNamed(String function) throws Exception {
+		ElectionSession winner = open("node-a");
+		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.fence() + ")")) {
+			assertThat(win(winner).clear()).isFalse();
+			assertThat(winner.passBarrier(Duration.ofMillis(20)))
+				.isEqualTo("the transaction of the " + foreign.description());
+		}
+		await().atMost(LONG).until(() -> winner.passBarrier(NO_WAIT) == null);
+	}
+
+	@Test
+	void requestOfAForeignSessionIsNamedAndDoesNotCount() throws Exception {
+		ElectionSession leader = open("node-a");
+		Term term = win(leader).term();
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
+				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
+			assertThat(leader.confirm().resignationRequested()).isFalse();
+			Confirmation second = leader.confirm();
+			assertThat(second.resignationRequested()).isFalse();
+			assertThat(second.foreign()).isEqualTo(foreign.description());
+		}
+		ElectionSession observer = sessions(this.server, "node-b").open();
+		this.sessions.add(observer);
+		observer.requestResignation(term);
+		assertThat(leader.confirm().resignationRequested()).as("of a node that is no candidate").isTrue();
+		assertThat(leader.confirm().foreign()).isNull();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "55000, wal_level must be set to logical", "0A000, not supported" })
+	void serverWithoutTimelinesHasNone(String state, String message) throws Exception {
+		this.server.execute("""
+				CREATE SCHEMA IF NOT EXISTS aurora;
+				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
+				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
+				""".formatted(state, message));
+		PostgreSqlSessions without = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), aurora("pg_catalog.pg_is_in_recovery()"));
+		Won won = win(open(without));
+		assertThat(won.term().timeline()).isZero();
+		assertThat(won.clear()).isTrue();
+		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+	}
+
+	@Test
+	void standbyIsNotTakenForAServerWithoutTimelines() {
+		this.server.execute("""
+				CREATE SCHEMA IF NOT EXISTS aurora;
+				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
+				BEGIN RAISE EXCEPTION SQLSTATE '55000' USING MESSAGE = 'recovery is in progress'; END $$;
+				""");
+		PostgreSqlSessions standby = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+				source(this.server), aurora("true"));
+		assertThatExceptionOfType(SessionException.class).isThrownBy(standby::open)
+			.withMessageContaining("recovery is in progress");
+	}
+
+	/**
+	 * A server that does not tell its timeline.
+	 */
+	private static PostgreSqlSessions.Statements aurora(String inRecovery) {
+		return new PostgreSqlSessions.Statements() {
+
+			@Override
+			public AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint) {
+				return new AdvisoryLockSql(keys, endpoint) {
+
+					@Override
+					String acquire(long waitMillis, boolean observe) {
+						return aurora(super.acquire(waitMillis, observe));
+					}
+
+				};
+			}
+
+			@Override
+			public String timelines() {
+				String text = aurora(AdvisoryLockSql.TIMELINES);
+				assertThat(text).contains("aurora.").contains("pg_catalog.pg_is_in_recovery()");
+				return text.replace("pg_catalog.pg_is_in_recovery()", inRecovery);
+			}
+
+			private String aurora(String text) {
+				return text.replace("pg_catalog.pg_current_wal_lsn()", "aurora.pg_current_wal_lsn()");
+			}
+
+		};
+	}
+
+	@Test
+	void connectionIsNotLeakedWhenOpeningFails() throws Exception {
+		List<Connection> opened = new ArrayList<>();
+		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, (properties) -> {
+			Connection connection = source(this.server).connect(properties);
+			opened.add(connection);
+			return connection;
+		}, (keys, endpoint) -> {
+			throw new OutOfMemoryError("Seeded");
+		});
+		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
+		assertThat(opened).hasSize(1);
+		await().atMost(LONG).until(opened.get(0)::isClosed);
+	}
+
+	@Test
+	void rehearsalLeavesNothing() throws Exception {
+		ElectionSession leader = open("node-a");
+		win(leader);
+		PostgreSqlSessions counted = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false, (properties) -> {
+			properties.setProperty("socketFactory", RoundTrips.class.getName());
+			return source(this.server).connect(properties);
+		});
+		AdvisoryLockSession session = (AdvisoryLockSession) open(counted);
+		session.acquire(NO_WAIT);
+		String before = state(session.connection());
+		int roundTrips = RoundTrips.count();
+		session.rehearse();
+		assertThat(RoundTrips.count() - roundTrips).isLessThanOrEqualTo(6);
+		assertThat(state(session.connection())).isEqualTo(before);
+		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, false, null));
+		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(session.name() + ",WARNING"));
+		// Others may write at any time
+		await().atMost(LONG).until(() -> {
+			List<String> written = this.server.query(WRITTEN);
+			session.rehearse();
+			return this.server.query(WRITTEN).equals(written);
+		});
+		leader.release(true);
+		assertThat(win(session).clean()).isTrue();
+		session.confirm();
+	}
+
+	private static String state(Connection connection) throws SQLException {
+		return Jdbc.query(connection, """
+				SELECT (SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings)
+				  || current_setting('leader_election.outcome') || current_setting('leader_election.token')
+				  || (SELECT string_agg(l::text, ',' ORDER BY l::text) FROM
+				    (SELECT locktype, database, classid, objid, objsubid, mode FROM pg_locks
+				      WHERE pid = pg_backend_pid() AND locktype = 'advisory') AS l)
+				""", (row) -> row.getString(1));
+	}
+
+	@Test
+	void rehearsalThatIsCancelledLeavesNothing() throws Exception {
+		AtomicInteger rehearsals = new AtomicInteger();
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
+				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+
+					@Override
+					AdvisoryLockSql rehearsal() {
+						return new AdvisoryLockSql(ElectionKeys.ofLockId(rehearsals.incrementAndGet()), endpoint) {
+
+							@Override
+							String release(Term term, boolean clean, long idleMillis) {
+								return "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
+							}
+
+						};
+					}
+
+				});
+		AdvisoryLockSession session = (AdvisoryLockSession) open(cancelling);
+		ElectionSession leader = open("node-a");
+		win(leader);
+		session.acquire(NO_WAIT);
+		String before = state(session.connection());
+		session.rehearse();
+		assertThat(rehearsals).hasValue(1);
+		assertThat(state(session.connection())).isEqualTo(before);
+	}
+
+	@Test
+	void nodeIsACandidateUntilItWithdrawsHoweverOftenItIsTold() throws SessionException {
+		ElectionSession first = open("node-a");
+		ElectionSession second = sessions(this.server, "node-b").open();
+		this.sessions.add(second);
+		assertThat(first.observe().candidates()).hasSize(1);
+		second.withdraw();
+		second.stand();
+		second.stand();
+		assertThat(first.observe().candidates()).hasSize(2);
+		second.withdraw();
+		second.withdraw();
+		assertThat(first.observe().candidates()).hasSize(1);
+		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = "
+				+ (this.keys.observerClass() & 0xFFFFFFFFL)))
+			.containsExactly("1");
 	}
 
 	@Test
@@ -393,7 +772,7 @@ class AdvisoryLockSessionTests {
 			}
 		});
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
-				+ new ApplicationName(this.election, "node-a") + "'");
+				+ new SessionNames(this.election).of("node-a") + "'");
 		assertThat(parked).failsWithin(Duration.ofSeconds(5));
 	}
 
@@ -419,7 +798,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void termsIncreaseAcrossACrashOfTheServer() throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
-			Won before = win(sessions(own, "node-a").open());
+			Won before = win(open(sessions(own, "node-a")));
 			for (int i = 0; i < 5; i++) {
 				before = win(new PostgreSqlSessions(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
 						false, source(own))
@@ -427,7 +806,7 @@ class AdvisoryLockSessionTests {
 			}
 			own.stop("immediate");
 			own.startAgain();
-			Won after = win(sessions(own, "node-b").open());
+			Won after = win(open(sessions(own, "node-b")));
 			assertThat(after.term()).isGreaterThan(before.term());
 		}
 	}
@@ -452,7 +831,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	private static String show(Connection connection, String setting) throws SQLException {
-		return AdvisoryLockSession.query(connection, "SHOW " + setting, (row) -> row.getString(1));
+		return Jdbc.query(connection, "SHOW " + setting, (row) -> row.getString(1));
 	}
 
 	private static Won win(ElectionSession session) throws SessionException {
@@ -460,8 +839,13 @@ class AdvisoryLockSessionTests {
 	}
 
 	private ElectionSession open(String node) throws SessionException {
-		ElectionSession session = sessions(this.server, node).open();
+		return open(sessions(this.server, node));
+	}
+
+	private ElectionSession open(PostgreSqlSessions sessions) throws SessionException {
+		ElectionSession session = sessions.open();
 		this.sessions.add(session);
+		session.stand();
 		return session;
 	}
 
@@ -482,6 +866,52 @@ class AdvisoryLockSessionTests {
 			properties.setProperty("password", server.password());
 			return DriverManager.getConnection(server.jdbcUrl(), properties);
 		};
+	}
+
+	/**
+	 * A session of somebody who knows nothing of elections.
+	 */
+	private final class Foreign implements AutoCloseable {
+
+		private final Connection connection;
+
+		Foreign(String statement) throws SQLException {
+			this.connection = AdvisoryLockSessionTests.this.server.connect();
+			execute("SET application_name = 'psql'");
+			execute(statement);
+		}
+
+		private void execute(String text) throws SQLException {
+			try (Statement statement = this.connection.createStatement()) {
+				statement.execute(text);
+			}
+		}
+
+		CompletableFuture<Void> runAside(String text) {
+			return CompletableFuture.runAsync(() -> {
+				try {
+					execute(text);
+				}
+				catch (SQLException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+		}
+
+		int pid() throws SQLException {
+			return this.connection.unwrap(PGConnection.class).getBackendPID();
+		}
+
+		String description() throws SQLException {
+			return "session with pid " + pid() + " ('psql', role '" + AdvisoryLockSessionTests.this.server.username()
+					+ "')";
+		}
+
+		@Override
+		public void close() throws SQLException {
+			this.connection.close();
+		}
+
 	}
 
 }

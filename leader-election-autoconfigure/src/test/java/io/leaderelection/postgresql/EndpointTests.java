@@ -80,16 +80,18 @@ class EndpointTests {
 		assertThat(endpoint(1000, 250).longestWaitMillis()).isEqualTo(200);
 		assertThat(endpoint(200, -1).longestWaitMillis()).isEqualTo(160);
 		assertThat(endpoint(1000, 0).longestWaitMillis()).isEqualTo(800);
-		assertThat(endpoint(1, 1).longestWaitMillis()).isEqualTo(100);
+		assertThat(endpoint(100, -1).longestWaitMillis()).isEqualTo(80);
+		assertThat(endpoint(1000, 50).longestWaitMillis()).isEqualTo(40);
+		assertThat(endpoint(1, 1).longestWaitMillis()).isEqualTo(20);
 	}
 
 	private static Endpoint endpoint(long deadlockTimeout, long logMinDuration) {
-		return new Endpoint("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, deadlockTimeout,
+		return new Endpoint("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, true, deadlockTimeout,
 				logMinDuration);
 	}
 
 	private static Endpoint endpoint(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new Endpoint(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, 1000, -1);
+		return new Endpoint(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, true, 1000, -1);
 	}
 
 }

@@ -47,8 +47,8 @@ public final class SessionMutants {
 	private record MutantStatements(Mutant mutant) implements PostgreSqlSessions.Statements {
 
 		@Override
-		public AdvisoryLockSql of(ElectionKeys keys, long database) {
-			return new MutantSql(this.mutant, keys, database);
+		public AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint) {
+			return new MutantSql(this.mutant, keys, endpoint);
 		}
 
 		@Override
@@ -76,15 +76,15 @@ public final class SessionMutants {
 
 		private final ElectionKeys keys;
 
-		MutantSql(Mutant mutant, ElectionKeys keys, long database) {
-			super(keys, database);
+		MutantSql(Mutant mutant, ElectionKeys keys, Endpoint endpoint) {
+			super(keys, endpoint);
 			this.mutant = mutant;
 			this.keys = keys;
 		}
 
 		@Override
-		String acquire(long waitMillis) {
-			String sql = super.acquire(waitMillis);
+		String acquire(long waitMillis, boolean observe) {
+			String sql = super.acquire(waitMillis, observe);
 			return switch (this.mutant) {
 				case BARE_TRANSACTION_ID -> replace(sql,
 						"PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);", "");
@@ -93,13 +93,15 @@ public final class SessionMutants {
 					String transaction = "PERFORM pg_catalog.pg_advisory_xact_lock(" + this.keys.main() + ");";
 					yield replace(replace(sql, session, ""), transaction, session);
 				}
+				case NO_WAIT_FOR_EARLIER_TERMS ->
+					replace(sql, "count(*) FILTER (WHERE objid <> 4294967295) = 0", "true");
 				default -> sql;
 			};
 		}
 
 		@Override
-		String confirm(Term term) {
-			String sql = super.confirm(term);
+		String confirm(Term term, long number) {
+			String sql = super.confirm(term, number);
 			return (this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS)
 					? replace(sql, "pid <> pg_catalog.pg_backend_pid()", "false") : sql;
 		}

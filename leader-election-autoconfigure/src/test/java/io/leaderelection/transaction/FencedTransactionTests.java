@@ -16,6 +16,9 @@
 
 package io.leaderelection.transaction;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 
@@ -23,6 +26,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -31,6 +35,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.postgresql.PGConnection;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -304,6 +309,37 @@ class FencedTransactionTests {
 				.append(this.jdbc.sql("SHOW idle_in_transaction_session_timeout").query(String.class).single());
 		}));
 		return seen.toString();
+	}
+
+	@Test
+	void foreignSessionOnTheFenceIsToldFromTheEndOfATerm() throws SQLException {
+		long before = refused();
+		try (Connection foreign = server.connect(); Statement statement = foreign.createStatement()) {
+			statement.execute("SET application_name = 'psql'");
+			statement.execute("SELECT pg_advisory_lock(" + keys().fence() + ")");
+			for (int i = 0; i < 2; i++) {
+				assertThatExceptionOfType(DataAccessException.class)
+					.isThrownBy(() -> this.elector.runIfLeader(() -> insertInTransaction("a")))
+					.havingRootCause()
+					.isInstanceOf(SQLException.class)
+					.returns("55P03", (ex) -> ((SQLException) ex).getSQLState())
+					.withMessageContaining("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID())
+					.withMessageContaining("'psql'")
+					.withMessageContaining("no node of the election");
+			}
+			assertThat(refused()).isEqualTo(before + 2);
+			assertThat(this.elector.isLeader()).isTrue();
+			assertThatExceptionOfType(LeadershipLostException.class)
+				.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+					insert("b");
+					loseTerm();
+				})));
+		}
+		assertThat(rows()).isZero();
+	}
+
+	private static ElectionKeys keys() {
+		return ElectionKeys.derive(context.getEnvironment().getRequiredProperty("spring.application.name"), "default");
 	}
 
 	@Test

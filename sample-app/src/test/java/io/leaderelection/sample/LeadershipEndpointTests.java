@@ -220,7 +220,7 @@ class LeadershipEndpointTests {
 			Answer refused = node.post("/default", null);
 			assertThat(refused.status()).isEqualTo(200);
 			assertThat(refused).extractingJsonPathStringValue("status").isEqualTo("refused");
-			assertThat(refused).extractingJsonPathStringValue("reason").isEqualTo("no other candidate stands");
+			assertThat(refused).extractingJsonPathStringValue("reason").isEqualTo("there is no other candidate");
 		}
 
 		SampleNode second = start("second", UNRESTRICTED);

@@ -16,25 +16,24 @@
 
 package io.leaderelection.engine;
 
-import java.util.concurrent.ThreadFactory;
-
 /**
- * Makes the daemon threads of elections. Platform threads, since a virtual thread could
- * be pinned or starved by the work it must outlive.
+ * The platform, of which a test replaces a part.
  */
-final class ElectionThreads implements ThreadFactory {
+class TestPlatform implements Platform {
 
-	private final String name;
-
-	ElectionThreads(String name) {
-		this.name = "leader-election-" + name;
+	@Override
+	public long nanoTime() {
+		return Platform.SYSTEM.nanoTime();
 	}
 
 	@Override
-	public Thread newThread(Runnable task) {
-		Thread thread = new Thread(task, this.name);
-		thread.setDaemon(true);
-		return thread;
+	public Thread newThread(String name, Runnable task) {
+		return Platform.SYSTEM.newThread(name, task);
+	}
+
+	@Override
+	public Workers newWorkers(String name, int threads, Runnable onStarvation) {
+		return new ThreadWorkers(this, name, threads, onStarvation);
 	}
 
 }

@@ -1,0 +1,503 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.ElectionState.Contact;
+import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The thread of one election: opens sessions, is a candidate or observes, and has a
+ * {@link LeadingTerm} whenever it has won. Explained atop {@link Election}.
+ */
+final class ElectionRun implements Election.Runner, Watchdog.Watched {
+
+	private static final Duration FIRST_WAIT = Duration.ofMillis(1);
+
+	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final long YIELD_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
+
+	private final Election election;
+
+	private final ElectionSettings settings;
+
+	private final ElectionTimings timings;
+
+	private final Platform platform;
+
+	private final ElectionLog log;
+
+	private final ElectionSessions sessions;
+
+	private final Watchdog watchdog;
+
+	private final Runnable rehearsal;
+
+	private final Duration wait;
+
+	private volatile @Nullable Thread thread;
+
+	private volatile @Nullable SupervisedSession session;
+
+	// Of the election thread only
+
+	private @Nullable Term requested;
+
+	private boolean graceSpent;
+
+	private boolean rehearsed;
+
+	private int failures;
+
+	/**
+	 * Create a new {@code ElectionRun} instance.
+	 * @param rehearsal run once, when this node is a follower for the first time
+	 */
+	ElectionRun(Election election, ElectionSessions sessions, Watchdog watchdog, Runnable rehearsal) {
+		this.election = election;
+		this.settings = election.settings();
+		this.timings = election.timings();
+		this.platform = election.platform();
+		this.log = election.log();
+		this.sessions = sessions;
+		this.watchdog = watchdog;
+		this.rehearsal = rehearsal;
+		// A request is not written later than the leader would notice it
+		Duration confirmInterval = this.settings.confirmInterval();
+		this.wait = (confirmInterval.compareTo(this.timings.lockWait()) < 0) ? confirmInterval
+				: this.timings.lockWait();
+		election.runBy(this);
+	}
+
+	// Requests: under the lock of the election
+
+	@Override
+	public void start() {
+		this.watchdog.watch(this);
+		try {
+			startThread();
+		}
+		catch (Throwable ex) {
+			this.watchdog.unwatch(this);
+			throw ex;
+		}
+	}
+
+	private void startThread() {
+		Thread started = this.platform.newThread(this.settings.election(), this::run);
+		this.thread = started;
+		boolean running = false;
+		try {
+			started.start();
+			running = true;
+		}
+		finally {
+			if (!running) {
+				this.thread = null;
+			}
+		}
+	}
+
+	@Override
+	public void wake() {
+		SupervisedSession current = this.session;
+		if (current != null) {
+			current.wake();
+			if (this.election.isStopping()) {
+				current.interruptOpening();
+			}
+		}
+	}
+
+	@Override
+	public void checkWithin(long nanos) {
+		this.watchdog.checkWithin(nanos);
+	}
+
+	@Override
+	public void abortSession() {
+		abort(this.session);
+	}
+
+	@Override
+	public void ended() {
+		this.thread = null;
+		this.watchdog.unwatch(this);
+	}
+
+	private static void abort(@Nullable SupervisedSession aborted) {
+		if (aborted != null) {
+			aborted.abort();
+		}
+	}
+
+	// Deadlines: the watchdog
+
+	/**
+	 * Revoke if trust has run out, end a call or a stop that takes too long, and make the
+	 * threads that are missing. What waits for nothing comes first.
+	 */
+	@Override
+	public long checkDeadlines() {
+		// The session of this term, before the election thread can open another
+		SupervisedSession current = this.session;
+		TermLeadership leadership = this.election.state().leadership();
+		long trust = this.election.trustRemaining();
+		if (leadership != null && trust <= 0) {
+			if (this.election.lose(leadership, Reason.LEASE_EXPIRED)) {
+				try {
+					abort(current);
+				}
+				finally {
+					this.election.interruptLost(leadership);
+				}
+			}
+			trust = Watchdog.NO_DEADLINE;
+		}
+		long stop = this.election.stopRemaining();
+		if (stop <= 0) {
+			abort(current);
+			stop = Watchdog.PAUSE_AFTER_FAILURE;
+		}
+		long next = Math.min(trust, stop);
+		if (current != null) {
+			next = Math.min(next, current.check());
+		}
+		if (!this.election.reviveWorkers()) {
+			next = Math.min(next, Watchdog.PAUSE_AFTER_FAILURE);
+		}
+		if (this.thread == null) {
+			this.election.revive(this::reviveThread);
+		}
+		return next;
+	}
+
+	private void reviveThread() {
+		if (this.thread == null) {
+			startThread();
+		}
+	}
+
+	// The election thread
+
+	private void run() {
+		boolean ended = false;
+		try {
+			do {
+				participate();
+			}
+			while (this.election.end());
+			ended = true;
+		}
+		finally {
+			if (!ended) {
+				this.thread = null;
+				this.watchdog.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
+			}
+		}
+	}
+
+	/**
+	 * Take part until told to stop, whatever is thrown.
+	 */
+	private void participate() {
+		boolean begun = false;
+		while (true) {
+			try {
+				if (!begun) {
+					loseWhatIsLeft();
+					this.election.begin();
+					begun = true;
+				}
+				while (!this.election.isStopping()) {
+					attend();
+				}
+				if (!this.graceSpent) {
+					awaitEndOfLostTerm();
+				}
+				return;
+			}
+			catch (Throwable ex) {
+				// Nothing is allocated or logged here, since there may be no memory
+				this.watchdog.failed(ex);
+				this.platform.park(this, Watchdog.PAUSE_AFTER_FAILURE);
+			}
+		}
+	}
+
+	/**
+	 * End the leadership of a thread that has died.
+	 */
+	private void loseWhatIsLeft() {
+		TermLeadership left = this.election.state().leadership();
+		if (left != null && this.election.lose(left, Reason.SESSION_LOST)) {
+			try {
+				abort(this.session);
+			}
+			finally {
+				this.election.interruptLost(left);
+			}
+		}
+	}
+
+	/**
+	 * One session from its opening to its end.
+	 */
+	private void attend() {
+		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::answered);
+		this.session = opened;
+		this.requested = null;
+		this.graceSpent = false;
+		try {
+			awaitEndOfWork();
+			if (!this.election.isStopping()) {
+				opened.open(this.election::isStopping);
+				boolean led = false;
+				while (!led && !this.election.isStopping()) {
+					led = isCandidate() ? stand(opened) : observe(opened);
+				}
+				if (opened.close()) {
+					this.election.resumeCandidacy(Cause.RESIGNED);
+				}
+			}
+		}
+		catch (Throwable ex) {
+			abortFailed(opened);
+			if (!this.election.isStopping()) {
+				failed(ex);
+			}
+		}
+		finally {
+			this.session = null;
+			this.election.endTerm(false);
+		}
+	}
+
+	private void abortFailed(SupervisedSession failed) {
+		try {
+			failed.abort();
+		}
+		catch (Throwable ex) {
+			this.watchdog.failed(ex);
+		}
+	}
+
+	private boolean isCandidate() {
+		return this.settings.candidate() && !this.election.isSuspended();
+	}
+
+	private void failed(Throwable failure) {
+		boolean expected = failure instanceof SessionException;
+		Contact contact = this.election.state().contact();
+		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
+		this.election.follow(View.NONE);
+		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null));
+		SessionException reported = (failure instanceof SessionException known) ? known
+				: new SessionException(problem.message(), failure);
+		this.election.decide(reported);
+		if (!expected) {
+			this.log.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
+		}
+		else if (!problem.equals(contact.problem())) {
+			this.log.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
+		}
+		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
+	}
+
+	private static String message(Throwable failure) {
+		try {
+			return String.valueOf(failure.getMessage());
+		}
+		catch (Throwable ex) {
+			return failure.getClass().getName();
+		}
+	}
+
+	private static String explain(Problem problem, Throwable failure) {
+		if (failure instanceof UnusableStoreException unusable) {
+			return problem.message() + (problem.message().endsWith(".") ? " " : ". ") + unusable.getAction();
+		}
+		return problem.message();
+	}
+
+	private long backoff() {
+		long longest = Math.min(this.timings.maxBackoff().toNanos(), MIN_BACKOFF << Math.min(this.failures++, 10));
+		return longest / 2 + this.platform.random(longest / 2 + 1);
+	}
+
+	/**
+	 * Observe until this node is a candidate again, if ever.
+	 * @return {@code false}: this session has not led
+	 */
+	private boolean observe(SupervisedSession opened) throws SessionException {
+		opened.withdraw();
+		while (!this.election.isStopping() && !isCandidate()) {
+			View view = opened.observe();
+			follow(view);
+			request(opened);
+			Suspension suspension = this.election.state().suspension();
+			boolean yields = suspension != null && suspension.cause() == Cause.RESIGNED;
+			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
+				this.election.resumeCandidacy(Cause.RESIGNED);
+			}
+			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
+			// The store ends the silent session of a candidate, suspended or not
+			pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
+					() -> this.election.isStopping() || isRequestDue() || isCandidate());
+		}
+		return false;
+	}
+
+	/**
+	 * Wait for the lock, and lead when it is won.
+	 * @return whether this session has held the lock
+	 */
+	private boolean stand(SupervisedSession opened) throws SessionException {
+		opened.stand();
+		Acquisition acquisition = opened.acquire(FIRST_WAIT);
+		while (acquisition instanceof Acquisition.Held held) {
+			follow(held.view());
+			request(opened);
+			rehearse(opened);
+			if (this.election.isStopping() || !isCandidate()) {
+				return false;
+			}
+			acquisition = opened.acquire(this.wait);
+		}
+		this.failures = 0;
+		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition);
+		try {
+			term.run();
+		}
+		finally {
+			this.graceSpent = term.isGraceSpent();
+			if (this.election.state().suspension() != null) {
+				this.sessions.resigned();
+			}
+		}
+		return true;
+	}
+
+	/**
+	 * Run what a takeover will run, off the path of the start: a failover happens in a
+	 * process that has never led.
+	 */
+	private void rehearse(SupervisedSession opened) throws SessionException {
+		if (!this.rehearsed) {
+			this.rehearsed = true;
+			this.rehearsal.run();
+			opened.rehearse();
+		}
+	}
+
+	/**
+	 * Ask the leader to resign if this node was told to, as long as that term lasts.
+	 */
+	private void request(SupervisedSession opened) throws SessionException {
+		Term wanted = this.election.state().request();
+		if (wanted == null && this.requested != null) {
+			opened.withdrawRequest();
+			this.requested = null;
+		}
+		else if (isRequestDue() && wanted != null) {
+			opened.requestResignation(wanted);
+			this.requested = wanted;
+		}
+	}
+
+	private boolean isRequestDue() {
+		ElectionState state = this.election.state();
+		Leader leader = state.view().leader();
+		Term wanted = state.request();
+		return wanted != null && !wanted.equals(this.requested) && leader != null && wanted.equals(leader.term());
+	}
+
+	private void follow(View view) {
+		this.failures = 0;
+		View known = this.election.state().view();
+		Leader leader = view.leader();
+		this.election.follow(view);
+		this.election.decide(null);
+		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
+				+ ")";
+		if (this.election.announce()) {
+			this.log.info("Not leader, skipping scheduler startup " + who);
+		}
+		else if (leader != null && !leader.isSame(known.leader())) {
+			this.log.info("Following " + who);
+		}
+		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
+			this.log.warn("The lock is held by the " + view.foreign() + ", which is no node of this election ("
+					+ this.election + ")");
+		}
+	}
+
+	private void answered() {
+		if (this.election.state().contact().problem() != null) {
+			this.log.info("Has a session again (" + this.election + ")");
+		}
+		SupervisedSession current = this.session;
+		this.election
+			.contact(new Contact(this.platform.nanoTime(), true, null, (current != null) ? current.name() : null));
+		this.watchdog.report();
+	}
+
+	// Waits
+
+	/**
+	 * Wait for the work of an earlier term, so that this node does not lead beside
+	 * itself.
+	 */
+	private void awaitEndOfWork() {
+		WorkGate gate = this.election.gate();
+		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
+		if (!gate.isEmpty() && !this.election.isStopping()) {
+			this.log.warn("A candidate again although work of an earlier term goes on after its interrupt ("
+					+ this.election + "): " + gate.describe());
+		}
+	}
+
+	/**
+	 * After a loss shortly before or in the middle of a stop, give interrupted work and
+	 * listeners a moment before what they need goes away.
+	 */
+	private void awaitEndOfLostTerm() {
+		pause(ElectionSettings.GRACE.toNanos(), this.election::hasEnded);
+	}
+
+	private void pause(long nanos, BooleanSupplier enough) {
+		long deadline = this.platform.nanoTime() + nanos;
+		for (long remaining = nanos; remaining > 0
+				&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
+			this.election.await(remaining, enough);
+		}
+	}
+
+}

@@ -1,0 +1,322 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.Position.Draining;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.TermLeadership.Loss;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the election thread does from the moment in which it has won the lock until that
+ * is free: it awaits the grant, serves and hands over.
+ */
+final class LeadingTerm {
+
+	private static final long SLICE = TimeUnit.MILLISECONDS.toNanos(10);
+
+	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(2);
+
+	private static final long LONG_SLICE = TimeUnit.MILLISECONDS.toNanos(25);
+
+	private static final long SHORT_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
+
+	/** When listeners are told although work goes on after its interrupt. */
+	private static final long LAST_CALL = ElectionSettings.GRACE.toNanos() / 2;
+
+	/** When listeners that were told so late are interrupted. */
+	private static final long LAST_INTERRUPT = ElectionSettings.GRACE.toNanos() / 4 * 3;
+
+	private final Election election;
+
+	private final ElectionSettings settings;
+
+	private final ElectionLog log;
+
+	private final SupervisedSession session;
+
+	private final Acquisition.Won won;
+
+	/** When the reply that the lock is won was read. */
+	private final long reply;
+
+	private @Nullable TermLeadership leadership;
+
+	private @Nullable String residue;
+
+	private boolean departing;
+
+	private int interrupts;
+
+	private boolean graceSpent;
+
+	LeadingTerm(Election election, SupervisedSession session, Acquisition.Won won) {
+		this.election = election;
+		this.settings = election.settings();
+		this.log = election.log();
+		this.session = session;
+		this.won = won;
+		this.reply = election.nanoTime();
+	}
+
+	/**
+	 * Last until the lock is free.
+	 * @throws SessionException if the session has ended before
+	 */
+	void run() throws SessionException {
+		try {
+			this.election.elect(this.won.term());
+			TermLeadership granted = awaitGrant();
+			this.leadership = granted;
+			boolean clean = granted != null && serve(granted);
+			free(granted, clean);
+		}
+		catch (Throwable ex) {
+			if (this.leadership != null) {
+				lose(this.leadership);
+			}
+			throw ex;
+		}
+	}
+
+	/**
+	 * Return whether work and listeners have had all their time.
+	 */
+	boolean isGraceSpent() {
+		return this.graceSpent;
+	}
+
+	/**
+	 * Wait until nothing of an earlier term is left, confirming as a leader does.
+	 * @return the leadership, or {@code null} if this node is to leave
+	 */
+	private @Nullable TermLeadership awaitGrant() throws SessionException {
+		long notBefore = this.reply + (this.won.clean() ? 0 : this.settings.takeoverDelay().toNanos());
+		long next = this.reply + this.settings.confirmNanos();
+		boolean clear = this.won.clear();
+		boolean reported = false;
+		while (!this.election.isLeaving()) {
+			long start = this.election.nanoTime();
+			boolean due = notBefore - start <= 0;
+			String blockedBy = null;
+			if (!clear || due || next - start <= 0) {
+				// The marker of a predecessor must be gone before its successor leads:
+				// the term after that must not take it for one of its own predecessor
+				blockedBy = confirm().predecessor();
+				next = start + this.settings.confirmNanos();
+			}
+			if (clear && due && blockedBy == null) {
+				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
+						this.election.platform().now());
+				if (this.election.grant(granted, start)) {
+					acquired();
+					return granted;
+				}
+				continue;
+			}
+			if (!clear && blockedBy == null) {
+				blockedBy = this.session.passBarrier(this.settings.confirmInterval());
+				clear = blockedBy == null;
+			}
+			reported = report(blockedBy, reported);
+			parkUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next));
+		}
+		return null;
+	}
+
+	private static long earlier(long first, long second) {
+		return (first - second < 0) ? first : second;
+	}
+
+	private long retryAt() {
+		long now = this.election.nanoTime();
+		return now + ((now - this.reply < SHORT_WAIT) ? SHORT_SLICE : LONG_SLICE);
+	}
+
+	private void parkUntil(long deadline) throws SessionException {
+		for (long remaining = deadline - this.election.nanoTime(); remaining > 0
+				&& !this.election.isLeaving(); remaining = deadline - this.election.nanoTime()) {
+			park(remaining, SLICE);
+		}
+	}
+
+	private boolean report(@Nullable String blockedBy, boolean reported) {
+		this.election.block(blockedBy);
+		if (blockedBy == null || reported || this.election.nanoTime() - this.reply <= REPORT_BLOCKED_AFTER) {
+			return reported;
+		}
+		this.log.warn("Won term " + this.won.term() + " but an earlier term has not ended, waiting for " + blockedBy
+				+ " (" + this.election + ")");
+		return true;
+	}
+
+	private void acquired() {
+		this.election.statistics().acquired(this.election.nanoTime() - this.reply);
+		this.election.decide(null);
+		this.log.info("Acquired leadership" + (this.election.announce() ? ", starting schedulers" : "") + " ("
+				+ this.election + ", term " + this.won.term() + ")");
+	}
+
+	/**
+	 * Confirm until the hand-over is complete.
+	 * @return whether everything of the term has ended
+	 */
+	private boolean serve(TermLeadership granted) throws SessionException {
+		long next = this.election.nanoTime() + this.settings.confirmNanos();
+		observe(null);
+		while (true) {
+			ElectionState state = this.election.state();
+			Granted position = state.granted();
+			if (position == null || position.leadership() != granted) {
+				throw lapsed();
+			}
+			Departure departure = state.departure();
+			if (departure != null) {
+				announce(granted, departure);
+				if (position instanceof Draining && this.election.isDrained()) {
+					this.election.tellListeners(granted);
+					continue;
+				}
+				if (position instanceof Leaving && this.election.hasEnded()) {
+					return isClean(granted);
+				}
+				if (isOverdue(granted, position, departure)) {
+					return false;
+				}
+			}
+			long now = this.election.nanoTime();
+			if (next - now > 0) {
+				park(next - now, (position instanceof Leading) ? SLICE : SHORT_SLICE);
+			}
+			else {
+				Confirmation confirmation = confirm();
+				if (!this.election.extend(granted, now)) {
+					throw lapsed();
+				}
+				next = now + this.settings.confirmNanos();
+				observe(confirmation.foreign());
+			}
+		}
+	}
+
+	private void announce(TermLeadership granted, Departure departure) {
+		if (!this.departing) {
+			this.departing = true;
+			this.log.info("Handing over " + granted + " (" + departure.reason() + ")");
+		}
+	}
+
+	/**
+	 * Interrupt what has had its time.
+	 * @return whether the lock is to be freed although not everything has ended
+	 */
+	private boolean isOverdue(TermLeadership granted, Position position, Departure departure) {
+		long overdue = this.election.nanoTime() - departure.interruptAt();
+		if (overdue >= 0 && this.interrupts == 0) {
+			this.interrupts++;
+			this.election.gate().interruptAll(granted);
+			this.election.relay().interrupt();
+		}
+		if (overdue >= LAST_CALL && position instanceof Draining) {
+			// Listeners must have a moment too, whatever the work does
+			this.election.tellListeners(granted);
+		}
+		if (overdue >= LAST_INTERRUPT && this.interrupts == 1) {
+			this.interrupts++;
+			this.election.relay().interrupt();
+		}
+		if (overdue < ElectionSettings.GRACE.toNanos()) {
+			return false;
+		}
+		this.log.warn("Freeing the lock although not everything of " + granted
+				+ " has ended within drain-timeout and its interrupt: " + this.election.gate().describe());
+		this.residue = "leader work or a listener";
+		this.graceSpent = true;
+		return true;
+	}
+
+	private boolean isClean(TermLeadership granted) {
+		this.residue = !this.election.gate().isEmpty() ? "leader work"
+				: !this.election.relay().isIdle() ? "a listener" : granted.residue(this.election.nanoTime());
+		return this.residue == null;
+	}
+
+	private void free(@Nullable TermLeadership granted, boolean clean) throws SessionException {
+		Departure departure = this.election.state().departure();
+		if (granted != null && !this.election.relinquish(granted)) {
+			throw lapsed();
+		}
+		this.session.release(clean);
+		if (granted != null && departure != null) {
+			long shut = departure.interruptAt() - this.settings.drainTimeout().toNanos();
+			this.election.statistics().drained(this.election.nanoTime() - shut);
+			this.log.info("Gave up " + granted + (clean ? "" : ", not in good order: " + this.residue + " may go on"));
+		}
+		this.election.endTerm(true);
+	}
+
+	private void lose(TermLeadership granted) {
+		if (this.election.lose(granted, granted.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED)) {
+			try {
+				this.session.abort();
+			}
+			finally {
+				this.election.interruptLost(granted);
+			}
+		}
+		Loss loss = granted.loss();
+		if (loss != null) {
+			this.log.warn("Lost " + granted + " (" + loss.reason() + ", last confirmed "
+					+ TimeUnit.NANOSECONDS.toMillis(loss.silence()) + "ms ago)");
+		}
+	}
+
+	private static SessionException lapsed() {
+		return new SessionException("The lease has lapsed", null);
+	}
+
+	private Confirmation confirm() throws SessionException {
+		long start = this.election.nanoTime();
+		Confirmation confirmation = this.session.confirm();
+		this.election.statistics().confirmed(this.election.nanoTime() - start);
+		if (confirmation.resignationRequested() && !this.election.isLeaving()) {
+			this.log.info("Another node asks this one to resign (" + this.election + ")");
+			this.election.resign();
+		}
+		return confirmation;
+	}
+
+	private void observe(@Nullable String foreign) throws SessionException {
+		this.election.observe(this.session.candidates(), foreign);
+	}
+
+	private void park(long nanos, long slice) throws SessionException {
+		this.session.park(Duration.ofNanos(this.session.isWakeable() ? nanos : Math.min(nanos, slice)));
+	}
+
+}

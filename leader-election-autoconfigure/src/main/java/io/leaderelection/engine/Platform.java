@@ -1,0 +1,134 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Instant;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * What elections take from the platform: clocks, threads, locks and randomness. Tests and
+ * simulations put their own in its place.
+ */
+interface Platform {
+
+	/**
+	 * The JVM. On Linux, {@link System#nanoTime()} is {@code CLOCK_MONOTONIC}: it goes on
+	 * while the process is stopped, and stands still while the machine is suspended.
+	 * Threads are platform threads, since a virtual thread could be pinned or starved by
+	 * the work it must outlive.
+	 */
+	Platform SYSTEM = new Platform() {
+
+		@Override
+		public long nanoTime() {
+			return System.nanoTime();
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			// Inherits no thread-locals: the thread outlives whoever starts it
+			Thread thread = new Thread(null, task, "leader-election-" + name, 0, false);
+			// Without thread-locals, later versions of Java do not inherit this either
+			thread.setContextClassLoader(Platform.class.getClassLoader());
+			thread.setDaemon(true);
+			return thread;
+		}
+
+		@Override
+		public Workers newWorkers(String name, int threads, Runnable onStarvation) {
+			return new ThreadWorkers(this, name, threads, onStarvation);
+		}
+
+	};
+
+	long nanoTime();
+
+	default Instant now() {
+		return Instant.now();
+	}
+
+	/**
+	 * Return a random number from zero to the bound, exclusive.
+	 */
+	default long random(long bound) {
+		return ThreadLocalRandom.current().nextLong(bound);
+	}
+
+	default Lock newLock() {
+		return new ReentrantLock();
+	}
+
+	/**
+	 * Wait for a condition whose lock the current thread holds, at most the given time.
+	 * May return early.
+	 */
+	default void await(Condition condition, long nanos) throws InterruptedException {
+		condition.await(nanos, TimeUnit.NANOSECONDS);
+	}
+
+	default void park(Object blocker, long nanos) {
+		LockSupport.parkNanos(blocker, nanos);
+	}
+
+	default void unpark(Thread thread) {
+		LockSupport.unpark(thread);
+	}
+
+	/**
+	 * Make a daemon thread.
+	 */
+	Thread newThread(String name, Runnable task);
+
+	/**
+	 * Make workers.
+	 * @param name the name of their threads
+	 * @param threads how many there are at most
+	 * @param onStarvation called when a task was added for which no thread could be made
+	 */
+	Workers newWorkers(String name, int threads, Runnable onStarvation);
+
+	/**
+	 * Threads for code of the application, and for whatever else may block. A task never
+	 * runs on the thread that adds it, and is never lost: where no thread can be made, it
+	 * waits until {@link #revive()} can make one.
+	 */
+	interface Workers extends Executor {
+
+		/**
+		 * Keep one thread from now on, even if it is idle, or none.
+		 * @param retained whether to keep one
+		 */
+		default void retain(boolean retained) {
+		}
+
+		/**
+		 * Make a thread for tasks that still have none.
+		 * @return whether there is one for every task that should have one
+		 */
+		default boolean revive() {
+			return true;
+		}
+
+	}
+
+}

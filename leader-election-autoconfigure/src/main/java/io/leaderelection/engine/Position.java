@@ -1,0 +1,120 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a node is in an election, with what exists there and nowhere else. Times are
+ * {@link Platform#nanoTime()}.
+ */
+sealed interface Position {
+
+	/**
+	 * Takes no part.
+	 */
+	record Stopped() implements Position {
+	}
+
+	/**
+	 * Does not hold the lock.
+	 */
+	record Following() implements Position {
+	}
+
+	/**
+	 * Holds the lock, and was not granted leadership yet.
+	 *
+	 * @param term the term that was won
+	 * @param blockedBy what the grant waits for, if it is something of an earlier term
+	 */
+	record Elected(Term term, @Nullable String blockedBy) implements Position {
+	}
+
+	/**
+	 * Was granted leadership and has not freed the lock.
+	 */
+	sealed interface Granted extends Position {
+
+		/**
+		 * Return the leadership that was granted.
+		 * @return the leadership
+		 */
+		TermLeadership leadership();
+
+		/**
+		 * Return when the leadership ends unless it is confirmed before.
+		 * @return the end of trust
+		 */
+		long trustedUntil();
+
+		/**
+		 * Return this position with another end of trust.
+		 * @param until the end of trust
+		 * @return the position
+		 */
+		Granted trustedUntil(long until);
+
+	}
+
+	/**
+	 * Leads.
+	 *
+	 * @param leadership the leadership
+	 * @param trustedUntil when it ends unless it is confirmed before
+	 */
+	record Leading(TermLeadership leadership, long trustedUntil) implements Granted {
+
+		@Override
+		public Granted trustedUntil(long until) {
+			return new Leading(this.leadership, until);
+		}
+
+	}
+
+	/**
+	 * Hands over: no work is let in, and work in flight is waited for.
+	 *
+	 * @param leadership the leadership
+	 * @param trustedUntil when it ends unless it is confirmed before
+	 */
+	record Draining(TermLeadership leadership, long trustedUntil) implements Granted {
+
+		@Override
+		public Granted trustedUntil(long until) {
+			return new Draining(this.leadership, until);
+		}
+
+	}
+
+	/**
+	 * Hands over: listeners were told and are waited for.
+	 *
+	 * @param leadership the leadership
+	 * @param trustedUntil when it ends unless it is confirmed before
+	 */
+	record Leaving(TermLeadership leadership, long trustedUntil) implements Granted {
+
+		@Override
+		public Granted trustedUntil(long until) {
+			return new Leaving(this.leadership, until);
+		}
+
+	}
+
+}

@@ -1,0 +1,66 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Runs an election without a store, without listeners and without a log from its start to
+ * its end, once in a process. A takeover runs code that has never run in its process:
+ * most of its time would go into the loading and linking of that code.
+ */
+final class Rehearsal {
+
+	private static final Log logger = LogFactory.getLog(Rehearsal.class);
+
+	private static final Duration LIMIT = Duration.ofSeconds(5);
+
+	private static final AtomicBoolean begun = new AtomicBoolean();
+
+	private Rehearsal() {
+	}
+
+	static void run() {
+		if (begun.getAndSet(true)) {
+			return;
+		}
+		ElectionSettings settings = new ElectionSettings("rehearsal", "rehearsal", LIMIT, Duration.ZERO, LIMIT, true);
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
+				LocalSessions.always(), new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
+				}, ElectionLog.NONE, Election::new);
+		try {
+			elector.start().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+			elector.runIfLeader(elector::status);
+			elector.stop().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			logger.debug("The rehearsal has failed, so that a takeover may take longer", ex);
+			elector.stop();
+		}
+	}
+
+}

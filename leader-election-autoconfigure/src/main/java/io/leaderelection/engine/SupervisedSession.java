@@ -1,0 +1,312 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A session of which every call, its opening included, has a deadline that the watchdog
+ * observes: a driver may wait for ever on half a message. Belongs to the election thread,
+ * except for what is said to be of any thread.
+ */
+final class SupervisedSession implements ElectionSession {
+
+	private final ElectionSessions sessions;
+
+	private final Election election;
+
+	private final ElectionTimings timings;
+
+	private final Platform platform;
+
+	private final Watchdog watchdog;
+
+	private final Runnable onAnswer;
+
+	private final Object openingMonitor = new Object();
+
+	private @Nullable Thread opener;
+
+	private volatile @Nullable ElectionSession session;
+
+	private volatile @Nullable Call current;
+
+	/**
+	 * Create a new {@code SupervisedSession} instance, to be opened.
+	 * @param onAnswer called after the store has answered
+	 */
+	SupervisedSession(ElectionSessions sessions, Election election, Watchdog watchdog, Runnable onAnswer) {
+		this.sessions = sessions;
+		this.election = election;
+		this.timings = election.timings();
+		this.platform = election.platform();
+		this.watchdog = watchdog;
+		this.onAnswer = onAnswer;
+	}
+
+	/**
+	 * Open the session, unless it is not wanted by now.
+	 */
+	void open(BooleanSupplier unwanted) throws SessionException {
+		synchronized (this.openingMonitor) {
+			this.opener = Thread.currentThread();
+		}
+		try {
+			if (unwanted.getAsBoolean()) {
+				throw new SessionException("The election is to stop", null);
+			}
+			this.session = call(this.timings.openLimit(), this::interruptOpening, this.sessions::open);
+		}
+		finally {
+			synchronized (this.openingMonitor) {
+				this.opener = null;
+				Thread.interrupted();
+			}
+		}
+	}
+
+	/**
+	 * End an opening that is in progress. Any thread; never blocks.
+	 */
+	void interruptOpening() {
+		synchronized (this.openingMonitor) {
+			if (this.opener != null) {
+				this.opener.interrupt();
+				this.sessions.abandon();
+			}
+		}
+	}
+
+	/**
+	 * End a call that has taken too long. Any thread; never blocks.
+	 * @return when to check again, in nanoseconds from now
+	 */
+	long check() {
+		Call call = this.current;
+		if (call == null || call.ended) {
+			return Watchdog.NO_DEADLINE;
+		}
+		long remaining = call.deadline - this.platform.nanoTime();
+		if (remaining <= 0) {
+			call.ended = true;
+			call.onOverrun.run();
+			return Watchdog.NO_DEADLINE;
+		}
+		return remaining;
+	}
+
+	@Override
+	public void stand() throws SessionException {
+		run(ElectionSession::stand);
+	}
+
+	@Override
+	public void withdraw() throws SessionException {
+		run(ElectionSession::withdraw);
+	}
+
+	@Override
+	public void rehearse() throws SessionException {
+		run(ElectionSession::rehearse);
+	}
+
+	@Override
+	public Acquisition acquire(Duration timeout) throws SessionException {
+		return ask(timeout, (opened) -> opened.acquire(timeout));
+	}
+
+	@Override
+	public View observe() throws SessionException {
+		return ask(Duration.ZERO, ElectionSession::observe);
+	}
+
+	@Override
+	public void requestResignation(Term term) throws SessionException {
+		run((opened) -> opened.requestResignation(term));
+	}
+
+	@Override
+	public void withdrawRequest() throws SessionException {
+		run(ElectionSession::withdrawRequest);
+	}
+
+	@Override
+	public Confirmation confirm() throws SessionException {
+		return ask(Duration.ZERO, ElectionSession::confirm);
+	}
+
+	@Override
+	public List<Candidate> candidates() throws SessionException {
+		return ask(Duration.ZERO, ElectionSession::candidates);
+	}
+
+	@Override
+	public @Nullable String name() {
+		ElectionSession opened = this.session;
+		return (opened != null) ? opened.name() : null;
+	}
+
+	@Override
+	public @Nullable String passBarrier(Duration timeout) throws SessionException {
+		return this.<@Nullable String>ask(timeout, (opened) -> opened.passBarrier(timeout));
+	}
+
+	@Override
+	public void park(Duration timeout) throws SessionException {
+		ElectionSession opened = opened();
+		call(timeout.plus(callLimit()), this::abort, () -> {
+			opened.park(timeout);
+			return true;
+		});
+	}
+
+	@Override
+	public void wake() {
+		ElectionSession opened = this.session;
+		if (opened != null) {
+			opened.wake();
+		}
+	}
+
+	@Override
+	public boolean isWakeable() {
+		return opened().isWakeable();
+	}
+
+	@Override
+	public void release(boolean clean) throws SessionException {
+		run((opened) -> opened.release(clean));
+	}
+
+	@Override
+	public boolean close() {
+		ElectionSession opened = opened();
+		try {
+			return call(callLimit(), this::abort, opened::close);
+		}
+		catch (SessionException ex) {
+			throw new IllegalStateException("close() throws none", ex);
+		}
+	}
+
+	/**
+	 * End the session, or its opening. Any thread; never blocks.
+	 */
+	@Override
+	public void abort() {
+		ElectionSession opened = this.session;
+		if (opened != null) {
+			opened.abort();
+		}
+		else {
+			interruptOpening();
+		}
+	}
+
+	private void run(Command command) throws SessionException {
+		ask(Duration.ZERO, (opened) -> {
+			command.run(opened);
+			return true;
+		});
+	}
+
+	private <T extends @Nullable Object> T ask(Duration wait, Question<T> question) throws SessionException {
+		ElectionSession opened = opened();
+		T answer = call(wait.plus(callLimit()), this::abort, () -> question.ask(opened));
+		this.onAnswer.run();
+		return answer;
+	}
+
+	private ElectionSession opened() {
+		ElectionSession opened = this.session;
+		if (opened == null) {
+			throw new IllegalStateException("The session is not open");
+		}
+		return opened;
+	}
+
+	/**
+	 * A leader waits for a lease at most. A node that does not lead opens another session
+	 * before, where the lease is long.
+	 */
+	private Duration callLimit() {
+		Duration lease = this.election.settings().lease();
+		Duration longest = this.timings.maxCallLimit();
+		if (this.election.state().granted() == null && lease.compareTo(longest) > 0) {
+			return longest;
+		}
+		Duration shortest = this.timings.minCallLimit();
+		return (lease.compareTo(shortest) < 0) ? shortest : lease;
+	}
+
+	private <T extends @Nullable Object> T call(Duration limit, Runnable onOverrun, Request<T> request)
+			throws SessionException {
+		this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+		this.watchdog.checkWithin(limit.toNanos());
+		try {
+			return request.make();
+		}
+		finally {
+			this.current = null;
+		}
+	}
+
+	@FunctionalInterface
+	private interface Command {
+
+		void run(ElectionSession opened) throws SessionException;
+
+	}
+
+	@FunctionalInterface
+	private interface Question<T extends @Nullable Object> {
+
+		T ask(ElectionSession opened) throws SessionException;
+
+	}
+
+	@FunctionalInterface
+	private interface Request<T extends @Nullable Object> {
+
+		T make() throws SessionException;
+
+	}
+
+	/**
+	 * A call in progress.
+	 */
+	private static final class Call {
+
+		private final long deadline;
+
+		private final Runnable onOverrun;
+
+		private volatile boolean ended;
+
+		Call(long deadline, Runnable onOverrun) {
+			this.deadline = deadline;
+			this.onOverrun = onOverrun;
+		}
+
+	}
+
+}

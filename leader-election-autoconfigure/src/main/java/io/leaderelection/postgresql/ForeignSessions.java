@@ -1,0 +1,108 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Foreign sessions: those that hold a lock of the election although they are no nodes of
+ * it. A session that ends frees its locks one by one, so one counts as foreign only if
+ * two readings in a row have shown it.
+ */
+final class ForeignSessions {
+
+	private static final Log logger = LogFactory.getLog(ForeignSessions.class);
+
+	private Set<Integer> suspects = Set.of();
+
+	private Set<Integer> confirmed = Set.of();
+
+	private final Map<Integer, String> descriptions = new HashMap<>();
+
+	/**
+	 * Tell foreign sessions from nodes.
+	 * @param holders the process ids of sessions that hold a lock
+	 * @param nodes the nodes by the same reading
+	 * @return the process ids of those that are foreign
+	 */
+	Set<Integer> observe(Collection<Integer> holders, Nodes nodes) {
+		Set<Integer> before = this.suspects;
+		this.suspects = holders.stream().filter((pid) -> !nodes.contains(pid)).collect(Collectors.toUnmodifiableSet());
+		this.confirmed = this.suspects.stream().filter(before::contains).collect(Collectors.toUnmodifiableSet());
+		this.descriptions.keySet().retainAll(this.suspects);
+		return this.confirmed;
+	}
+
+	/**
+	 * Return whether the next reading may show another foreign session.
+	 */
+	boolean isUndecided() {
+		return this.confirmed.size() < this.suspects.size();
+	}
+
+	/**
+	 * Return a session in words, which takes a round trip for the first time.
+	 * @param connection the session that asks
+	 * @param pid the process id
+	 */
+	String describe(Connection connection, int pid) throws SQLException {
+		String description = this.descriptions.get(pid);
+		if (description == null) {
+			description = lookUp(connection, pid);
+			this.descriptions.put(pid, description);
+		}
+		return description;
+	}
+
+	private static String lookUp(Connection connection, int pid) throws SQLException {
+		try {
+			return Jdbc.query(connection, AdvisoryLockSql.nameSessions(List.of(pid)), ForeignSessions::words);
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isInterrupted(connection, ex)) {
+				throw ex;
+			}
+			logger.debug("The session with pid " + pid + " has no name", ex);
+			return "session with pid " + pid;
+		}
+	}
+
+	/**
+	 * Return the session of a row in words.
+	 */
+	static String words(ResultSet row) throws SQLException {
+		return "session with pid " + row.getInt("pid") + " ('" + printable(row.getString("application_name"))
+				+ "', role '" + printable(row.getString("role")) + "')";
+	}
+
+	private static String printable(@Nullable String name) {
+		return (name != null) ? name.replaceAll("\\p{Cntrl}", "?") : "";
+	}
+
+}

@@ -1,0 +1,107 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * What this package needs of JDBC.
+ */
+final class Jdbc {
+
+	private static final Log logger = LogFactory.getLog(Jdbc.class);
+
+	private Jdbc() {
+	}
+
+	/**
+	 * Run one or more statements of which the last gives one row.
+	 */
+	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			boolean rows = statement.execute(text);
+			while (!rows && statement.getUpdateCount() != -1) {
+				rows = statement.getMoreResults();
+			}
+			try (ResultSet result = statement.getResultSet()) {
+				if (result == null || !result.next()) {
+					throw new SQLException("The statement gave no row");
+				}
+				return mapper.map(result);
+			}
+		}
+	}
+
+	/**
+	 * Return the message without the lines that say where in which statement.
+	 */
+	static String summary(SQLException ex) {
+		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
+	}
+
+	/**
+	 * Return whether a statement did not fail by itself: its session has ended, or
+	 * somebody has cancelled it.
+	 */
+	static boolean isInterrupted(Connection connection, SQLException ex) throws SQLException {
+		String state = String.valueOf(ex.getSQLState());
+		return connection.isClosed() || state.startsWith("08") || state.startsWith("57");
+	}
+
+	/**
+	 * End a connection at once. Never blocks.
+	 */
+	static void abort(Connection connection) {
+		try {
+			connection.abort(Jdbc::runAside);
+		}
+		catch (SQLException ex) {
+			logger.debug("The connection could not be aborted; the server ends it after the lease", ex);
+		}
+	}
+
+	private static void runAside(Runnable command) {
+		Thread thread = new Thread(command, "leader-election-abort");
+		thread.setDaemon(true);
+		try {
+			thread.start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No thread to be had: better a moment late than never
+			command.run();
+		}
+	}
+
+	/**
+	 * Maps a row.
+	 *
+	 * @param <T> what it is mapped to
+	 */
+	@FunctionalInterface
+	interface RowMapper<T> {
+
+		T map(ResultSet row) throws SQLException;
+
+	}
+
+}

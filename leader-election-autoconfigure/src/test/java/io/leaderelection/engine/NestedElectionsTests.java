@@ -1,0 +1,154 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for work of one election inside work of another on one thread, when the terms of
+ * both are lost: an interrupt is cleared with the outermost work that it was meant for,
+ * and not before.
+ */
+@Timeout(60)
+class NestedElectionsTests {
+
+	private final HookedSessions outerSessions = new HookedSessions();
+
+	private final HookedSessions innerSessions = new HookedSessions();
+
+	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
+			List.of(settings("outer"), settings("inner")),
+			(settings) -> settings.election().equals("outer") ? this.outerSessions : this.innerSessions, (event) -> {
+			});
+
+	private final CountDownLatch outerCancelled = new CountDownLatch(1);
+
+	private final CountDownLatch innerCancelled = new CountDownLatch(1);
+
+	private Work outer;
+
+	private Work inner;
+
+	private static ElectionSettings settings(String election) {
+		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
+				true);
+	}
+
+	@BeforeEach
+	void enter() throws InterruptedException {
+		this.electors.all().forEach(DefaultLeaderElector::start);
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			assertThat(elector.awaitLeadership(Duration.ofSeconds(20))).isTrue();
+		}
+		this.outer = this.electors.gate("outer").enter("outer");
+		this.inner = this.electors.gate("inner").enter("inner");
+		// Tells that the interrupt has been made
+		this.outer.last(this.outerCancelled::countDown);
+		this.inner.last(this.innerCancelled::countDown);
+	}
+
+	@AfterEach
+	void stop() {
+		Thread.interrupted();
+		this.inner.close();
+		this.outer.close();
+		this.inner.end();
+		this.outer.end();
+		this.electors.all().forEach(DefaultLeaderElector::stop);
+	}
+
+	@Test
+	void interruptOfTheOuterWorkOutlivesTheInnerThatWasInterruptedBefore() {
+		loseInner();
+		loseOuter();
+		this.inner.close();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
+		this.outer.close();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	void interruptOfTheOuterWorkOutlivesTheInnerThatWasInterruptedAfterwards() {
+		loseOuter();
+		loseInner();
+		this.inner.close();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
+		this.outer.close();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	void interruptOfTheOuterWorkOutlivesTheInner() {
+		loseOuter();
+		this.inner.close();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
+		this.outer.close();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	void interruptOfTheInnerWorkEndsWithIt() {
+		loseInner();
+		this.inner.close();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		loseOuter();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
+		this.outer.close();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	void interruptFromElsewhereOutlivesBoth() {
+		Thread.currentThread().interrupt();
+		loseInner();
+		loseOuter();
+		this.inner.close();
+		this.outer.close();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
+	}
+
+	private void loseOuter() {
+		lose(this.outerSessions, this.outerCancelled);
+	}
+
+	private void loseInner() {
+		lose(this.innerSessions, this.innerCancelled);
+	}
+
+	private static void lose(HookedSessions sessions, CountDownLatch cancelled) {
+		sessions.beforeNext("park", () -> {
+			throw new SessionException("The connection broke", null);
+		});
+		// Not by a wait that would fail on the interrupt, or clear it
+		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+		while (cancelled.getCount() > 0 && deadline - System.nanoTime() > 0) {
+			Thread.onSpinWait();
+		}
+		assertThat(cancelled.getCount()).isZero();
+	}
+
+}

@@ -1,0 +1,105 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for hand-overs in quick succession: a node that resigned lets others go first,
+ * but only until one of them has led.
+ */
+@Timeout(180)
+class ResignationPaceTests {
+
+	private static final int TIMES = 20;
+
+	/** Generous, for a machine that is busy: the goal is 100 ms. */
+	private static final Duration BOUND = Duration.ofSeconds(1);
+
+	/** Longer than any bound here: nobody can have waited for its end. */
+	private static final Duration LEASE = Duration.ofSeconds(20);
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@Test
+	void nodesThatResignInTurnHandOverWithoutAPause() throws Exception {
+		List<Long> millis = new ArrayList<>();
+		try (LightNodes nodes = new LightNodes(this.server, 2, LEASE, Duration.ofMillis(100)).awaitSessions()) {
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			for (int i = 0; i < TIMES; i++) {
+				DefaultLeaderElector next = other(nodes, leader);
+				millis.add(millisOf(leader::resign, next));
+				leader = next;
+			}
+		}
+		print("resignations in turn", millis);
+		assertThat(millis).filteredOn((time) -> time > BOUND.toMillis()).isEmpty();
+	}
+
+	@Test
+	void nodeThatResignedLeadsAgainAsSoonAsItsSuccessorHasStopped() throws Exception {
+		List<Long> millis = new ArrayList<>();
+		try (LightNodes nodes = new LightNodes(this.server, 2, LEASE, Duration.ofMillis(100)).awaitSessions()) {
+			for (int i = 0; i < 5; i++) {
+				DefaultLeaderElector leader = nodes.awaitLeader();
+				DefaultLeaderElector next = other(nodes, leader);
+				millisOf(leader::resign, next);
+				millis.add(millisOf(next::stop, leader));
+				next.start().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+				nodes.awaitSessions();
+			}
+		}
+		print("successor stopped at once", millis);
+		assertThat(millis).filteredOn((time) -> time > 2 * BOUND.toMillis()).isEmpty();
+	}
+
+	private static DefaultLeaderElector other(LightNodes nodes, DefaultLeaderElector leader) {
+		return nodes.electors().stream().filter((elector) -> elector != leader).findFirst().orElseThrow();
+	}
+
+	/**
+	 * Return how long it took from an action until a node leads.
+	 */
+	private static long millisOf(Runnable action, DefaultLeaderElector next) {
+		long start = System.nanoTime();
+		action.run();
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(1))
+			.until(next::isLeader);
+		return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+	}
+
+	private static void print(String what, List<Long> millis) {
+		System.out.println(what + ", ms until the next leader: " + millis);
+	}
+
+}
