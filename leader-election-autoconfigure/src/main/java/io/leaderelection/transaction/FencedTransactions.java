@@ -19,6 +19,7 @@ package io.leaderelection.transaction;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -30,7 +31,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.core.NamedThreadLocal;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
@@ -42,7 +42,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 /**
  * The transactions of one transaction manager. Each that began in leader work, or that
- * such work joined, passes the fence as the last thing before its commit.
+ * such work joined, passes the fence as the last thing before its commit, and after what
+ * the commit would have written otherwise.
  * <p>
  * Terms are bound to the {@link ConnectionHolder} of a transaction: it is suspended and
  * resumed with the transaction, whereas the synchronizations of a transaction may be
@@ -65,8 +66,13 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private final @Nullable DataSource dataSource;
 
-	private final ThreadLocal<@Nullable Map<ConnectionHolder, List<Leadership>>> bound = new NamedThreadLocal<>(
-			"Terms of transactions");
+	private final PersistenceContextFlush flush;
+
+	/**
+	 * Weak, since not every end of a transaction is told; and not of a thread, since
+	 * threads of the application may outlive the context.
+	 */
+	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
 	private volatile Coverage coverage;
 
@@ -75,12 +81,15 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * @param name the name of the transaction manager
 	 * @param fencing knows what work is under way
 	 * @param dataSource where the transactions are, if they can be fenced
+	 * @param flush writes what a transaction has not written yet
 	 * @param coverage what is known of them
 	 */
-	FencedTransactions(String name, TransactionFencing fencing, @Nullable DataSource dataSource, Coverage coverage) {
+	FencedTransactions(String name, TransactionFencing fencing, @Nullable DataSource dataSource,
+			PersistenceContextFlush flush, Coverage coverage) {
 		this.name = name;
 		this.fencing = fencing;
 		this.dataSource = dataSource;
+		this.flush = flush;
 		this.coverage = coverage;
 	}
 
@@ -116,13 +125,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	void bind(Leadership leadership) {
 		ConnectionHolder holder = holder();
 		if (holder != null) {
-			Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
-			if (transactions == null) {
-				// Weak, since not every end of a transaction is told
-				transactions = new WeakHashMap<>();
-				this.bound.set(transactions);
-			}
-			List<Leadership> terms = transactions.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
+			List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
 			if (!terms.contains(leadership)) {
 				terms.add(leadership);
 			}
@@ -150,9 +153,9 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 		ConnectionHolder holder = holder();
 		if (this.dataSource != null && holder != null) {
-			Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
-			List<Leadership> terms = (transactions != null) ? transactions.get(holder) : null;
+			List<Leadership> terms = this.bound.get(holder);
 			if (terms != null) {
+				this.flush.flush(transaction);
 				fence(this.dataSource, terms, transaction.isReadOnly());
 			}
 		}
@@ -172,12 +175,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	private void forget(TransactionExecution transaction) {
-		Map<ConnectionHolder, List<Leadership>> transactions = this.bound.get();
-		if (transactions != null && transaction.isNewTransaction()) {
-			transactions.remove(holder());
-			if (transactions.isEmpty()) {
-				this.bound.remove();
-			}
+		if (transaction.isNewTransaction()) {
+			this.bound.remove(holder());
 		}
 	}
 

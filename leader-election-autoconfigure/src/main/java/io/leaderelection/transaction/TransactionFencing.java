@@ -96,12 +96,12 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	private void listen(TransactionManager manager, String name) {
 		if (manager instanceof ReactiveTransactionManager) {
-			add(new FencedTransactions(name, this, null, Coverage.REACTIVE));
+			addUnfenced(name, Coverage.REACTIVE);
 		}
 		else if (manager instanceof ConfigurableTransactionManager configurable) {
 			DataSource dataSource = TransactionDataSource.of(manager);
 			FencedTransactions transactions = new FencedTransactions(name, this, dataSource,
-					(dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
+					PersistenceContextFlush.of(manager), (dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
 			// The list that is there may be one that cannot be added to
 			List<TransactionExecutionListener> listeners = new ArrayList<>(
 					configurable.getTransactionExecutionListeners());
@@ -110,8 +110,13 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			add(transactions);
 		}
 		else {
-			add(new FencedTransactions(name, this, null, Coverage.NO_CALLBACKS));
+			addUnfenced(name, Coverage.NO_CALLBACKS);
 		}
+	}
+
+	private void addUnfenced(String name, Coverage reason) {
+		add(new FencedTransactions(name, this, null, (transaction) -> {
+		}, reason));
 	}
 
 	private synchronized void add(FencedTransactions transactions) {
@@ -134,7 +139,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 				listen(manager, name);
 			}
 			else if (!own) {
-				add(new FencedTransactions(name, this, null, Coverage.OUT_OF_SIGHT));
+				addUnfenced(name, Coverage.OUT_OF_SIGHT);
 			}
 		}
 		DefaultLeaderElectors known = this.supplier.get();

@@ -17,18 +17,28 @@
 package io.leaderelection.transaction;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
+import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.Id;
+import jakarta.persistence.PreUpdate;
 import jakarta.persistence.Table;
+import jakarta.persistence.Transient;
+import org.hibernate.FlushMode;
+import org.hibernate.Session;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,13 +48,20 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.orm.jpa.EntityManagerHolder;
+import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
 import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -52,7 +69,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Transactions of leader work with {@link JpaTransactionManager} and Hibernate, which
- * writes only after the fence, when the transaction commits.
+ * writes when the transaction commits: here before the fence.
  */
 class FencedJpaTransactionTests {
 
@@ -83,6 +100,7 @@ class FencedJpaTransactionTests {
 
 	@BeforeEach
 	void lead() throws Exception {
+		this.transaction.setReadOnly(false);
 		this.jdbc.sql("TRUNCATE fenced_note").update();
 		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
 	}
@@ -120,9 +138,9 @@ class FencedJpaTransactionTests {
 	}
 
 	@Test
-	void flushThatFailsAfterTheFenceIsUndone() {
+	void flushThatFailsIsUndone() {
 		this.jdbc.sql("INSERT INTO fenced_note VALUES (2, 'there')").update();
-		assertThatExceptionOfType(RuntimeException.class)
+		assertThatExceptionOfType(DataIntegrityViolationException.class)
 			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
 				this.entities.persist(new Note(1, "first"));
 				this.entities.persist(new Note(2, "twice"));
@@ -131,6 +149,145 @@ class FencedJpaTransactionTests {
 		this.elector.runIfLeader(
 				() -> this.transaction.executeWithoutResult((status) -> this.entities.persist(new Note(1, "first"))));
 		assertThat(rows()).isEqualTo(2);
+	}
+
+	@Test
+	void fenceIsNotHeldWhileAFlushTakesLong() throws Exception {
+		insertFirst();
+		CountDownLatch flushing = new CountDownLatch(1);
+		CountDownLatch mayFlush = new CountDownLatch(1);
+		CompletableFuture<Void> work = CompletableFuture
+			.runAsync(() -> updateFirst("changed", () -> {
+				flushing.countDown();
+				await(mayFlush);
+			}));
+		assertThat(flushing.await(30, TimeUnit.SECONDS)).isTrue();
+		List<String> held = sharesOfTheFence();
+		mayFlush.countDown();
+		work.get(30, TimeUnit.SECONDS);
+		assertThat(held).as("holders of the fence key during the flush").isEmpty();
+		assertThat(body()).isEqualTo("changed");
+	}
+
+	@Test
+	void changesOfAFlushInWhichTheTermEndedAreRefused() {
+		insertFirst();
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> updateFirst("changed", () -> FencedApplication.loseTerm(context, server)));
+		assertThat(body()).isEqualTo("first");
+	}
+
+	@Test
+	void changesThatAreFlushedByHandOnlyAreNotWritten() {
+		insertFirst();
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			this.entities.unwrap(Session.class).setHibernateFlushMode(FlushMode.MANUAL);
+			this.entities.find(Note.class, 1).body = "changed";
+		}));
+		assertThat(body()).isEqualTo("first");
+	}
+
+	@Test
+	void readOnlyTransactionIsNotFlushed() {
+		insertFirst();
+		this.transaction.setReadOnly(true);
+		AtomicBoolean updated = new AtomicBoolean();
+		updateFirst("changed", () -> updated.set(true));
+		assertThat(updated).isFalse();
+		assertThat(body()).isEqualTo("first");
+	}
+
+	@Test
+	void transactionThatIsMarkedForRollbackIsNotFlushed() {
+		insertFirst();
+		AtomicBoolean updated = new AtomicBoolean();
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				Note note = this.entities.find(Note.class, 1);
+				note.body = "changed";
+				note.whenUpdated = () -> updated.set(true);
+				this.transaction.executeWithoutResult(TransactionStatus::setRollbackOnly);
+			})));
+		assertThat(updated).isFalse();
+		assertThat(body()).isEqualTo("first");
+	}
+
+	@Test
+	void transactionWhoseEntityManagerIsClosedCommitsAsItDoesWithoutLeadership() {
+		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			this.entities.persist(new Note(1, "first"));
+			this.entities.flush();
+			((EntityManagerHolder) TransactionSynchronizationManager
+				.getResource(context.getBean(EntityManagerFactory.class))).getEntityManager().close();
+		}));
+		assertThat(rows()).isOne();
+	}
+
+	@Test
+	void transactionExceptionOfACallbackRollsBack() {
+		insertFirst();
+		assertThatExceptionOfType(JpaSystemException.class).isThrownBy(() -> updateFirst("changed", () -> {
+			this.jdbc.sql("INSERT INTO fenced_note VALUES (2, 'beside')").update();
+			throw new TransactionSystemException("Of a callback");
+		})).withCauseInstanceOf(TransactionSystemException.class);
+		assertThat(rows()).isOne();
+		assertThat(body()).isEqualTo("first");
+	}
+
+	@Test
+	void entitiesOfASecondPersistenceUnitOnTheSameDataSource() {
+		LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
+		factory.setPersistenceUnitName("second");
+		factory.setDataSource(context.getBean(DataSource.class));
+		factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+		factory.setManagedTypes(PersistenceManagedTypes.of(Note.class.getName()));
+		factory.afterPropertiesSet();
+		try {
+			EntityManager second = SharedEntityManagerCreator.createSharedEntityManager(factory.getObject());
+			insertFirst();
+			this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+				assertThat(second.find(Note.class, 1).body).isEqualTo("first");
+				this.entities.find(Note.class, 1).body = "changed";
+			}));
+			assertThat(body()).isEqualTo("changed");
+		}
+		finally {
+			factory.destroy();
+		}
+	}
+
+	private void insertFirst() {
+		this.jdbc.sql("INSERT INTO fenced_note VALUES (1, 'first')").update();
+	}
+
+	private void updateFirst(String body, Runnable whenUpdated) {
+		boolean ran = this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			Note note = this.entities.find(Note.class, 1);
+			note.body = body;
+			note.whenUpdated = whenUpdated;
+		}));
+		assertThat(ran).isTrue();
+	}
+
+	private static List<String> sharesOfTheFence() {
+		ElectionKeys keys = ElectionKeys
+			.derive(context.getEnvironment().getRequiredProperty("spring.application.name"), "default");
+		return server.query("""
+				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+				  AND classid = %d AND objid = %d""".formatted(keys.fence() >>> 32, keys.fence() & 0xFFFFFFFFL));
+	}
+
+	private static void await(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private static String body() {
+		return server.query("SELECT body FROM fenced_note WHERE id = 1").get(0);
 	}
 
 	private long rows() {
@@ -168,12 +325,22 @@ class FencedJpaTransactionTests {
 
 		private String body;
 
+		@Transient
+		private Runnable whenUpdated;
+
 		Note() {
 		}
 
 		Note(int id, String body) {
 			this.id = id;
 			this.body = body;
+		}
+
+		@PreUpdate
+		void updated() {
+			if (this.whenUpdated != null) {
+				this.whenUpdated.run();
+			}
 		}
 
 	}
