@@ -69,17 +69,31 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	public void start() {
 		if (this.fencing.isEnabled()) {
 			checkCoverage();
-			CountDownLatch inspected = new CountDownLatch(1);
-			Thread thread = new Thread(() -> inspect(inspected), "leader-election-fencing");
-			thread.setDaemon(true);
-			this.inspector = thread;
-			thread.start();
+			CountDownLatch inspected = startInspector();
 			if (this.fencing.isRequired()) {
 				await(inspected);
-				checkCoverage();
+				try {
+					checkCoverage();
+				}
+				catch (RuntimeException ex) {
+					// The container does not stop what has not started
+					stop();
+					throw ex;
+				}
 			}
 		}
 		this.running = true;
+	}
+
+	private CountDownLatch startInspector() {
+		CountDownLatch inspected = new CountDownLatch(1);
+		// Without the inheritable thread-locals of the thread that starts the context
+		Thread thread = new Thread(null, () -> inspect(inspected), "leader-election-fencing", 0, false);
+		thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
+		thread.setDaemon(true);
+		this.inspector = thread;
+		thread.start();
+		return inspected;
 	}
 
 	/**
@@ -90,7 +104,8 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		try {
 			boolean known = this.fencing.inspect();
 			inspected.countDown();
-			while (!known) {
+			// Not only until the interrupt, which a driver or a pool may have taken
+			while (!known && this.inspector == Thread.currentThread()) {
 				Thread.sleep(RETRY.toMillis());
 				known = this.fencing.inspect();
 			}
