@@ -173,7 +173,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	private Object proxy(Object bean, Class<?> type, @Nullable RootBeanDefinition definition,
 			@Nullable Method factoryMethod, LeaderService service, String description) {
 		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
-		pointcut.setMappedNames("start", "stop", "isAutoStartup");
+		pointcut.setMappedNames("start", "stop", "isAutoStartup", "getPhase");
 		Advisor advisor = new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service));
 		if (bean instanceof Advised advised && !advised.isFrozen()) {
 			if (AopUtils.isCglibProxy(bean)) {

@@ -25,11 +25,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps the container, and everybody else, from starting a service while this node does
- * not lead. A stop is a stop, in order with those of leadership.
+ * not lead. A stop is a stop, in order with those of leadership. The container stops a
+ * service after the election, and so after leadership has stopped it.
  */
 final class ServiceInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(ServiceInterceptor.class);
+
+	/** The election is in the last one. */
+	private static final int LAST_PHASE = Integer.MAX_VALUE - 1;
 
 	private final LeaderService service;
 
@@ -47,6 +51,7 @@ final class ServiceInterceptor implements MethodInterceptor {
 		}
 		return (arguments.length > 0) ? invocation.proceed() : switch (name) {
 			case "isAutoStartup" -> false;
+			case "getPhase" -> (invocation.proceed() instanceof Integer phase) ? Math.min(phase, LAST_PHASE) : null;
 			case "start" -> {
 				this.service.start();
 				yield null;

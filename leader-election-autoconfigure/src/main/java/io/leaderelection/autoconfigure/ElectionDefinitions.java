@@ -22,7 +22,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
@@ -45,6 +44,9 @@ final class ElectionDefinitions {
 	private static final String PHASE_TIMEOUT_PROPERTY = "spring.lifecycle.timeout-per-shutdown-phase";
 
 	private static final Duration DEFAULT_PHASE_TIMEOUT = Duration.ofSeconds(30);
+
+	/** How long a stop waits for a database that does not answer, after all else. */
+	private static final Duration DATABASE_GRACE = Duration.ofSeconds(1);
 
 	private static final Duration SHORTEST_LEASE = Duration.ofMillis(500);
 
@@ -94,16 +96,18 @@ final class ElectionDefinitions {
 	}
 
 	/**
-	 * Return the longest drain timeout of all elections.
-	 * @return the timeout
+	 * Return how long the stop of all elections may take: the longest drain timeout, the
+	 * grace for what is interrupted then, and a moment for a database that does not
+	 * answer.
+	 * @return the time from the request to the end
 	 */
-	Duration longestDrainTimeout() {
-		return longest(this.definitions.stream().map(ElectionDefinition::settings).toList(),
-				ElectionSettings::drainTimeout);
-	}
-
-	private static Duration longest(List<ElectionSettings> settings, Function<ElectionSettings, Duration> property) {
-		return settings.stream().map(property).max(Duration::compareTo).orElseThrow();
+	Duration longestStop() {
+		return this.definitions.stream()
+			.map((definition) -> definition.settings().drainTimeout())
+			.max(Duration::compareTo)
+			.orElseThrow()
+			.plus(ElectionSettings.GRACE)
+			.plus(DATABASE_GRACE);
 	}
 
 	/**
@@ -311,11 +315,12 @@ final class ElectionDefinitions {
 				throw new InvalidElectionPropertyException(property, print(timeout), "It is negative.",
 						"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
 			}
-			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE);
+			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
 			if (timeout.compareTo(longest) >= 0) {
 				throw new InvalidElectionPropertyException(property, print(timeout),
 						"With " + print(ElectionSettings.GRACE)
-								+ " of grace for work that was interrupted, it is not below the "
+								+ " of grace for work that was interrupted and " + print(DATABASE_GRACE)
+								+ " for a database that does not answer, it is not below the "
 								+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
 								+ ": the application would end while it still hands over.",
 						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");

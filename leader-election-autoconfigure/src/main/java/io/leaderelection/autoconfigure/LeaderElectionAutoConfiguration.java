@@ -136,8 +136,9 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
-			ElectionStore store, LeaderElectionProperties properties, ApplicationContext context) {
-		return new LeaderElectionLifecycle(electors, definitions, store, properties.failFast(), context);
+			ElectionStore store, LeaderServices services, LeaderElectionProperties properties,
+			ApplicationContext context) {
+		return new LeaderElectionLifecycle(electors, definitions, store, services, properties.failFast(), context);
 	}
 
 	@Bean

@@ -26,9 +26,9 @@ import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.service.LeaderServices;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +56,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private static final Duration LONGEST_START = Duration.ofSeconds(3);
 
+	/** For what follows when an election has used all the time of its stop. */
 	private static final Duration STOP_MARGIN = Duration.ofSeconds(1);
 
 	private final DefaultLeaderElectors electors;
@@ -63,6 +64,8 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	private final ElectionDefinitions definitions;
 
 	private final ElectionStore store;
+
+	private final LeaderServices services;
 
 	private final boolean failFast;
 
@@ -75,14 +78,16 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	 * @param electors the elections
 	 * @param definitions how they are configured
 	 * @param store where they are held
+	 * @param services the services that they start and stop
 	 * @param failFast whether to refuse to start while the store is out of reach
 	 * @param context the context whose life it is
 	 */
 	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions, ElectionStore store,
-			boolean failFast, ApplicationContext context) {
+			LeaderServices services, boolean failFast, ApplicationContext context) {
 		this.electors = electors;
 		this.definitions = definitions;
 		this.store = store;
+		this.services = services;
 		this.failFast = failFast;
 		this.context = context;
 	}
@@ -180,8 +185,14 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 			// Whoever closes the context waits for the hand-over, even from inside leader
 			// work
 			this.electors.all().forEach(DefaultLeaderElector::detachCurrentThread);
-			this.electors.all().forEach(DefaultLeaderElector::stop);
+			this.electors.all().forEach(this::stop);
 		}
+	}
+
+	private CompletableFuture<@Nullable Void> stop(DefaultLeaderElector elector) {
+		CompletableFuture<@Nullable Void> stopped = elector.stop();
+		this.services.handingOver(elector, stopped, longestStop());
+		return stopped;
 	}
 
 	@Override
@@ -204,11 +215,15 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	private CompletableFuture<Void> stopAll() {
 		this.running = false;
 		return CompletableFuture
-			.allOf(this.electors.all().stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new));
+			.allOf(this.electors.all().stream().map(this::stop).toArray(CompletableFuture<?>[]::new));
+	}
+
+	private Duration longestStop() {
+		return this.definitions.longestStop().plus(STOP_MARGIN);
 	}
 
 	private void await(CompletableFuture<Void> stopped) {
-		Duration timeout = this.definitions.longestDrainTimeout().plus(ElectionSettings.GRACE).plus(STOP_MARGIN);
+		Duration timeout = longestStop();
 		try {
 			stopped.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
 		}

@@ -54,6 +54,8 @@ final class ElectionServices {
 
 	private @Nullable ServiceRun run;
 
+	private volatile @Nullable HandOver handOver;
+
 	private CompletableFuture<@Nullable Void> started = CompletableFuture.<@Nullable Void>completedFuture(null);
 
 	synchronized void add(LeaderService service) {
@@ -87,12 +89,42 @@ final class ElectionServices {
 	}
 
 	/**
+	 * Leave services to leadership while the election stops.
+	 */
+	synchronized void handingOver(DefaultLeaderElector elector, CompletableFuture<?> electionStopped, Duration limit) {
+		HandOver known = this.handOver;
+		if (known == null || !known.isOf(electionStopped)) {
+			this.handOver = new HandOver(elector, electionStopped, limit);
+		}
+	}
+
+	/**
+	 * Return the hand-over to which services are left, if there is one.
+	 */
+	@Nullable HandOver handOver() {
+		HandOver known = this.handOver;
+		return (known != null && known.isInProgress()) ? known : null;
+	}
+
+	/**
 	 * Stop all services and wait for that. In an orderly hand-over, a start that is in
 	 * progress is waited for, and everything is interrupted when the calling thread is.
 	 * @param event why
 	 * @param drainTimeout how long an orderly hand-over may wait
 	 */
 	void revoked(LeadershipRevokedEvent event, Duration drainTimeout) {
+		try {
+			stopAll(event, drainTimeout);
+		}
+		finally {
+			HandOver known = this.handOver;
+			if (known != null) {
+				known.servicesStopped();
+			}
+		}
+	}
+
+	private void stopAll(LeadershipRevokedEvent event, Duration drainTimeout) {
 		List<LeaderService> stopping = end();
 		if (stopping.isEmpty()) {
 			return;

@@ -79,14 +79,25 @@ public final class LeaderService {
 		this.name = name;
 		this.bean = bean;
 		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
+		// That of the context, whichever thread asks first for a start or stop
+		ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
 		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				(task) -> daemon(task, "leader-election-service-" + name));
+				(task) -> daemon(task, "leader-election-service-" + name, contextClassLoader));
 		worker.allowCoreThreadTimeOut(true);
 		this.executor = worker;
 	}
 
+	/**
+	 * Make a thread with the context class loader of the current one, but without its
+	 * inheritable thread-locals.
+	 */
 	static Thread daemon(Runnable task, String name) {
-		Thread thread = new Thread(task, name);
+		return daemon(task, name, Thread.currentThread().getContextClassLoader());
+	}
+
+	private static Thread daemon(Runnable task, String name, @Nullable ClassLoader contextClassLoader) {
+		Thread thread = new Thread(null, task, name, 0, false);
+		thread.setContextClassLoader(contextClassLoader);
 		thread.setDaemon(true);
 		return thread;
 	}
@@ -104,19 +115,65 @@ public final class LeaderService {
 
 	/**
 	 * Stop the bean until leadership is granted again or {@link #start()} is called. Does
-	 * not wait.
+	 * not wait. While the election stops, the bean is left to leadership, and stopped
+	 * only if it still runs after that.
 	 * @return a future that completes when it has stopped, or has failed to
 	 */
 	public CompletableFuture<@Nullable Void> stop() {
-		return submitStop();
+		ElectionServices owner = this.services;
+		HandOver handOver = (owner != null) ? owner.handOver() : null;
+		return (handOver != null) ? stopAfter(handOver) : submitStop();
+	}
+
+	private CompletableFuture<@Nullable Void> stopAfter(HandOver handOver) {
+		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
+		try {
+			daemon(() -> stopAfter(handOver, result), "leader-election-service-" + this.name + "-stop").start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No thread to be had
+			return submitStop();
+		}
+		return result;
+	}
+
+	private void stopAfter(HandOver handOver, CompletableFuture<@Nullable Void> result) {
+		try {
+			handOver.await();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		submitStop().whenComplete((stopped, failure) -> {
+			if (failure != null) {
+				result.completeExceptionally(failure);
+			}
+			else {
+				result.complete(null);
+			}
+		});
 	}
 
 	/**
-	 * Stop the bean as {@link #stop()} does, and wait until it has stopped, but not
-	 * without end: one that did not stop when leadership ended hardly will now.
+	 * Stop the bean until leadership is granted again or {@link #start()} is called, and
+	 * wait until it has stopped, but for a bounded time: one that did not stop when
+	 * leadership ended hardly will now.
+	 * <p>
+	 * The container stops a {@link SmartLifecycle} by {@link #stop()}, but any other bean
+	 * this way: such a bean is left to leadership while the election stops.
 	 * @throws Throwable what the bean has thrown
 	 */
 	public void stopAndWait() throws Throwable {
+		ElectionServices owner = this.services;
+		HandOver handOver = (owner != null) ? owner.handOver() : null;
+		if (handOver != null && !(this.bean instanceof SmartLifecycle) && !isCurrentThread()) {
+			try {
+				handOver.await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
 		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionServices.GRACE;
 		CompletableFuture<?> stopped = stop();
 		// The bean itself would wait for itself

@@ -26,6 +26,7 @@ import java.util.function.Function;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.DefaultLeaderElector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,6 +83,17 @@ public final class LeaderServices {
 				services.granted(granted, policy);
 			}
 		}
+	}
+
+	/**
+	 * Leave services to leadership while an election stops, whatever the container asks
+	 * of them meanwhile: they are stopped when leader work has ended.
+	 * @param elector the election
+	 * @param stopped completes when the election has stopped
+	 * @param limit how long services are left to leadership
+	 */
+	public void handingOver(DefaultLeaderElector elector, CompletableFuture<?> stopped, Duration limit) {
+		election(elector.getElection()).handingOver(elector, stopped, limit);
 	}
 
 	/**

@@ -72,9 +72,9 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
-	void longestDrainTimeoutIsThatOfAnyElection() {
+	void longestStopIsThatOfAnyElection() {
 		ElectionDefinitions definitions = definitions("leader-election.elections.b.drain-timeout", "25s");
-		assertThat(definitions.longestDrainTimeout()).hasSeconds(25);
+		assertThat(definitions.longestStop()).hasSeconds(28);
 	}
 
 	@Test
@@ -145,16 +145,16 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void drainMustEndBeforeThePhaseDoes() {
-		refused("leader-election.drain-timeout", "28s").satisfies((ex) -> {
-			assertThat(ex.getReason()).contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
+		refused("leader-election.drain-timeout", "27s").satisfies((ex) -> {
+			assertThat(ex.getReason()).contains("2s of grace").contains("1s for a database").contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
 			assertThat(ex.getAction())
-				.isEqualTo("Set it below 28s, or raise spring.lifecycle.timeout-per-shutdown-phase.");
+				.isEqualTo("Set it below 27s, or raise spring.lifecycle.timeout-per-shutdown-phase.");
 		});
-		assertThat(definitions("leader-election.drain-timeout", "27999ms").longestDrainTimeout()).hasMillis(27999);
+		assertThat(definitions("leader-election.drain-timeout", "26999ms").longestStop()).hasMillis(29999);
 		assertThat(
 				definitions("leader-election.drain-timeout", "50s", "spring.lifecycle.timeout-per-shutdown-phase", "1m")
-					.longestDrainTimeout())
-			.hasSeconds(50);
+					.longestStop())
+			.hasSeconds(53);
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("spring.lifecycle.timeout-per-shutdown-phase", "10s"))
 			.satisfies((ex) -> assertThat(ex.getProperty()).isEqualTo("leader-election.drain-timeout"));

@@ -35,6 +35,7 @@ import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.LocalSessions;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.service.LeaderServices;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -255,7 +256,8 @@ class LeaderElectionLifecycleTests {
 			}
 
 		};
-		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, store, false, this.context);
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, store, new LeaderServices(), false,
+				this.context);
 		assertThatExceptionOfType(ElectionDataSourceException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
@@ -352,7 +354,8 @@ class LeaderElectionLifecycleTests {
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS, false), failFast, this.context);
+				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS, false), new LeaderServices(), failFast,
+				this.context);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {

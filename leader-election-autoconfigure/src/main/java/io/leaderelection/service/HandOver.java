@@ -1,0 +1,91 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.service;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+
+/**
+ * The stop of an election, from its request until leadership has stopped the services.
+ */
+final class HandOver {
+
+	private final DefaultLeaderElector elector;
+
+	private final CompletableFuture<?> electionStopped;
+
+	private final long deadline;
+
+	private final CompletableFuture<Void> over = new CompletableFuture<>();
+
+	/**
+	 * Create a new {@code HandOver} instance.
+	 * @param elector the election
+	 * @param electionStopped completes when the election has stopped
+	 * @param limit how long that may take
+	 */
+	HandOver(DefaultLeaderElector elector, CompletableFuture<?> electionStopped, Duration limit) {
+		this.elector = elector;
+		this.electionStopped = electionStopped;
+		this.deadline = System.nanoTime() + limit.toNanos();
+		// There may be nothing to revoke, or nobody who is told
+		electionStopped.whenComplete((stopped, failure) -> servicesStopped());
+	}
+
+	boolean isOf(CompletableFuture<?> stopped) {
+		return this.electionStopped == stopped;
+	}
+
+	/**
+	 * Leadership has stopped the services, as far as it could.
+	 */
+	void servicesStopped() {
+		this.over.complete(null);
+	}
+
+	/**
+	 * Return whether services are still left to leadership.
+	 */
+	boolean isInProgress() {
+		return !this.over.isDone() && this.deadline - System.nanoTime() > 0;
+	}
+
+	/**
+	 * Wait until services are no longer left to leadership, unless the hand-over waits
+	 * for the current thread.
+	 */
+	void await() throws InterruptedException {
+		if (this.elector.getWorkLeadership() != null) {
+			return;
+		}
+		try {
+			this.over.get(Math.max(0, this.deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw new IllegalStateException(ex);
+		}
+		catch (TimeoutException ex) {
+			// The container stops what leadership has not stopped
+		}
+	}
+
+}
