@@ -47,7 +47,8 @@ final class HealthLook implements Runnable {
 	 */
 	void start() {
 		try {
-			Thread thread = new Thread(this, "leader-election-health-check");
+			Thread thread = new Thread(null, this, "leader-election-health-check", 0, false);
+			thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
 			thread.setDaemon(true);
 			thread.start();
 		}

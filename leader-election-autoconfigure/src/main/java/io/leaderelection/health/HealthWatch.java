@@ -87,7 +87,9 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	public synchronized void start() {
 		if (this.thread == null) {
 			this.electors.all().forEach(DefaultLeaderElector::standAgain);
-			this.thread = new Thread(this::watch, "leader-election-health");
+			// Without the inheritable thread-locals of the thread that starts the context
+			this.thread = new Thread(null, this::watch, "leader-election-health", 0, false);
+			this.thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
 			this.thread.setDaemon(true);
 			this.thread.start();
 		}

@@ -22,6 +22,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -39,8 +40,8 @@ import org.springframework.boot.health.contributor.Status;
  * {@link HealthIndicator} for the elections of this node, from memory. A follower is as
  * healthy as a leader. The status is
  * <ul>
- * <li>{@link Status#DOWN} if no election can be held on the database until somebody mends
- * it
+ * <li>{@link Status#DOWN} if no election can be held on the database until an operator
+ * acts, or if an election has stopped although the application runs
  * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for a while
  * <li>{@link Status#UP} otherwise
  * </ul>
@@ -49,7 +50,11 @@ import org.springframework.boot.health.contributor.Status;
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
+	private static final String STOPPED = "has stopped although the application is running";
+
 	private final DefaultLeaderElectors electors;
+
+	private final BooleanSupplier running;
 
 	private final Duration unreachableAfter;
 
@@ -58,14 +63,17 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	/**
 	 * Create a new {@code LeadershipHealthIndicator} instance.
 	 * @param electors the elections
+	 * @param running whether the elections should be running: not before they were
+	 * started, and not from the request to stop or pause on
 	 * @param unreachableAfter how long the database may be silent
 	 * @param fencing tells which transactions are fenced, by transaction manager
 	 */
-	public LeadershipHealthIndicator(DefaultLeaderElectors electors, Duration unreachableAfter,
-			Supplier<Map<String, String>> fencing) {
+	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running,
+			Duration unreachableAfter, Supplier<Map<String, String>> fencing) {
 		super("Leadership health check failed");
 		this.fencing = fencing;
 		this.electors = electors;
+		this.running = running;
 		this.unreachableAfter = unreachableAfter;
 	}
 
@@ -79,9 +87,14 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 			Map<String, Object> details = details(status);
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
-				continue;
+				// Asked after: an election that is to stop stops only then
+				if (this.running.getAsBoolean()) {
+					down = true;
+					builder.down();
+					details.put("problem", STOPPED);
+				}
 			}
-			if (status.unusable()) {
+			else if (status.unusable()) {
 				down = true;
 				builder.down();
 			}

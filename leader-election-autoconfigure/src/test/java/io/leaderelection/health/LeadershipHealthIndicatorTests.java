@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -51,6 +52,8 @@ class LeadershipHealthIndicatorTests {
 	};
 
 	private DefaultLeaderElectors electors;
+
+	private boolean running = true;
 
 	@AfterEach
 	void stop() {
@@ -134,7 +137,30 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
+	void electionThatHasStoppedAlthoughTheApplicationRunsIsDown() throws Exception {
+		start("default", LocalSessions.always(), "other", LocalSessions.always(), "silent", UNREACHABLE);
+		this.electors.get("other").stop().get(30, TimeUnit.SECONDS);
+		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));
+		Health health = health(Duration.ofSeconds(30));
+		assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+		assertThat(details(health, "other")).containsEntry("role", "stopped")
+			.containsEntry("problem", "has stopped although the application is running");
+		assertThat(details(health, "default")).doesNotContainKey("problem");
+	}
+
+	@Test
+	void electionThatHasStoppedWithTheApplicationIsUp() throws Exception {
+		start("default", LocalSessions.always());
+		this.electors.getDefault().stop().get(30, TimeUnit.SECONDS);
+		this.running = false;
+		Health health = health(Duration.ofSeconds(30));
+		assertThat(health.getStatus()).isEqualTo(Status.UP);
+		assertThat(details(health, "default")).containsEntry("role", "stopped").doesNotContainKey("problem");
+	}
+
+	@Test
 	void stoppedElectionsAreUpHoweverLongTheyAreSilent() throws Exception {
+		this.running = false;
 		create("default", LocalSessions.always());
 		Thread.sleep(10);
 		Health health = health(Duration.ofMillis(1));
@@ -160,7 +186,7 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	private Health health(Duration unreachableAfter) {
-		return new LeadershipHealthIndicator(this.electors, unreachableAfter, Map::of).health();
+		return new LeadershipHealthIndicator(this.electors, () -> this.running, unreachableAfter, Map::of).health();
 	}
 
 	@SuppressWarnings("unchecked")

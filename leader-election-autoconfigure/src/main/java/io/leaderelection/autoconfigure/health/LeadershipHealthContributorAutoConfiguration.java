@@ -25,6 +25,7 @@ import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -32,6 +33,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 
 /**
@@ -47,10 +51,20 @@ public final class LeadershipHealthContributorAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(name = { "leadershipHealthIndicator", "leadershipHealthContributor" })
 	LeadershipHealthIndicator leadershipHealthIndicator(DefaultLeaderElectors electors,
+			@Qualifier("leaderElectionLifecycle") SmartLifecycle lifecycle, ApplicationContext context,
 			ObjectProvider<TransactionFencing> fencing, LeaderElectionProperties properties) {
 		TransactionFencing transactions = fencing.getIfAvailable();
-		return new LeadershipHealthIndicator(electors, properties.health().unreachableAfter(),
+		return new LeadershipHealthIndicator(electors, () -> isRunning(context) && lifecycle.isRunning(), properties.health().unreachableAfter(),
 				(transactions != null) ? transactions::describe : Map::of);
+	}
+
+	/**
+	 * Return whether the context has started all that it starts, and is not about to
+	 * close.
+	 */
+	private static boolean isRunning(ApplicationContext context) {
+		return !(context instanceof ConfigurableApplicationContext configurable)
+				|| (configurable.isRunning() && !configurable.isClosed());
 	}
 
 }

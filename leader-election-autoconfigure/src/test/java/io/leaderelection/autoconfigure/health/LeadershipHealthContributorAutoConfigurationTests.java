@@ -16,9 +16,12 @@
 
 package io.leaderelection.autoconfigure.health;
 
+import java.util.concurrent.TimeUnit;
+
 import io.leaderelection.LeaderElector;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.metrics.LeadershipMetricsAutoConfiguration;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.health.LeadershipHealthIndicator;
 import org.junit.jupiter.api.Test;
 
@@ -31,6 +34,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -70,6 +74,24 @@ class LeadershipHealthContributorAutoConfigurationTests {
 		HealthIndicator own = () -> Health.up().build();
 		this.contextRunner.withBean("leadershipHealthIndicator", HealthIndicator.class, () -> own)
 			.run((context) -> assertThat(context).doesNotHaveBean(LeadershipHealthIndicator.class));
+	}
+
+	@Test
+	void electionThatHasStoppedByItselfIsDownOnlyWhileTheContextRuns() {
+		this.contextRunner.run((context) -> {
+			LeadershipHealthIndicator indicator = context.getBean(LeadershipHealthIndicator.class);
+			ConfigurableApplicationContext source = context.getSourceApplicationContext();
+			assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+			context.getBean(DefaultLeaderElectors.class).getDefault().stop().get(30, TimeUnit.SECONDS);
+			assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
+			source.pause();
+			assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+			source.restart();
+			assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+			assertThat(context.getBean(LeaderElector.class).isLeader()).isTrue();
+			source.close();
+			assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+		});
 	}
 
 	@Test
