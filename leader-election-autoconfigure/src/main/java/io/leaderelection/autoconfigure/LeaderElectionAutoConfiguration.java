@@ -114,7 +114,7 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store, LeaderServices services,
 			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
-		Consumer<LeadershipEvent> publisher = services.around(context::publishEvent,
+		Consumer<LeadershipEvent> publisher = services.around(new ContextPublisher(context),
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),

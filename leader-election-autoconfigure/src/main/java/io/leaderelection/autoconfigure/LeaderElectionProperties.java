@@ -41,7 +41,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * order. Covers the moment that a leader needs to notice that the server ended its
  * session; exact from the length of the lease on.
  * @param drainTimeout Time that an orderly hand-over waits for leader work and listeners
- * before it interrupts them.
+ * before it interrupts them. A stop takes at most 3s longer: 2s of grace, and 1s for a
+ * database that does not answer.
  * @param candidate Whether this node may lead.
  * @param termEpoch Number from 0 to 15 that sorts first in every term. Raise it after
  * pg_upgrade, point-in-time recovery or a move to another database cluster.

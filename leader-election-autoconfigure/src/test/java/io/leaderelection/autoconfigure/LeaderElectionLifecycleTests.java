@@ -39,12 +39,16 @@ import io.leaderelection.service.LeaderServices;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
@@ -63,6 +67,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link LeaderElectionLifecycle}.
  */
+@ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
 class LeaderElectionLifecycleTests {
 
@@ -312,6 +317,43 @@ class LeaderElectionLifecycleTests {
 			assertThat(one.getBean(LeaderElector.class).getNodeId())
 				.isNotEqualTo(two.getBean(LeaderElector.class).getNodeId());
 		}
+	}
+
+	@Test
+	void revocationAfterACloseInsideAGrantedListenerIsKnownToTheParentAndToTheLogOnly(CapturedOutput output) {
+		List<String> ofParent = Collections.synchronizedList(new ArrayList<>());
+		try (GenericApplicationContext parent = new GenericApplicationContext()) {
+			parent.addApplicationListener((ApplicationListener<LeadershipEvent>) (event) -> ofParent
+				.add(event.getClass().getSimpleName()));
+			parent.refresh();
+			SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class)
+				.parent(parent)
+				.web(WebApplicationType.NONE)
+				.properties("leader-election.mode=always");
+			builder.application().setRegisterShutdownHook(false);
+			ConfigurableApplicationContext application = builder.run();
+			Recorder recorder = application.getBean(Recorder.class);
+			await().until(() -> ofParent.size() == 1);
+			application.addApplicationListener(
+					(ApplicationListener<LeadershipGrantedEvent>) (event) -> application.close());
+			application.getBean(LeaderElector.class).resign();
+			await().until(() -> ofParent.size() == 4);
+			assertThat(ofParent).containsExactly("LeadershipGrantedEvent", "LeadershipRevokedEvent",
+					"LeadershipGrantedEvent", "LeadershipRevokedEvent");
+			assertThat(recorder.log).contains("worker stopped")
+				.filteredOn((entry) -> entry.startsWith("revoked"))
+				.containsExactly("revoked RESIGNED");
+			assertThat(output).containsOnlyOnce("Listeners of LeadershipRevokedEvent are not called");
+		}
+	}
+
+	@Test
+	void orderlyCloseTellsListeners(CapturedOutput output) {
+		ConfigurableApplicationContext application = application();
+		Recorder recorder = application.getBean(Recorder.class);
+		application.close();
+		assertThat(recorder.log).contains("revoked STOPPED");
+		assertThat(output).doesNotContain("are not called");
 	}
 
 	private static ConfigurableApplicationContext application(String... arguments) {

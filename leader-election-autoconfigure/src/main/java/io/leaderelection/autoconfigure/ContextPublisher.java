@@ -1,0 +1,60 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.function.Consumer;
+
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * Publishes events to the listeners of the application context and its parents. An event
+ * may come when the context is closed: that of a revocation, if a listener of the grant
+ * closes the context, or does not return before that.
+ */
+final class ContextPublisher implements Consumer<LeadershipEvent> {
+
+	private static final Log logger = LogFactory.getLog(ContextPublisher.class);
+
+	private final ApplicationContext context;
+
+	/**
+	 * Create a new {@code ContextPublisher} instance.
+	 * @param context the context of the listeners
+	 */
+	ContextPublisher(ApplicationContext context) {
+		this.context = context;
+	}
+
+	@Override
+	public void accept(LeadershipEvent event) {
+		if (event instanceof LeadershipRevokedEvent revoked
+				&& this.context instanceof ConfigurableApplicationContext configurable && !configurable.isActive()) {
+			logger.warn("Listeners of LeadershipRevokedEvent are not called (" + revoked.getLeadership() + ", "
+					+ revoked.getReason() + "), since the context is closed: a listener of LeadershipGrantedEvent has "
+					+ "closed it or has not returned in time");
+		}
+		// Parents of the context may be open
+		this.context.publishEvent(event);
+	}
+
+}
