@@ -175,7 +175,7 @@ public final class LeaderService {
 			}
 		}
 		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionServices.GRACE;
-		CompletableFuture<?> stopped = stop();
+		CompletableFuture<?> stopped = submitStop();
 		// The bean itself would wait for itself
 		if (isCurrentThread()) {
 			return;
