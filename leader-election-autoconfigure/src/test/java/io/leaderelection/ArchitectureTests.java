@@ -69,14 +69,14 @@ class ArchitectureTests {
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
 			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",
-			"engine.ElectionSessions", "engine.ElectionSettings", "engine.ElectionStatistics", "engine.ElectionStatus",
-			"engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts", "engine.LocalSessions",
-			"engine.ManualSessions", "engine.ResignationAnswer", "engine.SessionException", "engine.SessionNames",
-			"engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException", "engine.Work",
-			"engine.WorkGate", "health.GroupHealth", "health.HealthWatch", "health.LeadershipHealthIndicator",
-			"metrics.LeadershipMetrics", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
-			"postgresql.PostgreSqlSessions", "service.LeaderService", "service.LeaderServices", "service.StartPolicy",
-			"transaction.Coverage", "transaction.TransactionFencing");
+			"engine.DaemonThreads", "engine.ElectionSessions", "engine.ElectionSettings", "engine.ElectionStatistics",
+			"engine.ElectionStatus", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
+			"engine.LocalSessions", "engine.ManualSessions", "engine.ResignationAnswer", "engine.SessionException",
+			"engine.SessionNames", "engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException",
+			"engine.Work", "engine.WorkGate", "health.GroupHealth", "health.HealthWatch",
+			"health.LeadershipHealthIndicator", "metrics.LeadershipMetrics", "postgresql.ConnectionSource",
+			"postgresql.ElectionKeys", "postgresql.PostgreSqlSessions", "service.LeaderService",
+			"service.LeaderServices", "service.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter()
 		.withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

@@ -57,7 +57,7 @@ class ResignWhenUnhealthyTests {
 		Http.Answer health = first.get("/actuator/health");
 		assertThat(health.text("/components/leadership/status")).isEqualTo("UP");
 		assertThat(health.text("/components/leadership/details/elections/default/problem"))
-			.isEqualTo("does not stand, since the application is not healthy");
+			.isEqualTo("is no candidate, since the application is not healthy");
 		assertThat(second.resign().text("/reason")).isEqualTo("there is no other candidate");
 
 		first.post("/catalog/up");

@@ -185,7 +185,7 @@ public class LeadershipEndpoint {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
 			ElectionStatus status = elector.status();
-			boolean standing = elector.isCandidate() && !elector.standsAside() && status.role() != Role.STOPPED;
+			boolean standing = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),

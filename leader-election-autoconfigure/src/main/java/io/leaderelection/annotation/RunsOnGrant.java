@@ -25,6 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
+import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -83,10 +84,7 @@ final class RunsOnGrant {
 		for (Run run : this.runs) {
 			try {
 				if (run.guard().electionName().equals(leadership.getElection())) {
-					Thread thread = new Thread(() -> run.call(leadership),
-							"leader-election-" + leadership.getElection() + "-grant");
-					thread.setDaemon(true);
-					thread.start();
+					DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
 				}
 			}
 			catch (Throwable ex) {

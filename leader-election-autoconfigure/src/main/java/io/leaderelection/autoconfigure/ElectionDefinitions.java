@@ -26,6 +26,7 @@ import java.util.regex.Pattern;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionTimings;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -46,7 +47,7 @@ final class ElectionDefinitions {
 	private static final Duration DEFAULT_PHASE_TIMEOUT = Duration.ofSeconds(30);
 
 	/** How long a stop waits for a database that does not answer, after all else. */
-	private static final Duration DATABASE_GRACE = Duration.ofSeconds(1);
+	private static final Duration DATABASE_GRACE = ElectionTimings.DEFAULTS.stopMargin();
 
 	private static final Duration SHORTEST_LEASE = Duration.ofMillis(500);
 
@@ -318,9 +319,8 @@ final class ElectionDefinitions {
 			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
 			if (timeout.compareTo(longest) >= 0) {
 				throw new InvalidElectionPropertyException(property, print(timeout),
-						"With " + print(ElectionSettings.GRACE)
-								+ " of grace for work that was interrupted and " + print(DATABASE_GRACE)
-								+ " for a database that does not answer, it is not below the "
+						"With " + print(ElectionSettings.GRACE) + " of grace for work that was interrupted and "
+								+ print(DATABASE_GRACE) + " for a database that does not answer, it is not below the "
 								+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
 								+ ": the application would end while it still hands over.",
 						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");

@@ -28,6 +28,7 @@ import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.service.LeaderServices;
 import io.leaderelection.service.StartPolicy;
 import io.leaderelection.test.TestLeadership;
@@ -113,11 +114,13 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store, LeaderServices services,
-			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context) {
+			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context,
+			ObjectProvider<ElectionTimings> timings) {
 		Consumer<LeadershipEvent> publisher = services.around(new ContextPublisher(context),
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
+				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
 				(settings) -> store.sessions(definitions.get(settings.election())),
 				(event) -> publish(event, guard, publisher));
 	}

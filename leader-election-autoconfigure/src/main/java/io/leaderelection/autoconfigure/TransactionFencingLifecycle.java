@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 import org.apache.commons.logging.Log;
@@ -87,10 +88,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	private CountDownLatch startInspector() {
 		CountDownLatch inspected = new CountDownLatch(1);
-		// Without the inheritable thread-locals of the thread that starts the context
-		Thread thread = new Thread(null, () -> inspect(inspected), "leader-election-fencing", 0, false);
-		thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
-		thread.setDaemon(true);
+		Thread thread = DaemonThreads.create("fencing", () -> inspect(inspected));
 		this.inspector = thread;
 		thread.start();
 		return inspected;

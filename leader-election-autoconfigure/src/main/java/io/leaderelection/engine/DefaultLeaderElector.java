@@ -27,7 +27,6 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.ElectionState.Suspension.Cause;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -49,7 +48,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
 			Watchdog watchdog, Platform platform, Consumer<LeadershipEvent> publisher, ElectionLog log, Engine engine) {
 		this.election = engine.create(settings, timings, sessions.fence(), platform, this, publisher, log);
-		new ElectionRun(this.election, sessions, watchdog, Rehearsal::run);
+		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(Rehearsal::run));
 		this.sessions = sessions;
 	}
 
@@ -137,56 +136,56 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Hand over, and do not stand for a while if others do, since this node cannot do
-	 * what it leads for. Does not wait.
+	 * Hand over, and be no candidate for a time if there are others, since this node
+	 * cannot do what it leads for. Does not wait.
 	 * @param leadership the leadership to hand over; nothing happens if it has ended
-	 * @param time for how long not to stand
+	 * @param time how long not to be a candidate
 	 */
-	public void abstain(Leadership leadership, Duration time) {
-		this.election.suspendCandidacy(Cause.SERVICES_FAILED, leadership, time);
+	public void suspendCandidacy(Leadership leadership, Duration time) {
+		this.election.suspendCandidacy(Suspension.SERVICES_FAILED, leadership, time);
 	}
 
 	/**
-	 * Tell that something of a term goes on although it was to end, so that the next
+	 * Hand leadership over if there is any, and be no candidate until
+	 * {@link #resumeCandidacy()}, since the application is not healthy. Does not wait.
+	 */
+	public void suspendCandidacy() {
+		this.election.suspendCandidacy(Suspension.UNHEALTHY);
+	}
+
+	/**
+	 * Be a candidate again after {@link #suspendCandidacy()}.
+	 */
+	public void resumeCandidacy() {
+		this.election.resumeCandidacy(Suspension.UNHEALTHY);
+	}
+
+	/**
+	 * Return whether this node is no candidate until {@link #resumeCandidacy()}.
+	 * @return whether it has suspended its candidacy for no fixed time
+	 */
+	public boolean isUntilResumed() {
+		return this.election.isSuspended(Suspension.UNHEALTHY);
+	}
+
+	/**
+	 * Return whether this node is no candidate for now although it may lead, for whatever
+	 * cause.
+	 * @return whether its candidacy is suspended
+	 */
+	public boolean isSuspended() {
+		return this.election.isSuspended();
+	}
+
+	/**
+	 * Note that a service of a term goes on although it was to stop, so that the next
 	 * leader must not take the hand-over for one in good order.
 	 * @param leadership the leadership
 	 */
-	public void leftBehind(Leadership leadership) {
+	public void serviceLeftRunning(Leadership leadership) {
 		if (leadership instanceof TermLeadership term) {
 			term.leaveBehind("a service", null);
 		}
-	}
-
-	/**
-	 * Hand leadership over if there is any, and do not stand until {@link #standAgain()}.
-	 * Does not wait.
-	 */
-	public void withhold() {
-		this.election.suspendCandidacy(Cause.UNHEALTHY);
-	}
-
-	/**
-	 * Stand again after {@link #withhold()}.
-	 */
-	public void standAgain() {
-		this.election.resumeCandidacy(Cause.UNHEALTHY);
-	}
-
-	/**
-	 * Return whether this node does not stand until {@link #standAgain()}.
-	 * @return whether it was withheld
-	 */
-	public boolean isWithheld() {
-		Suspension suspension = this.election.state().suspension();
-		return suspension != null && suspension.cause() == Cause.UNHEALTHY;
-	}
-
-	/**
-	 * Return whether this node does not stand for now although it may lead.
-	 * @return whether it was withheld, or abstains
-	 */
-	public boolean standsAside() {
-		return this.election.isSuspended();
 	}
 
 	/**

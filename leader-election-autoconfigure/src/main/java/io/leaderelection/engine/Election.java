@@ -38,7 +38,6 @@ import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.ElectionState.Suspension.Cause;
 import io.leaderelection.engine.EventRelay.Delivery;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Elected;
@@ -175,6 +174,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private volatile Runner runner = Runner.NONE;
 
+	/** A leadership that was lost and of which something may not be interrupted yet. */
+	private volatile @Nullable TermLeadership lost;
+
 	private boolean announced;
 
 	private @Nullable Participation current;
@@ -293,6 +295,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.state.isSuspended(this.platform.nanoTime());
 	}
 
+	boolean isSuspended(Suspension cause) {
+		return this.state.isSuspended(cause, this.platform.nanoTime());
+	}
+
 	/**
 	 * Return whether this node is not to be granted leadership.
 	 */
@@ -365,8 +371,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Departure departure = this.state.departure();
 			if (departure == null && this.state.holdsLock()) {
 				departure = depart(Reason.RESIGNED, false);
+				this.runner.resigned();
 			}
-			return (departure != null) ? departure.handedOver() : CompletableFuture.completedFuture(false);
+			return (departure != null) ? departure.handedOver().copy() : CompletableFuture.completedFuture(false);
 		}
 		finally {
 			this.lock.unlock();
@@ -404,7 +411,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Hand leadership over if there is any, and be no candidate until
 	 * {@link #resumeCandidacy} for the same cause. Does not wait.
 	 */
-	void suspendCandidacy(Cause cause) {
+	void suspendCandidacy(Suspension cause) {
 		this.lock.lock();
 		try {
 			suspend(cause, FOREVER);
@@ -420,7 +427,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Hand a term over, unless it has ended, and be no candidate for a time if there are
 	 * others. Does not wait.
 	 */
-	void suspendCandidacy(Cause cause, Leadership leadership, Duration time) {
+	void suspendCandidacy(Suspension cause, Leadership leadership, Duration time) {
 		this.lock.lock();
 		try {
 			if (this.state.leadership() == leadership) {
@@ -435,24 +442,19 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	/** Under the lock: the suspension that lasts longer prevails. */
-	private void suspend(Cause cause, long nanos) {
-		long until = this.platform.nanoTime() + nanos;
-		Suspension known = this.state.suspension();
-		if (known == null || until - known.until() > 0) {
-			this.state = this.state.suspended(new Suspension(cause, until));
-		}
+	/** Under the lock. */
+	private void suspend(Suspension cause, long nanos) {
+		this.state = this.state.suspended(cause, this.platform.nanoTime() + nanos);
 	}
 
 	/**
 	 * Be a candidate again if the candidacy is suspended for this cause.
 	 */
-	void resumeCandidacy(Cause cause) {
+	void resumeCandidacy(Suspension cause) {
 		this.lock.lock();
 		try {
-			Suspension known = this.state.suspension();
-			if (known != null && known.cause() == cause) {
-				this.state = this.state.suspended(null);
+			if (this.state.suspensions().containsKey(cause)) {
+				this.state = this.state.resumed(cause);
 				wake();
 			}
 		}
@@ -545,9 +547,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	void revoke(Reason reason) {
 		TermLeadership leadership = this.state.leadership();
-		if (leadership != null && lose(leadership, reason)) {
-			this.runner.abortSession();
-			interruptLost(leadership);
+		if (leadership != null) {
+			lose(leadership, reason, this.runner::abortSession);
 		}
 	}
 
@@ -588,6 +589,13 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private void wake() {
 		this.changed.signalAll();
 		this.runner.wake();
+	}
+
+	/**
+	 * Run what may block on another thread.
+	 */
+	void runAside(Runnable task) {
+		this.aside.execute(task);
 	}
 
 	/**
@@ -663,26 +671,25 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @return whether another participation follows
 	 */
 	boolean end() {
-		Participation ended;
 		boolean goesOn;
 		endDeparture(false);
 		this.lock.lock();
+		Participation ended = this.current;
 		try {
-			ended = this.current;
 			this.state = this.state.stopped();
 			this.current = this.next;
 			this.next = null;
 			goesOn = this.current != null;
+			this.changed.signalAll();
 			if (!goesOn) {
 				this.runner.ended();
 			}
-			this.changed.signalAll();
 		}
 		finally {
 			this.lock.unlock();
-		}
-		if (ended != null) {
-			ended.complete();
+			if (ended != null) {
+				ended.complete();
+			}
 		}
 		return goesOn;
 	}
@@ -812,10 +819,22 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * End leadership that can no longer be handed over. Work and listeners are to be
-	 * interrupted with {@link #interruptLost}, after the session was aborted.
+	 * End leadership that can no longer be handed over, then its session, and then what
+	 * goes on of it.
+	 * @param abort ends the session; never blocks
 	 */
-	boolean lose(TermLeadership leadership, Reason reason) {
+	void lose(TermLeadership leadership, Reason reason, Runnable abort) {
+		if (endTrust(leadership, reason)) {
+			try {
+				abort.run();
+			}
+			finally {
+				interruptLost();
+			}
+		}
+	}
+
+	private boolean endTrust(TermLeadership leadership, Reason reason) {
 		this.lock.lock();
 		try {
 			Granted granted = this.state.granted();
@@ -834,6 +853,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 			this.statistics.ended(this.state, now);
 			leadership.lost(loss);
+			this.lost = leadership;
 			this.state = following;
 			if (!told) {
 				this.relay.enqueue(revoked);
@@ -847,9 +867,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Interrupt what goes on of a leadership that was lost.
+	 * Interrupt what goes on of a leadership that was lost. If that fails, it is to be
+	 * tried again.
 	 */
-	void interruptLost(TermLeadership leadership) {
+	void interruptLost() {
+		TermLeadership leadership = this.lost;
+		if (leadership == null) {
+			return;
+		}
 		Loss loss = leadership.loss();
 		this.gate.interruptAll(leadership);
 		if (loss != null && loss.told()) {
@@ -859,6 +884,29 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		else {
 			this.relay.interruptGranted(leadership);
 		}
+		this.lost = null;
+	}
+
+	/**
+	 * Interrupt work and listeners of a hand-over that has had its time. Any thread, any
+	 * number of times.
+	 * @return the time until then, in nanoseconds, or a long time if that is over or
+	 * there is no hand-over
+	 */
+	long interruptOverdue() {
+		ElectionState current = this.state;
+		Departure departure = current.departure();
+		TermLeadership leadership = current.leadership();
+		if (departure == null || leadership == null || this.gate.hasInterrupted(leadership)) {
+			return Watchdog.NO_DEADLINE;
+		}
+		long remaining = departure.interruptAt() - this.platform.nanoTime();
+		if (remaining <= 0) {
+			this.gate.interruptAll(leadership);
+			this.relay.interrupt();
+			return Watchdog.NO_DEADLINE;
+		}
+		return remaining;
 	}
 
 	/**
@@ -882,7 +930,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 			this.state = this.state.departing(departure.stops() ? departure.ended(freed) : null);
 			if (!departure.stops()) {
-				suspend(Cause.RESIGNED, Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos()));
+				suspend(Suspension.RESIGNED,
+						Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos()));
 			}
 		}
 		finally {
@@ -890,7 +939,17 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 		if (!departure.handedOver().isDone()) {
 			// What depends on it is code of the application
-			this.aside.execute(() -> departure.handedOver().complete(freed));
+			completeAside(departure.handedOver(), freed);
+		}
+	}
+
+	private void completeAside(CompletableFuture<Boolean> future, boolean result) {
+		try {
+			this.aside.execute(() -> future.complete(result));
+		}
+		catch (OutOfMemoryError ex) {
+			// Better here than never
+			future.complete(result);
 		}
 	}
 
@@ -900,6 +959,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	void follow(View view) {
 		update((current) -> {
+			if (current.granted() != null) {
+				// Leadership ends with an event, or not at all
+				return current;
+			}
 			Leader leader = view.leader();
 			ElectionState followed = current.following(view);
 			if (leader == null || leader.term() == null) {
@@ -991,6 +1054,12 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		 * Evaluate again what is to be done.
 		 */
 		default void wake() {
+		}
+
+		/**
+		 * Take note that this node is to let others go first.
+		 */
+		default void resigned() {
 		}
 
 		/**

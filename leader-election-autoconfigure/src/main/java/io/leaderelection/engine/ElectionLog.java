@@ -20,7 +20,7 @@ import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of an election. An appender that throws costs its message and nothing else: it
+ * The log of the engine. An appender that throws costs its message and nothing else: it
  * must not end a term, a session or a thread.
  */
 final class ElectionLog {
@@ -43,6 +43,12 @@ final class ElectionLog {
 	void warn(String message) {
 		if (this.log != null) {
 			quietly(() -> this.log.warn(message));
+		}
+	}
+
+	void warn(String message, Throwable failure) {
+		if (this.log != null) {
+			quietly(() -> this.log.warn(message, failure));
 		}
 	}
 

@@ -28,7 +28,6 @@ import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.ElectionState.Suspension.Cause;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,8 +58,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private final Runnable rehearsal;
 
-	private final Duration wait;
-
 	private volatile @Nullable Thread thread;
 
 	private volatile @Nullable SupervisedSession session;
@@ -88,10 +85,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		this.sessions = sessions;
 		this.watchdog = watchdog;
 		this.rehearsal = rehearsal;
-		// A request is not written later than the leader would notice it
-		Duration confirmInterval = this.settings.confirmInterval();
-		this.wait = (confirmInterval.compareTo(this.timings.lockWait()) < 0) ? confirmInterval
-				: this.timings.lockWait();
 		election.runBy(this);
 	}
 
@@ -127,12 +120,24 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	@Override
 	public void wake() {
 		SupervisedSession current = this.session;
-		if (current != null) {
+		if (current == null) {
+			return;
+		}
+		try {
 			current.wake();
 			if (this.election.isStopping()) {
 				current.interruptOpening();
 			}
 		}
+		catch (Throwable ex) {
+			// The request stands: what could not be woken comes to its own deadline
+			this.watchdog.failed(ex);
+		}
+	}
+
+	@Override
+	public void resigned() {
+		this.sessions.resigned();
 	}
 
 	@Override
@@ -170,22 +175,16 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		TermLeadership leadership = this.election.state().leadership();
 		long trust = this.election.trustRemaining();
 		if (leadership != null && trust <= 0) {
-			if (this.election.lose(leadership, Reason.LEASE_EXPIRED)) {
-				try {
-					abort(current);
-				}
-				finally {
-					this.election.interruptLost(leadership);
-				}
-			}
+			this.election.lose(leadership, Reason.LEASE_EXPIRED, () -> abort(current));
 			trust = Watchdog.NO_DEADLINE;
 		}
+		this.election.interruptLost();
 		long stop = this.election.stopRemaining();
 		if (stop <= 0) {
 			abort(current);
 			stop = Watchdog.PAUSE_AFTER_FAILURE;
 		}
-		long next = Math.min(trust, stop);
+		long next = Math.min(Math.min(trust, stop), this.election.interruptOverdue());
 		if (current != null) {
 			next = Math.min(next, current.check());
 		}
@@ -216,7 +215,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			ended = true;
 		}
 		finally {
-			if (!ended) {
+			// Unless another thread has been made for a later start
+			if (!ended && this.thread == Thread.currentThread()) {
 				this.thread = null;
 				this.watchdog.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
 			}
@@ -230,13 +230,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		boolean begun = false;
 		while (true) {
 			try {
+				loseWhatIsLeft();
 				if (!begun) {
-					loseWhatIsLeft();
 					this.election.begin();
 					begun = true;
 				}
 				while (!this.election.isStopping()) {
 					attend();
+					loseWhatIsLeft();
 				}
 				if (!this.graceSpent) {
 					awaitEndOfLostTerm();
@@ -252,18 +253,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * End the leadership of a thread that has died.
+	 * End a leadership that could not be ended when its session did, for want of memory.
 	 */
 	private void loseWhatIsLeft() {
 		TermLeadership left = this.election.state().leadership();
-		if (left != null && this.election.lose(left, Reason.SESSION_LOST)) {
-			try {
-				abort(this.session);
-			}
-			finally {
-				this.election.interruptLost(left);
-			}
+		if (left != null) {
+			this.election.lose(left, Reason.SESSION_LOST, this::abortSession);
 		}
+		this.election.interruptLost();
 	}
 
 	/**
@@ -283,7 +280,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 					led = isCandidate() ? stand(opened) : observe(opened);
 				}
 				if (opened.close()) {
-					this.election.resumeCandidacy(Cause.RESIGNED);
+					this.election.resumeCandidacy(Suspension.RESIGNED);
 				}
 			}
 		}
@@ -361,10 +358,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			View view = opened.observe();
 			follow(view);
 			request(opened);
-			Suspension suspension = this.election.state().suspension();
-			boolean yields = suspension != null && suspension.cause() == Cause.RESIGNED;
+			boolean yields = this.election.isSuspended(Suspension.RESIGNED);
 			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
-				this.election.resumeCandidacy(Cause.RESIGNED);
+				this.election.resumeCandidacy(Suspension.RESIGNED);
 			}
 			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
 			// The store ends the silent session of a candidate, suspended or not
@@ -388,7 +384,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			if (this.election.isStopping() || !isCandidate()) {
 				return false;
 			}
-			acquisition = opened.acquire(this.wait);
+			acquisition = opened.acquire(this.timings.lockWait());
 		}
 		this.failures = 0;
 		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition);
@@ -397,9 +393,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		}
 		finally {
 			this.graceSpent = term.isGraceSpent();
-			if (this.election.state().suspension() != null) {
-				this.sessions.resigned();
-			}
 		}
 		return true;
 	}
@@ -453,7 +446,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The lock is held by the " + view.foreign() + ", which is no node of this election ("
+			this.log.warn("The " + view.foreign() + " holds the lock of this election although it is no node of it ("
 					+ this.election + ")");
 		}
 	}
@@ -489,7 +482,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * listeners a moment before what they need goes away.
 	 */
 	private void awaitEndOfLostTerm() {
-		pause(ElectionSettings.GRACE.toNanos(), this.election::hasEnded);
+		pause(Math.min(ElectionSettings.GRACE.toNanos(), this.election.stopRemaining()), this.election::hasEnded);
 	}
 
 	private void pause(long nanos, BooleanSupplier enough) {

@@ -17,7 +17,9 @@
 package io.leaderelection.engine;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
@@ -37,19 +39,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param position where this node is
  * @param departure why and until when this node hands over or stops, if it does
- * @param suspension why and until when this node is no candidate, if so
+ * @param suspensions why this node is no candidate, and when each cause ends by itself
  * @param request the term of another node that this node asks to end, if any
  * @param view who leads and who the candidates are, as this node observes it
  * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
-record ElectionState(Position position, @Nullable Departure departure, @Nullable Suspension suspension,
+record ElectionState(Position position, @Nullable Departure departure, Map<Suspension, Long> suspensions,
 		@Nullable Term request, View view, Contact contact, List<Transition> history) {
 
 	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(new Stopped(), null, null, null, View.NONE, new Contact(now, false, null, null),
+		return new ElectionState(new Stopped(), null, Map.of(), null, View.NONE, new Contact(now, false, null, null),
 				List.of());
 	}
 
@@ -83,7 +85,12 @@ record ElectionState(Position position, @Nullable Departure departure, @Nullable
 	}
 
 	boolean isSuspended(long now) {
-		return this.suspension != null && this.suspension.until() - now > 0;
+		return this.suspensions.values().stream().anyMatch((until) -> until - now > 0);
+	}
+
+	boolean isSuspended(Suspension cause, long now) {
+		Long until = this.suspensions.get(cause);
+		return until != null && until - now > 0;
 	}
 
 	/**
@@ -99,7 +106,7 @@ record ElectionState(Position position, @Nullable Departure departure, @Nullable
 	// What becomes of it
 
 	ElectionState at(Position newPosition) {
-		return new ElectionState(newPosition, this.departure, this.suspension, this.request, this.view, this.contact,
+		return new ElectionState(newPosition, this.departure, this.suspensions, this.request, this.view, this.contact,
 				this.history);
 	}
 
@@ -108,33 +115,55 @@ record ElectionState(Position position, @Nullable Departure departure, @Nullable
 	}
 
 	ElectionState stopped() {
-		boolean yields = this.suspension != null && this.suspension.cause() == Suspension.Cause.RESIGNED;
-		return new ElectionState(new Stopped(), null, yields ? null : this.suspension, null, View.NONE,
+		return new ElectionState(new Stopped(), null, resumed(Suspension.RESIGNED).suspensions(), null, View.NONE,
 				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null), this.history);
 	}
 
 	ElectionState with(View newView) {
-		return new ElectionState(this.position, this.departure, this.suspension, this.request, newView, this.contact,
+		return new ElectionState(this.position, this.departure, this.suspensions, this.request, newView, this.contact,
 				this.history);
 	}
 
 	ElectionState with(Contact newContact) {
-		return new ElectionState(this.position, this.departure, this.suspension, this.request, this.view, newContact,
+		return new ElectionState(this.position, this.departure, this.suspensions, this.request, this.view, newContact,
 				this.history);
 	}
 
 	ElectionState departing(@Nullable Departure newDeparture) {
-		return new ElectionState(this.position, newDeparture, this.suspension, this.request, this.view, this.contact,
+		return new ElectionState(this.position, newDeparture, this.suspensions, this.request, this.view, this.contact,
 				this.history);
 	}
 
-	ElectionState suspended(@Nullable Suspension newSuspension) {
-		return new ElectionState(this.position, this.departure, newSuspension, this.request, this.view, this.contact,
-				this.history);
+	/**
+	 * Return this state with a further suspension; of two for one cause, the one that
+	 * lasts longer.
+	 */
+	ElectionState suspended(Suspension cause, long until) {
+		Map<Suspension, Long> all = suspensionsWithout(null);
+		all.merge(cause, until, (first, second) -> (first - second > 0) ? first : second);
+		return with(all);
+	}
+
+	ElectionState resumed(Suspension cause) {
+		return with(suspensionsWithout(cause));
+	}
+
+	private Map<Suspension, Long> suspensionsWithout(@Nullable Suspension removed) {
+		Map<Suspension, Long> all = new EnumMap<>(Suspension.class);
+		all.putAll(this.suspensions);
+		if (removed != null) {
+			all.remove(removed);
+		}
+		return all;
+	}
+
+	private ElectionState with(Map<Suspension, Long> newSuspensions) {
+		return new ElectionState(this.position, this.departure, Map.copyOf(newSuspensions), this.request, this.view,
+				this.contact, this.history);
 	}
 
 	ElectionState requesting(@Nullable Term term) {
-		return new ElectionState(this.position, this.departure, this.suspension, term, this.view, this.contact,
+		return new ElectionState(this.position, this.departure, this.suspensions, term, this.view, this.contact,
 				this.history);
 	}
 
@@ -142,7 +171,7 @@ record ElectionState(Position position, @Nullable Departure departure, @Nullable
 		List<Transition> remembered = new ArrayList<>(this.history);
 		remembered.add(transition);
 		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
-		return new ElectionState(this.position, this.departure, this.suspension, this.request, this.view, this.contact,
+		return new ElectionState(this.position, this.departure, this.suspensions, this.request, this.view, this.contact,
 				List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
@@ -178,28 +207,18 @@ record ElectionState(Position position, @Nullable Departure departure, @Nullable
 	}
 
 	/**
-	 * A time in which this node is no candidate although it may be one.
-	 *
-	 * @param cause why
-	 * @param until when it ends by itself
+	 * Why a node is no candidate although it may be one.
 	 */
-	record Suspension(Cause cause, long until) {
+	enum Suspension {
 
-		/**
-		 * Why a node is no candidate.
-		 */
-		enum Cause {
+		/** It has resigned, and lets others go first. */
+		RESIGNED,
 
-			/** It has resigned, and lets others go first. */
-			RESIGNED,
+		/** It could not start the services that its leadership is for. */
+		SERVICES_FAILED,
 
-			/** It could not start the services that its leadership is for. */
-			SERVICES_FAILED,
-
-			/** Its application is not healthy. */
-			UNHEALTHY
-
-		}
+		/** Its application is not healthy. */
+		UNHEALTHY
 
 	}
 

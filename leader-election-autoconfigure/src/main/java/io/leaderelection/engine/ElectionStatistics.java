@@ -26,7 +26,6 @@ import java.util.function.Consumer;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.Position.Granted;
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
@@ -34,7 +33,7 @@ import org.apache.commons.logging.LogFactory;
  */
 public final class ElectionStatistics {
 
-	private static final Log logger = LogFactory.getLog(ElectionStatistics.class);
+	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(ElectionStatistics.class));
 
 	private final LongAdder granted = new LongAdder();
 
@@ -129,12 +128,9 @@ public final class ElectionStatistics {
 		}
 		catch (Throwable ex) {
 			// Nobody may lose leadership since it cannot be counted
-			if (this.failed) {
-				logger.debug("Election listener failed", ex);
-			}
-			else {
+			if (!this.failed) {
 				this.failed = true;
-				logger.warn("Election listener failed (further failures at level debug)", ex);
+				log.warn("Election listener failed (further failures are not logged)", ex);
 			}
 		}
 	}

@@ -25,6 +25,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Contact;
+import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
@@ -53,8 +54,9 @@ import org.jspecify.annotations.Nullable;
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
  * @param blockedBy what a winner waits for before its grant
- * @param problem why this node has no session, or does not stand, if so
- * @param unusable whether that problem has to be mended by somebody
+ * @param problem why this node has no session, is no candidate or is disturbed by a
+ * foreign session, if so
+ * @param unusable whether that problem requires operator action
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
 		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
@@ -130,17 +132,15 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 			problems.add(state.contact().problem().message());
 		}
 		if (state.view().foreign() != null) {
-			problems.add((state.position() instanceof Following)
-					? "the lock is held by the " + state.view().foreign() + ", which is no node of this election"
-					: state.view().foreign());
+			problems.add("the " + state.view().foreign() + " holds "
+					+ ((state.position() instanceof Following) ? "the lock" : "a lock")
+					+ " of this election although it is no node of it");
 		}
-		if (state.isSuspended(now) && state.suspension() != null) {
-			switch (state.suspension().cause()) {
-				case UNHEALTHY -> problems.add("is no candidate, since the application is not healthy");
-				case SERVICES_FAILED -> problems.add("is no candidate for now, since services could not be started");
-				case RESIGNED -> {
-				}
-			}
+		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
+			problems.add("is no candidate, since the application is not healthy");
+		}
+		if (state.isSuspended(Suspension.SERVICES_FAILED, now)) {
+			problems.add("is no candidate for now, since services could not be started");
 		}
 		return problems.isEmpty() ? null : String.join("; ", problems);
 	}

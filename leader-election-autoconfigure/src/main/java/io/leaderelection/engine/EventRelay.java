@@ -21,7 +21,6 @@ import java.util.function.Consumer;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventRelay {
 
-	private static final Log logger = LogFactory.getLog(EventRelay.class);
+	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(EventRelay.class));
 
 	private final Consumer<LeadershipEvent> publisher;
 
@@ -169,17 +168,32 @@ final class EventRelay {
 	}
 
 	private void deliverAll() {
-		for (Delivery current = begin(); current != null; current = begin()) {
-			try {
-				this.publisher.accept(current.event);
+		boolean delivered = false;
+		try {
+			for (Delivery current = begin(); current != null; current = begin()) {
+				deliver(current);
 			}
-			catch (Throwable ex) {
-				logger.warn("A listener of " + current.event.getClass().getSimpleName() + " failed ("
-						+ current.event.getLeadership() + ")", ex);
+			delivered = true;
+		}
+		finally {
+			if (!delivered) {
+				synchronized (this.monitor) {
+					this.scheduled = false;
+				}
 			}
-			finally {
-				end(current);
-			}
+		}
+	}
+
+	private void deliver(Delivery current) {
+		try {
+			this.publisher.accept(current.event);
+		}
+		catch (Throwable ex) {
+			log.warn("A listener of " + current.event.getClass().getSimpleName() + " failed ("
+					+ current.event.getLeadership() + ")", ex);
+		}
+		finally {
+			end(current);
 		}
 	}
 

@@ -71,7 +71,7 @@ final class LeadingTerm {
 
 	private boolean departing;
 
-	private int interrupts;
+	private boolean interruptedLast;
 
 	private boolean graceSpent;
 
@@ -92,7 +92,6 @@ final class LeadingTerm {
 		try {
 			this.election.elect(this.won.term());
 			TermLeadership granted = awaitGrant();
-			this.leadership = granted;
 			boolean clean = granted != null && serve(granted);
 			free(granted, clean);
 		}
@@ -124,15 +123,19 @@ final class LeadingTerm {
 			long start = this.election.nanoTime();
 			boolean due = notBefore - start <= 0;
 			String blockedBy = null;
+			String foreign = null;
 			if (!clear || due || next - start <= 0) {
 				// The marker of a predecessor must be gone before its successor leads:
 				// the term after that must not take it for one of its own predecessor
-				blockedBy = confirm().predecessor();
+				Confirmation confirmation = confirm();
+				blockedBy = confirmation.predecessor();
+				foreign = confirmation.foreign();
 				next = start + this.settings.confirmNanos();
 			}
 			if (clear && due && blockedBy == null) {
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
+				this.leadership = granted;
 				if (this.election.grant(granted, start)) {
 					acquired();
 					return granted;
@@ -142,6 +145,9 @@ final class LeadingTerm {
 			if (!clear && blockedBy == null) {
 				blockedBy = this.session.passBarrier(this.settings.confirmInterval());
 				clear = blockedBy == null;
+			}
+			if (blockedBy != null && this.election.nanoTime() - this.reply > SHORT_WAIT) {
+				observe(foreign);
 			}
 			reported = report(blockedBy, reported);
 			parkUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next));
@@ -237,17 +243,13 @@ final class LeadingTerm {
 	 */
 	private boolean isOverdue(TermLeadership granted, Position position, Departure departure) {
 		long overdue = this.election.nanoTime() - departure.interruptAt();
-		if (overdue >= 0 && this.interrupts == 0) {
-			this.interrupts++;
-			this.election.gate().interruptAll(granted);
-			this.election.relay().interrupt();
-		}
+		this.election.interruptOverdue();
 		if (overdue >= LAST_CALL && position instanceof Draining) {
 			// Listeners must have a moment too, whatever the work does
 			this.election.tellListeners(granted);
 		}
-		if (overdue >= LAST_INTERRUPT && this.interrupts == 1) {
-			this.interrupts++;
+		if (overdue >= LAST_INTERRUPT && !this.interruptedLast) {
+			this.interruptedLast = true;
 			this.election.relay().interrupt();
 		}
 		if (overdue < ElectionSettings.GRACE.toNanos()) {
@@ -281,14 +283,8 @@ final class LeadingTerm {
 	}
 
 	private void lose(TermLeadership granted) {
-		if (this.election.lose(granted, granted.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED)) {
-			try {
-				this.session.abort();
-			}
-			finally {
-				this.election.interruptLost(granted);
-			}
-		}
+		this.election.lose(granted, granted.isCurrent() ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED,
+				this.session::abort);
 		Loss loss = granted.loss();
 		if (loss != null) {
 			this.log.warn("Lost " + granted + " (" + loss.reason() + ", last confirmed "
@@ -312,11 +308,17 @@ final class LeadingTerm {
 	}
 
 	private void observe(@Nullable String foreign) throws SessionException {
+		if (foreign != null && !foreign.equals(this.election.state().view().foreign())) {
+			this.log.warn("The " + foreign + " holds a lock of this election although it is no node of it ("
+					+ this.election + ")");
+		}
 		this.election.observe(this.session.candidates(), foreign);
 	}
 
 	private void park(long nanos, long slice) throws SessionException {
-		this.session.park(Duration.ofNanos(this.session.isWakeable() ? nanos : Math.min(nanos, slice)));
+		// A hand-over has deadlines of its own
+		boolean woken = this.session.isWakeable() && !this.departing;
+		this.session.park(Duration.ofNanos(woken ? nanos : Math.min(nanos, slice)));
 	}
 
 }

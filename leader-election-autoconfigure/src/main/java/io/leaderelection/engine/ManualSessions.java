@@ -20,7 +20,7 @@ import java.time.Duration;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Stopped;
 
@@ -71,8 +71,8 @@ public final class ManualSessions implements ElectionSessions {
 						+ (election.settings().candidate() ? "it is not running" : "it is no candidate"));
 			}
 			sessions.wins = true;
-			election.resumeCandidacy(Cause.SERVICES_FAILED);
-			election.resumeCandidacy(Cause.RESIGNED);
+			election.resumeCandidacy(Suspension.SERVICES_FAILED);
+			election.resumeCandidacy(Suspension.RESIGNED);
 			election.wakeUp();
 			await(election, true);
 		}

@@ -34,8 +34,6 @@ interface Platform {
 	/**
 	 * The JVM. On Linux, {@link System#nanoTime()} is {@code CLOCK_MONOTONIC}: it goes on
 	 * while the process is stopped, and stands still while the machine is suspended.
-	 * Threads are platform threads, since a virtual thread could be pinned or starved by
-	 * the work it must outlive.
 	 */
 	Platform SYSTEM = new Platform() {
 
@@ -46,12 +44,7 @@ interface Platform {
 
 		@Override
 		public Thread newThread(String name, Runnable task) {
-			// Inherits no thread-locals: the thread outlives whoever starts it
-			Thread thread = new Thread(null, task, "leader-election-" + name, 0, false);
-			// Without thread-locals, later versions of Java do not inherit this either
-			thread.setContextClassLoader(Platform.class.getClassLoader());
-			thread.setDaemon(true);
-			return thread;
+			return DaemonThreads.create(name, task);
 		}
 
 		@Override

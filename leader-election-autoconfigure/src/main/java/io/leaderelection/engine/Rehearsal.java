@@ -57,7 +57,7 @@ final class Rehearsal {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
-		catch (ExecutionException | TimeoutException ex) {
+		catch (ExecutionException | TimeoutException | OutOfMemoryError ex) {
 			logger.debug("The rehearsal has failed, so that a takeover may take longer", ex);
 			elector.stop();
 		}

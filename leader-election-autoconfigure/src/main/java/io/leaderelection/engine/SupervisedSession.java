@@ -107,8 +107,9 @@ final class SupervisedSession implements ElectionSession {
 		}
 		long remaining = call.deadline - this.platform.nanoTime();
 		if (remaining <= 0) {
-			call.ended = true;
+			// Again if it fails
 			call.onOverrun.run();
+			call.ended = true;
 			return Watchdog.NO_DEADLINE;
 		}
 		return remaining;

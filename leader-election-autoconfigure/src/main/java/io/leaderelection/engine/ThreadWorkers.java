@@ -22,7 +22,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ThreadWorkers implements Platform.Workers {
 
-	private static final Log logger = LogFactory.getLog(ThreadWorkers.class);
+	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(ThreadWorkers.class));
 
 	private static final long LONGEST_IDLE = TimeUnit.SECONDS.toNanos(1);
 
@@ -53,6 +52,9 @@ final class ThreadWorkers implements Platform.Workers {
 	private int threads;
 
 	private int idle;
+
+	/** That of the application, whatever thread adds the first task. */
+	private final @Nullable ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
 
 	private boolean retained;
 
@@ -104,7 +106,9 @@ final class ThreadWorkers implements Platform.Workers {
 			int busy = this.threads - this.idle;
 			int wanted = Math.min(this.limit, Math.max(busy + this.tasks.size(), this.retained ? 1 : 0));
 			while (this.threads < wanted) {
-				this.platform.newThread(this.name, this::work).start();
+				Thread thread = this.platform.newThread(this.name, this::work);
+				thread.setContextClassLoader(this.contextClassLoader);
+				thread.start();
 				this.threads++;
 				this.idle++;
 			}
@@ -112,7 +116,7 @@ final class ThreadWorkers implements Platform.Workers {
 		}
 		catch (Throwable ex) {
 			// There is no memory for a thread, and so perhaps none for a message either
-			return this.threads > 0;
+			return false;
 		}
 		finally {
 			this.lock.unlock();
@@ -164,7 +168,7 @@ final class ThreadWorkers implements Platform.Workers {
 			this.platform.await(this.changed, nanos);
 		}
 		catch (InterruptedException ex) {
-			logger.debug("Interrupted while idle", ex);
+			// Nobody is to be waited for any longer: the caller evaluates its condition
 		}
 	}
 
@@ -173,7 +177,8 @@ final class ThreadWorkers implements Platform.Workers {
 			task.run();
 		}
 		catch (Throwable ex) {
-			logger.warn("A task of leader election failed", ex);
+			log.error("A task of leader election failed", ex);
+			this.onStarvation.run();
 		}
 		finally {
 			Thread.interrupted();

@@ -216,6 +216,7 @@ public final class WorkGate {
 	 * meanwhile, perhaps where the iteration has been, finds out itself.
 	 */
 	void interruptAll(TermLeadership leadership) {
+		// Work that begins from here on finds out itself
 		this.interrupted = leadership;
 		for (Work work : this.inFlight) {
 			if (work.leadership() == leadership) {

@@ -18,6 +18,7 @@ package io.leaderelection.health;
 
 import java.util.function.BooleanSupplier;
 
+import io.leaderelection.engine.DaemonThreads;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -47,10 +48,7 @@ final class HealthLook implements Runnable {
 	 */
 	void start() {
 		try {
-			Thread thread = new Thread(null, this, "leader-election-health-check", 0, false);
-			thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
-			thread.setDaemon(true);
-			thread.start();
+			DaemonThreads.create("health-check", this).start();
 		}
 		catch (Throwable ex) {
 			failed(ex);

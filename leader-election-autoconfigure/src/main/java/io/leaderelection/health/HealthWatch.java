@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
+import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.apache.commons.logging.Log;
@@ -86,11 +87,8 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	@Override
 	public synchronized void start() {
 		if (this.thread == null) {
-			this.electors.all().forEach(DefaultLeaderElector::standAgain);
-			// Without the inheritable thread-locals of the thread that starts the context
-			this.thread = new Thread(null, this::watch, "leader-election-health", 0, false);
-			this.thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
-			this.thread.setDaemon(true);
+			this.electors.all().forEach(DefaultLeaderElector::resumeCandidacy);
+			this.thread = DaemonThreads.create("health", this::watch);
 			this.thread.start();
 		}
 	}
@@ -150,12 +148,12 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 
 	// What logs comes last: it may fail, and the node must have reacted all the same
 	private void react(DefaultLeaderElector elector, HealthVerdict verdict) {
-		if (verdict.isStanding() && elector.isWithheld()) {
-			elector.standAgain();
+		if (verdict.isStanding() && elector.isUntilResumed()) {
+			elector.resumeCandidacy();
 			logger.info("Standing again, since " + this.description + " is well (" + name(elector) + ")");
 		}
-		else if (!verdict.isStanding() && !elector.isWithheld()) {
-			elector.withhold();
+		else if (!verdict.isStanding() && !elector.isUntilResumed()) {
+			elector.suspendCandidacy();
 			logger.warn("Not standing until " + this.description + " is well again"
 					+ (verdict.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
 		}

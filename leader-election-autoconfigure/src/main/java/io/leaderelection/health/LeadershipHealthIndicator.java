@@ -68,8 +68,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	 * @param unreachableAfter how long the database may be silent
 	 * @param fencing tells which transactions are fenced, by transaction manager
 	 */
-	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running,
-			Duration unreachableAfter, Supplier<Map<String, String>> fencing) {
+	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running, Duration unreachableAfter,
+			Supplier<Map<String, String>> fencing) {
 		super("Leadership health check failed");
 		this.fencing = fencing;
 		this.electors = electors;

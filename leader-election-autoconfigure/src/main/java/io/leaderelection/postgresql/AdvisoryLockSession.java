@@ -87,6 +87,9 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final ForeignSessions foreignSessions = new ForeignSessions();
 
+	/** One of the foreign sessions of the last confirmation. */
+	private @Nullable Integer foreign;
+
 	private boolean node;
 
 	private long observeAt = System.nanoTime();
@@ -262,25 +265,29 @@ final class AdvisoryLockSession implements ElectionSession {
 		String predecessor = others.predecessors().isEmpty() ? null
 				: predecessor(others.predecessors().get(0), foreign);
 		boolean requested = others.requests().stream().anyMatch(others.nodes()::contains);
-		for (int pid : holders) {
-			if (foreign.contains(pid)) {
-				return new Confirmation(predecessor, requested, this.foreignSessions.describe(this.connection, pid));
-			}
-		}
-		return new Confirmation(predecessor, requested, null);
+		this.foreign = holders.stream().filter(foreign::contains).findFirst().orElse(null);
+		return new Confirmation(predecessor, requested,
+				(this.foreign != null) ? this.foreignSessions.known(this.foreign) : null);
 	}
 
 	/**
-	 * Return who holds the key of a term. In a normal takeover that is of no interest, so
-	 * it costs no round trip.
+	 * Return who holds the key of a term. Nothing of it takes a round trip.
 	 */
-	private String predecessor(int pid, Set<Integer> foreign) throws SQLException {
-		return foreign.contains(pid) ? "the " + this.foreignSessions.describe(this.connection, pid)
-				+ ", which is not, or no longer, a node of this election" : "the session with pid " + pid;
+	private String predecessor(int pid, Set<Integer> foreign) {
+		String words = this.foreignSessions.known(pid);
+		return "the " + ((words != null) ? words : "session with pid " + pid)
+				+ (foreign.contains(pid) ? ", which is not, or no longer, a node of this election" : "");
 	}
 
+	/**
+	 * Also asks what a foreign session is called, which the next confirmation tells.
+	 */
 	@Override
 	public List<Candidate> candidates() throws SessionException {
+		Integer unnamed = this.foreign;
+		if (unnamed != null) {
+			unlessCancelled(() -> this.foreignSessions.describe(this.connection, unnamed));
+		}
 		return unlessCancelled(() -> this.peers.view(this.connection, 0, this.nodes)).candidates();
 	}
 

@@ -24,6 +24,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
@@ -33,13 +35,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Foreign sessions: those that hold a lock of the election although they are no nodes of
  * it. A session that ends frees its locks one by one, so one counts as foreign only if
- * two readings in a row have shown it.
+ * two readings in a row, a while apart, have shown it.
  */
 final class ForeignSessions {
 
 	private static final Log logger = LogFactory.getLog(ForeignSessions.class);
 
-	private Set<Integer> suspects = Set.of();
+	private static final long SHORTEST_TIME = TimeUnit.MILLISECONDS.toNanos(200);
+
+	/** When they were first observed. */
+	private Map<Integer, Long> suspects = Map.of();
 
 	private Set<Integer> confirmed = Set.of();
 
@@ -52,10 +57,17 @@ final class ForeignSessions {
 	 * @return the process ids of those that are foreign
 	 */
 	Set<Integer> observe(Collection<Integer> holders, Nodes nodes) {
-		Set<Integer> before = this.suspects;
-		this.suspects = holders.stream().filter((pid) -> !nodes.contains(pid)).collect(Collectors.toUnmodifiableSet());
-		this.confirmed = this.suspects.stream().filter(before::contains).collect(Collectors.toUnmodifiableSet());
-		this.descriptions.keySet().retainAll(this.suspects);
+		long now = System.nanoTime();
+		Map<Integer, Long> before = this.suspects;
+		this.suspects = holders.stream()
+			.filter((pid) -> !nodes.contains(pid))
+			.distinct()
+			.collect(Collectors.toUnmodifiableMap(Function.identity(), (pid) -> before.getOrDefault(pid, now)));
+		this.confirmed = this.suspects.keySet()
+			.stream()
+			.filter((pid) -> now - before.getOrDefault(pid, now) >= SHORTEST_TIME)
+			.collect(Collectors.toUnmodifiableSet());
+		this.descriptions.keySet().retainAll(this.suspects.keySet());
 		return this.confirmed;
 	}
 
@@ -64,6 +76,13 @@ final class ForeignSessions {
 	 */
 	boolean isUndecided() {
 		return this.confirmed.size() < this.suspects.size();
+	}
+
+	/**
+	 * Return a session in words if they are known, without a round trip.
+	 */
+	@Nullable String known(int pid) {
+		return this.descriptions.get(pid);
 	}
 
 	/**

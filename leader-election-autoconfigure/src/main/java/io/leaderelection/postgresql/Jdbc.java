@@ -21,6 +21,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
+import io.leaderelection.engine.DaemonThreads;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -81,15 +82,10 @@ final class Jdbc {
 	}
 
 	private static void runAside(Runnable command) {
-		Thread thread = new Thread(command, "leader-election-abort");
-		thread.setDaemon(true);
-		try {
-			thread.start();
-		}
-		catch (OutOfMemoryError ex) {
-			// No thread to be had: better a moment late than never
-			command.run();
-		}
+		// Not on this thread, even if there is no memory for another: closing a socket
+		// with
+		// TLS may block. The watchdog tries again
+		DaemonThreads.create("abort", command).start();
 	}
 
 	/**

@@ -33,6 +33,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSettings;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -45,8 +46,6 @@ import org.jspecify.annotations.Nullable;
 final class ElectionServices {
 
 	private static final Log logger = LogFactory.getLog(ElectionServices.class);
-
-	static final Duration GRACE = Duration.ofSeconds(2);
 
 	private final List<LeaderService> services = new ArrayList<>();
 
@@ -133,14 +132,14 @@ final class ElectionServices {
 			case RESIGNED, STOPPED -> true;
 			case LEASE_EXPIRED, SESSION_LOST -> false;
 		};
-		Duration limit = orderly ? drainTimeout.plus(GRACE) : GRACE;
+		Duration limit = orderly ? drainTimeout.plus(ElectionSettings.GRACE) : ElectionSettings.GRACE;
 		if (!orderly) {
 			stopping.forEach(LeaderService::interrupt);
 		}
 		Set<LeaderService> failed = ConcurrentHashMap.newKeySet();
 		List<LeaderService> left = stopAll(stopping, System.nanoTime() + limit.toNanos(), failed);
 		if (!left.isEmpty() || !failed.isEmpty()) {
-			elector(event).leftBehind(event.getLeadership());
+			elector(event).serviceLeftRunning(event.getLeadership());
 		}
 		if (!left.isEmpty()) {
 			left.forEach(LeaderService::interrupt);
@@ -171,7 +170,7 @@ final class ElectionServices {
 			if (!await(stops, deadline)) {
 				// Past the drain timeout: those of lower phases have to hurry as well
 				services.forEach(LeaderService::interrupt);
-				deadline = Math.min(deadline, System.nanoTime() + GRACE.toNanos());
+				deadline = Math.min(deadline, System.nanoTime() + ElectionSettings.GRACE.toNanos());
 				await(stops, deadline);
 			}
 			for (int i = 0; i < stops.size(); i++) {

@@ -28,6 +28,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
+import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.engine.ElectionSettings;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -82,24 +84,13 @@ public final class LeaderService {
 		// That of the context, whichever thread asks first for a start or stop
 		ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
 		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				(task) -> daemon(task, "leader-election-service-" + name, contextClassLoader));
+				(task) -> {
+					Thread thread = DaemonThreads.create("service-" + name, task);
+					thread.setContextClassLoader(contextClassLoader);
+					return thread;
+				});
 		worker.allowCoreThreadTimeOut(true);
 		this.executor = worker;
-	}
-
-	/**
-	 * Make a thread with the context class loader of the current one, but without its
-	 * inheritable thread-locals.
-	 */
-	static Thread daemon(Runnable task, String name) {
-		return daemon(task, name, Thread.currentThread().getContextClassLoader());
-	}
-
-	private static Thread daemon(Runnable task, String name, @Nullable ClassLoader contextClassLoader) {
-		Thread thread = new Thread(null, task, name, 0, false);
-		thread.setContextClassLoader(contextClassLoader);
-		thread.setDaemon(true);
-		return thread;
 	}
 
 	/**
@@ -128,7 +119,7 @@ public final class LeaderService {
 	private CompletableFuture<@Nullable Void> stopAfter(HandOver handOver) {
 		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
 		try {
-			daemon(() -> stopAfter(handOver, result), "leader-election-service-" + this.name + "-stop").start();
+			DaemonThreads.create("service-" + this.name + "-stop", () -> stopAfter(handOver, result)).start();
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread to be had
@@ -174,7 +165,7 @@ public final class LeaderService {
 				Thread.currentThread().interrupt();
 			}
 		}
-		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionServices.GRACE;
+		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionSettings.GRACE;
 		CompletableFuture<?> stopped = submitStop();
 		// The bean itself would wait for itself
 		if (isCurrentThread()) {

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.DefaultLeaderElector;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -68,9 +69,8 @@ final class ServiceRun {
 	 */
 	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-		String name = "leader-election-" + this.leadership.getElection() + "-services";
 		try {
-			LeaderService.daemon(() -> startAll(services, done), name).start();
+			DaemonThreads.create(this.leadership.getElection() + "-services", () -> startAll(services, done)).start();
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread to be had: another node may have one
@@ -115,7 +115,7 @@ final class ServiceRun {
 	 */
 	private String resign() {
 		Duration pause = this.failures.next();
-		this.elector.abstain(this.leadership, pause);
+		this.elector.suspendCandidacy(this.leadership, pause);
 		return "resigning, so that another node can do this work; not standing for " + pause.toSeconds()
 				+ "s if another does (" + this.leadership + ")";
 	}

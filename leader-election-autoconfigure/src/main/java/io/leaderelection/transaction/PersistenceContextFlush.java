@@ -57,8 +57,9 @@ interface PersistenceContextFlush {
 	 * @return the flush, which does nothing for transaction managers without JPA
 	 */
 	static PersistenceContextFlush of(TransactionManager manager) {
-		PersistenceContextFlush flush = isPresent("org.springframework.orm.jpa.JpaTransactionManager")
-				&& isPresent("jakarta.persistence.EntityManager") ? Jpa.of(manager) : null;
+		boolean present = isPresent("org.springframework.orm.jpa.JpaTransactionManager")
+				&& isPresent("jakarta.persistence.EntityManager");
+		PersistenceContextFlush flush = present ? Jpa.of(manager) : null;
 		return (flush != null) ? flush : (transaction) -> {
 		};
 	}
@@ -114,7 +115,8 @@ interface PersistenceContextFlush {
 				entityManager.flush();
 			}
 			catch (TransactionException ex) {
-				// Thrown by a callback of an entity. As it is, it would prevent the rollback
+				// Thrown by a callback of an entity. As it is, it would prevent the
+				// rollback
 				throw new JpaSystemException(ex);
 			}
 			catch (RuntimeException ex) {

@@ -101,7 +101,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		else if (manager instanceof ConfigurableTransactionManager configurable) {
 			DataSource dataSource = TransactionDataSource.of(manager);
 			FencedTransactions transactions = new FencedTransactions(name, this, dataSource,
-					PersistenceContextFlush.of(manager), (dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
+					PersistenceContextFlush.of(manager),
+					(dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
 			// The list that is there may be one that cannot be added to
 			List<TransactionExecutionListener> listeners = new ArrayList<>(
 					configurable.getTransactionExecutionListeners());

@@ -146,7 +146,9 @@ class ElectionDefinitionsTests {
 	@Test
 	void drainMustEndBeforeThePhaseDoes() {
 		refused("leader-election.drain-timeout", "27s").satisfies((ex) -> {
-			assertThat(ex.getReason()).contains("2s of grace").contains("1s for a database").contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
+			assertThat(ex.getReason()).contains("2s of grace")
+				.contains("1s for a database")
+				.contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
 			assertThat(ex.getAction())
 				.isEqualTo("Set it below 27s, or raise spring.lifecycle.timeout-per-shutdown-phase.");
 		});

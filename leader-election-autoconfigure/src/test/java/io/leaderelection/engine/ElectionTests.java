@@ -385,6 +385,30 @@ class ElectionTests {
 	}
 
 	@Test
+	void winnerForWhomNothingIsLeftPassesNoBarrierAgain() {
+		this.store.clear = true;
+		this.store.clean = false;
+		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
+		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.trace).startsWith("open", "won 1", "granted 1");
+		assertThat(this.store.confirmations).first().isEqualTo(Duration.ofMillis(100));
+	}
+
+	@Test
+	void grantWaitsForTheEndOfTheMarkerOfThePredecessor() {
+		this.store.clear = true;
+		this.store.predecessor = "backend 7";
+		this.fixture.at(Duration.ofMillis(500), () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 7");
+			this.store.predecessor = null;
+		});
+		this.fixture.at(Duration.ofMillis(600), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+	}
+
+	@Test
 	void awaitLeadershipTellsWhetherTheNodeLeads() {
 		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();

@@ -26,7 +26,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionState.Suspension.Cause;
+import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
 import org.junit.jupiter.api.Test;
 
@@ -52,13 +52,13 @@ class ElectionWithholdTests {
 	void leaderHandsOverAndDoesNotStandUntilToldTo() {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
-			this.election.suspendCandidacy(Cause.UNHEALTHY);
+			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			assertThat(this.fixture.isLeader()).isFalse();
 		});
 		this.fixture.at(Duration.ofSeconds(20), () -> {
 			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 			assertThat(this.store.observations).hasSizeGreaterThan(10);
-			this.election.resumeCandidacy(Cause.UNHEALTHY);
+			this.election.resumeCandidacy(Suspension.UNHEALTHY);
 		});
 		this.fixture.at(Duration.ofSeconds(27), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(28)).run();
@@ -68,9 +68,10 @@ class ElectionWithholdTests {
 	void leaderThatAbstainsStandsAgainByItself() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.election.suspendCandidacy(Cause.SERVICES_FAILED, this.election.leadership(), Duration.ofSeconds(20));
+			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
+					Duration.ofSeconds(20));
 			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(this.election.state().suspension().cause()).isEqualTo(Cause.SERVICES_FAILED);
+			assertThat(this.election.isSuspended(Suspension.UNHEALTHY)).isFalse();
 		});
 		this.fixture.at(Duration.ofMillis(21_900), () -> {
 			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
@@ -83,7 +84,7 @@ class ElectionWithholdTests {
 
 	@Test
 	void leaderThatAbstainsAloneStandsOnlyBehindOthers() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Cause.SERVICES_FAILED,
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
 				this.election.leadership(), Duration.ofSeconds(20)));
 		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(10)).run();
@@ -100,7 +101,7 @@ class ElectionWithholdTests {
 		});
 		this.fixture.at(Duration.ofSeconds(10), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
-			this.election.suspendCandidacy(Cause.SERVICES_FAILED, first.get(0), Duration.ofSeconds(20));
+			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, first.get(0), Duration.ofSeconds(20));
 			assertThat(this.fixture.isLeader()).isTrue();
 			assertThat(this.election.isSuspended()).isFalse();
 		});
@@ -112,7 +113,7 @@ class ElectionWithholdTests {
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			assertThat(ElectionStatus.of(this.election).role()).isEqualTo(Role.CANDIDATE);
-			this.election.suspendCandidacy(Cause.UNHEALTHY);
+			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.store.predecessor = null;
 		});
 		this.fixture.stopAt(Duration.ofSeconds(10)).run();
@@ -123,7 +124,7 @@ class ElectionWithholdTests {
 	void followerSeesWhoLeadsAndMayAsk() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Cause.UNHEALTHY));
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
 		this.fixture.at(Duration.ofSeconds(4), () -> {
 			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");
 			assertThat(this.election.requestResignation(null).isRequested()).isTrue();

@@ -82,9 +82,9 @@ class HealthWatchTests {
 		start(this::isWell);
 		for (int round = 0; round < 2; round++) {
 			this.well = false;
-			eventually().until(() -> all(DefaultLeaderElector::isWithheld));
+			eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
 			this.well = true;
-			eventually().until(() -> all((elector) -> !elector.isWithheld()));
+			eventually().until(() -> all((elector) -> !elector.isUntilResumed()));
 		}
 		assertThat(this.sessions.failures.get()).isGreaterThan(1);
 		assertThat(output.getAll().split("Could not react to health of the test", -1)).hasSize(2);
@@ -99,7 +99,7 @@ class HealthWatchTests {
 			return true;
 		});
 		this.well = false;
-		eventually().until(() -> all(DefaultLeaderElector::isWithheld));
+		eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
 		this.well = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
@@ -108,13 +108,13 @@ class HealthWatchTests {
 	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
 		start(this::isWell);
 		this.answer = new CountDownLatch(1);
-		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
 		assertThat(output).contains("Not standing until health of the test is well again: it does not answer");
 		int before = this.looks.get();
 		this.watch.stop();
 		this.watch.start();
-		assertThat(all(DefaultLeaderElector::isWithheld)).isFalse();
-		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
+		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
 		assertThat(this.looks).hasValue(before);
 		this.answer.countDown();
 		eventually().until(() -> all(LeaderElector::isLeader));
@@ -134,7 +134,7 @@ class HealthWatchTests {
 		this.watch.start();
 		int before = this.looks.get();
 		eventually().until(() -> this.looks.get() > before + 2);
-		assertThat(all(DefaultLeaderElector::isWithheld)).isFalse();
+		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
 
@@ -142,10 +142,10 @@ class HealthWatchTests {
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
 		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.well);
 		this.well = false;
-		eventually().until(() -> all((elector) -> elector.isWithheld() && !elector.isLeader()));
+		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
 		int before = this.looks.get();
 		eventually().until(() -> this.looks.get() > before + 15);
-		assertThat(all((elector) -> elector.isWithheld() && elector.statistics().granted() == 1)).isTrue();
+		assertThat(all((elector) -> elector.isUntilResumed() && elector.statistics().granted() == 1)).isTrue();
 		assertThat(output).doesNotContain("Standing again");
 		this.well = true;
 		eventually().until(() -> all(LeaderElector::isLeader));

@@ -110,12 +110,12 @@ class LeadershipHealthIndicatorTests {
 	void nodeThatIsWithheldSaysSoAndIsUp() {
 		start("default", LocalSessions.always());
 		await().until(this.electors.getDefault()::isLeader);
-		this.electors.getDefault().withhold();
+		this.electors.getDefault().suspendCandidacy();
 		await().until(() -> !this.electors.getDefault().isLeader());
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
-		assertThat((String) details(health, "default").get("problem")).contains("does not stand");
-		this.electors.getDefault().standAgain();
+		assertThat((String) details(health, "default").get("problem")).contains("is no candidate");
+		this.electors.getDefault().resumeCandidacy();
 		await().until(this.electors.getDefault()::isLeader);
 		assertThat(details(health(Duration.ofSeconds(30)), "default")).doesNotContainKey("problem");
 	}
@@ -124,9 +124,9 @@ class LeadershipHealthIndicatorTests {
 	void nodeThatIsWithheldStillSaysWhyItHasNoSession() {
 		start("default", UNREACHABLE);
 		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
-		this.electors.getDefault().withhold();
+		this.electors.getDefault().suspendCandidacy();
 		assertThat(details(health(Duration.ofMinutes(1)), "default")).containsEntry("problem",
-				"Connection refused; does not stand, since the application is not healthy");
+				"Connection refused; is no candidate, since the application is not healthy");
 	}
 
 	@Test

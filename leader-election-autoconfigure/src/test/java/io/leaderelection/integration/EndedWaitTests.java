@@ -49,8 +49,8 @@ class EndedWaitTests {
 				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
 			DefaultLeaderElector elector = follower.context().getBean(DefaultLeaderElectors.class).getDefault();
 			for (int i = 0; i < TIMES; i++) {
-				elector.withhold();
-				elector.standAgain();
+				elector.suspendCandidacy();
+				elector.resumeCandidacy();
 				// Meets the next wait, or what comes before or after it
 				TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
 			}

@@ -173,14 +173,19 @@ class ManyElectionsTests {
 	}
 
 	/**
-	 * Threads that deliver events end when there are none to deliver.
+	 * Each election has a thread, and one that delivers events while it leads. One of the
+	 * nodes leads all elections.
 	 */
 	private void awaitThreadsAndSessions(int elections, int nodes) {
-		List<String> expected = IntStream.range(0, nodes)
-			.boxed()
-			.flatMap((node) -> Stream.concat(Stream.of("leader-election-default", "leader-election-watchdog"),
-					IntStream.range(1, elections).mapToObj((number) -> "leader-election-job" + number)))
+		List<String> names = Stream
+			.concat(Stream.of("leader-election-default"),
+					IntStream.range(1, elections).mapToObj((number) -> "leader-election-job" + number))
 			.toList();
+		List<String> expected = new ArrayList<>(names.stream().map((name) -> name + "-events").toList());
+		for (int node = 0; node < nodes; node++) {
+			expected.addAll(names);
+			expected.add("leader-election-watchdog");
+		}
 		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
 			assertThat(threads()).containsExactlyInAnyOrderElementsOf(expected);
 			assertThat(sessions()).isEqualTo(nodes * elections);

@@ -156,11 +156,10 @@ class FencedJpaTransactionTests {
 		insertFirst();
 		CountDownLatch flushing = new CountDownLatch(1);
 		CountDownLatch mayFlush = new CountDownLatch(1);
-		CompletableFuture<Void> work = CompletableFuture
-			.runAsync(() -> updateFirst("changed", () -> {
-				flushing.countDown();
-				await(mayFlush);
-			}));
+		CompletableFuture<Void> work = CompletableFuture.runAsync(() -> updateFirst("changed", () -> {
+			flushing.countDown();
+			await(mayFlush);
+		}));
 		assertThat(flushing.await(30, TimeUnit.SECONDS)).isTrue();
 		List<String> held = sharesOfTheFence();
 		mayFlush.countDown();
@@ -270,8 +269,8 @@ class FencedJpaTransactionTests {
 	}
 
 	private static List<String> sharesOfTheFence() {
-		ElectionKeys keys = ElectionKeys
-			.derive(context.getEnvironment().getRequiredProperty("spring.application.name"), "default");
+		ElectionKeys keys = ElectionKeys.derive(context.getEnvironment().getRequiredProperty("spring.application.name"),
+				"default");
 		return server.query("""
 				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
 				  AND classid = %d AND objid = %d""".formatted(keys.fence() >>> 32, keys.fence() & 0xFFFFFFFFL));

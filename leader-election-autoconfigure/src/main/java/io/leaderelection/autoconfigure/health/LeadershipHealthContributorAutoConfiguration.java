@@ -54,8 +54,8 @@ public final class LeadershipHealthContributorAutoConfiguration {
 			@Qualifier("leaderElectionLifecycle") SmartLifecycle lifecycle, ApplicationContext context,
 			ObjectProvider<TransactionFencing> fencing, LeaderElectionProperties properties) {
 		TransactionFencing transactions = fencing.getIfAvailable();
-		return new LeadershipHealthIndicator(electors, () -> isRunning(context) && lifecycle.isRunning(), properties.health().unreachableAfter(),
-				(transactions != null) ? transactions::describe : Map::of);
+		return new LeadershipHealthIndicator(electors, () -> isRunning(context) && lifecycle.isRunning(),
+				properties.health().unreachableAfter(), (transactions != null) ? transactions::describe : Map::of);
 	}
 
 	/**
