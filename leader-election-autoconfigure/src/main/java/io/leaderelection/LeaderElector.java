@@ -32,7 +32,9 @@ import org.jspecify.annotations.Nullable;
  * Leadership is a <em>lease</em>: a node trusts it only until a deadline that every
  * confirmation by the database moves on, and stops trusting it in time when confirmations
  * fail to come, so that of two nodes not both believe to lead while the old one is
- * frozen, crashed or cut off. See "What it guarantees" in the README for the limits.
+ * frozen, crashed or cut off. This does not hold with two primary servers, on a virtual
+ * machine that was suspended, or if the server itself ends the session of a leader that
+ * does not notice within {@code leader-election.takeover-delay}.
  * <p>
  * Safe for use by any thread.
  */
@@ -120,11 +122,18 @@ public interface LeaderElector {
 	 * Hand leadership over: no new leader work starts, work in flight and then the
 	 * listeners of {@link LeadershipRevokedEvent} are waited for (bounded by
 	 * {@code leader-election.drain-timeout}), then the lock is freed. This node lets
-	 * others go first and stands again if nobody came. Never waits itself. Leader work
-	 * and listeners that call it are waited for as any other, unless they wait for the
-	 * returned future themselves.
-	 * @return a future that completes with {@code true} once leadership was given up, or
-	 * at once with {@code false} if this node neither leads nor has just been elected
+	 * others go first until a successor was observed, for the length of the lease at most
+	 * and never longer than 5 seconds. If there is no other candidate, it leads again at
+	 * once.
+	 * <p>
+	 * Never waits itself. Leader work and listeners that call it are waited for as any
+	 * other, unless they wait for the returned future, or for a stage that depends on it:
+	 * then they are not waited for in this hand-over. A wait for a combination, such as
+	 * {@link CompletableFuture#allOf}, cannot be told from other waits: the hand-over
+	 * takes {@code leader-election.drain-timeout} then.
+	 * @return a future that completes with {@code true} when the lock was freed, with
+	 * {@code false} if leadership was lost before, or at once with {@code false} if this
+	 * node neither leads nor has just been elected
 	 */
 	CompletableFuture<Boolean> resign();
 

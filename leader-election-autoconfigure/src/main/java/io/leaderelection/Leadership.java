@@ -65,8 +65,8 @@ public interface Leadership {
 	/**
 	 * Fence the transaction of a connection: it commits before any later term is granted,
 	 * or not at all. To be called last before the commit, since a roll-back to an earlier
-	 * savepoint would undo it. Transactions that Spring manages in leader work need no
-	 * call, see "Fenced transactions" in the README.
+	 * savepoint would undo it. Transactions that Spring manages in leader work on the
+	 * database of the election need no call.
 	 * <p>
 	 * Takes one round trip and never waits for a lock. Until the transaction has ended it
 	 * holds up the grant of a later term; so that a client that stops there does not do
@@ -79,7 +79,9 @@ public interface Leadership {
 	 * back
 	 * @throws IllegalStateException if the connection is in auto-commit mode or leads to
 	 * another database
-	 * @throws SQLException if the database fails; the transaction must be rolled back
+	 * @throws SQLException if the database fails, or with SQL state {@code 55P03} if the
+	 * term is not over but a session that is no node of the election holds the lock of
+	 * the fence; the transaction must be rolled back
 	 */
 	void fence(Connection connection) throws SQLException;
 

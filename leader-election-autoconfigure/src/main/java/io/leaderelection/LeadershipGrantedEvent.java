@@ -19,6 +19,11 @@ package io.leaderelection;
 /**
  * Published when this node was granted leadership of an election. By the time a listener
  * runs, the leadership may be over again: see {@link Leadership#isCurrent()}.
+ * <p>
+ * A listener that closes its own context keeps the {@link LeadershipRevokedEvent} waiting
+ * until the listeners of that context are gone, and only those of a parent context are
+ * called. Close the context from another thread if something must react to the
+ * revocation.
  */
 public final class LeadershipGrantedEvent extends LeadershipEvent {
 

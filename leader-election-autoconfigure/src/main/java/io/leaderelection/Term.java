@@ -19,15 +19,21 @@ package io.leaderelection;
 /**
  * The number of one grant of leadership: a <em>fencing token</em>. Every grant has a term
  * that is strictly greater than the term of every earlier grant on the same database
- * cluster, also after a crash or a promotion of the server.
+ * cluster, also after a crash or a promotion of the server. An operator has to raise the
+ * epoch where the server may repeat itself.
  * <p>
  * Terms are compared by epoch, then timeline, then transaction id.
  *
  * @param epoch the operator's {@code leader-election.term-epoch}; raised after
  * {@code pg_upgrade}, point-in-time recovery or a move to another cluster, where
- * PostgreSQL may issue earlier transaction ids again
+ * PostgreSQL may issue earlier transaction ids again, and after the promotion of a
+ * standby that never followed a server promoted before, which may choose the same
+ * timeline. Raised on all nodes before any of them starts, since terms go back whenever a
+ * node with a lower epoch leads
  * @param timeline the timeline of the server, raised by every promotion (PostgreSQL
- * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section "Timelines")
+ * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section "Timelines");
+ * 0 on a server that does not tell it, such as Aurora PostgreSQL without logical
+ * replication
  * @param transactionId the full (64-bit) transaction id in which the lock was acquired
  */
 public record Term(int epoch, long timeline, long transactionId) implements Comparable<Term> {

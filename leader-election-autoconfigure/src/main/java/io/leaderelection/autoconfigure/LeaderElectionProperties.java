@@ -45,7 +45,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * database that does not answer.
  * @param candidate Whether this node may lead.
  * @param termEpoch Number from 0 to 15 that sorts first in every term. Raise it after
- * pg_upgrade, point-in-time recovery or a move to another database cluster.
+ * pg_upgrade, point-in-time recovery, two independent promotions or a move to another
+ * database cluster, on all nodes before any of them starts.
  * @param failFast Whether the application refuses to start while the database is out of
  * reach, rather than starting as a follower.
  * @param allowSessionPooler Whether a connection pooler in session mode may be between
