@@ -31,9 +31,9 @@ package io.leaderelection;
  * timeline. Raised on all nodes before any of them starts, since terms go back whenever a
  * node with a lower epoch leads
  * @param timeline the timeline of the server, raised by every promotion (PostgreSQL
- * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section "Timelines");
- * 0 on a server that does not tell it, such as Aurora PostgreSQL without logical
- * replication
+ * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section
+ * "Timelines"); 0 on a server that does not tell it, such as Aurora PostgreSQL without
+ * logical replication
  * @param transactionId the full (64-bit) transaction id in which the lock was acquired
  */
 public record Term(int epoch, long timeline, long transactionId) implements Comparable<Term> {

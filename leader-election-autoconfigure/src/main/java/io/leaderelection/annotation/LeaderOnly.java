@@ -72,8 +72,9 @@ import org.springframework.core.annotation.AliasFor;
  * On a class that is a {@link org.springframework.context.Lifecycle}, or on the
  * {@code @Bean} method that makes one, the annotation guards no methods: leadership
  * starts the bean when it is granted, and in an orderly hand-over stops it after leader
- * work has ended and before the lock is freed; the container does not. The bean must be a singleton; its class must not be final, nor the methods of
- * the life cycle, unless the {@code @Bean} method returns an interface.
+ * work has ended and before the lock is freed; the container does not. The bean must be a
+ * singleton; its class must not be final, nor the methods of the life cycle, unless the
+ * {@code @Bean} method returns an interface.
  * <p>
  * As with every Spring AOP advice, calls inside the same object are not guarded. What
  * cannot be guarded as annotated keeps the application from starting, with an

@@ -76,13 +76,14 @@ import org.jspecify.annotations.Nullable;
  *
  * Since the event is enqueued under the same lock, granted and revoked events alternate
  * and are in order, whichever thread made the transition. An event is complete before
- * its transition is written, and adding it allocates nothing and cannot fail: no memory
- * and no threads may delay an event, but never lose it.
+ * its transition is written, and is linked to the queue of the relay without allocating
+ * anything: a lack of memory or threads may delay an event, but never lose it.
  *
  * The threads. The election thread (ElectionRun) owns the session and is the only one
  * that talks to the store; it may hang in a socket, and nothing that must happen on time
  * depends on it. The watchdog (one for all elections) revokes when trust has run out and
- * aborts a session whose call takes too long; it neither logs nor waits. The relay runs
+ * aborts a session whose call takes too long; it logs nothing, runs no code of the
+ * application and waits for no lock that is held for long. The relay runs
  * listeners, which may block as they like, and a few other threads cancel work. Work runs
  * on the threads of the application. A thread that has died is started again: the
  * election thread by the watchdog, and the watchdog by the next call of an election
@@ -138,7 +139,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
-	/** A follower hears from the store every second. */
+	/** A follower has an answer of the store every second. */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
 
 	/** A bit more than a century. */
@@ -197,7 +198,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.aside = platform.newWorkers(settings.election() + "-aside", CANCELLERS, onStarvation);
 		this.gate = new WorkGate(this, this.aside);
 		this.relay = new EventRelay(publisher, platform.newWorkers(settings.election() + "-events", 1, onStarvation),
-				this::wakeUp);
+				this::wakeUp, onStarvation);
 		this.state = ElectionState.stopped(platform.nanoTime());
 	}
 

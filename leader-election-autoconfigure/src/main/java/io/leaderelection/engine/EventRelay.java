@@ -38,6 +38,8 @@ final class EventRelay {
 
 	private final Runnable onIdle;
 
+	private final Runnable onStarvation;
+
 	private final Runnable delivery = this::deliverAll;
 
 	private final Object monitor = new Object();
@@ -52,10 +54,18 @@ final class EventRelay {
 
 	private boolean detached;
 
-	EventRelay(Consumer<LeadershipEvent> publisher, Platform.Workers worker, Runnable onIdle) {
+	/**
+	 * Create a new {@code EventRelay} instance.
+	 * @param publisher delivers an event to the listeners
+	 * @param worker has one thread
+	 * @param onIdle called when all events have been delivered
+	 * @param onStarvation called when an event waits for {@link #revive()}
+	 */
+	EventRelay(Consumer<LeadershipEvent> publisher, Platform.Workers worker, Runnable onIdle, Runnable onStarvation) {
 		this.publisher = publisher;
 		this.worker = worker;
 		this.onIdle = onIdle;
+		this.onStarvation = onStarvation;
 	}
 
 	/**
@@ -71,7 +81,9 @@ final class EventRelay {
 			}
 			this.last = added;
 		}
-		schedule();
+		if (!schedule()) {
+			this.onStarvation.run();
+		}
 	}
 
 	/**

@@ -182,14 +182,12 @@ final class AdvisoryLockSession implements ElectionSession {
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
-		Attempt attempt = attempt(this.sql.acquire(wait, observe), observe);
-		if (attempt == null || (attempt.outcome().isEmpty() && attempt.observation() == null)) {
-			return new Acquisition.Held(this.peers.known());
+		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe), observe);
+		if (attempt == null || attempt.message().isEmpty()) {
+			Observation observation = (attempt != null) ? attempt.row() : null;
+			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
 		}
-		if (attempt.observation() != null && attempt.outcome().isEmpty()) {
-			return new Acquisition.Held(view(attempt.observation()));
-		}
-		String[] parts = attempt.outcome().split(":");
+		String[] parts = attempt.message().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
 		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]), Boolean.parseBoolean(parts[3]));
 	}
@@ -199,10 +197,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * have left locks behind, of which the session must be rid then.
 	 * @return what came of it, or {@code null} if it was cancelled and has left nothing
 	 */
-	private @Nullable Attempt attempt(String text, boolean observe) throws SessionException {
+	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
 		try {
-			return Jdbc.query(this.connection, this.guard + text,
-					(row) -> new Attempt(row.getString("outcome"), observe ? Observation.of(row) : null));
+			return Jdbc.answer(this.connection, this.guard + text, AdvisoryLockSql.ANSWER,
+					observe ? Observation::of : null);
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
@@ -412,10 +410,6 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static SessionException lost(SQLException ex) {
 		return new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
-	}
-
-	private record Attempt(String outcome, @Nullable Observation observation) {
-
 	}
 
 	/**

@@ -60,6 +60,11 @@ class AdvisoryLockSql {
 
 	private static final String OUTCOME = "leader_election.outcome";
 
+	/**
+	 * What the answer of {@link #acquire} begins with; nothing follows if it was not won.
+	 */
+	static final String ANSWER = "leader_election ";
+
 	static final String TOKEN = "leader_election.token";
 
 	private static final String TIMELINE = """
@@ -255,6 +260,10 @@ class AdvisoryLockSql {
 	 * predecessor's. Notices tell the others what the key of the term does not; they must
 	 * not fail, as nothing depends on them. The message makes the transaction one that is
 	 * flushed at commit: an id alone is forgotten in a crash and issued again.
+	 * <p>
+	 * The answer is a message of level {@code INFO}, which the server sends whatever
+	 * {@code client_min_messages} is, and by default does not log. A {@code DO} block
+	 * gives no row, and a statement for it would be one more in each wait.
 	 * @param waitMillis how long to wait
 	 * @param observe whether to read who holds the main key if it is not won
 	 */
@@ -265,7 +274,7 @@ class AdvisoryLockSql {
 						+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END"
 				: TRANSACTION_ID;
 		String message = this.rehearsal ? "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END" : MESSAGE;
-		String view = observe ? ", " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''" : "";
+		String view = observe ? "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''" : "";
 		return """
 				DO $acquire$
 				DECLARE
@@ -280,10 +289,12 @@ class AdvisoryLockSql {
 				      PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
 				    EXCEPTION WHEN lock_not_available OR query_canceled THEN
 				      PERFORM pg_catalog.set_config('%3$s', '', false);
+				      RAISE INFO '%17$s';
 				      RETURN;
 				    END;
 				  EXCEPTION WHEN query_canceled THEN
 				    PERFORM pg_catalog.set_config('%3$s', '', false);
+				    RAISE INFO '%17$s';
 				    RETURN;
 				  END;
 				  PERFORM pg_catalog.pg_advisory_lock(%2$d);
@@ -305,13 +316,14 @@ class AdvisoryLockSql {
 				  IF clear THEN
 				    clear := pg_catalog.pg_try_advisory_xact_lock(%14$d);
 				  END IF;
-				  PERFORM pg_catalog.set_config('%3$s', timeline || ':' || term || ':' || clean || ':' || clear, false);
+				  PERFORM pg_catalog.set_config('%3$s', 'won', false);
+				  RAISE INFO '%17$s%%:%%:%%:%%', timeline, term, clean::text, clear::text;
 				END $acquire$;
-				SELECT pg_catalog.current_setting('%3$s') AS outcome%8$s
+				%8$s
 				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.locks, unsigned(this.keys.termClass()),
 				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view, ElectionKeys.TIMELINE_DISTANCE,
 				this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH, ElectionKeys.TIMELINE_BITS, timeline,
-				this.keys.fence(), transactionId, message);
+				this.keys.fence(), transactionId, message, ANSWER);
 	}
 
 	/**

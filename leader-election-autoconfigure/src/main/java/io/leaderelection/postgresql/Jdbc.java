@@ -19,11 +19,13 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
 
 import io.leaderelection.engine.DaemonThreads;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What this package needs of JDBC.
@@ -50,6 +52,35 @@ final class Jdbc {
 				}
 				return mapper.map(result);
 			}
+		}
+	}
+
+	/**
+	 * Run one or more statements that answer by a message.
+	 * @param prefix what the message begins with
+	 * @param mapper maps the row of the last statement, if it gives one
+	 */
+	static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
+			throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			boolean rows = statement.execute(text);
+			while (!rows && statement.getUpdateCount() != -1) {
+				rows = statement.getMoreResults();
+			}
+			T row = null;
+			if (mapper != null) {
+				try (ResultSet result = statement.getResultSet()) {
+					result.next();
+					row = mapper.map(result);
+				}
+			}
+			for (SQLWarning each = statement.getWarnings(); each != null; each = each.getNextWarning()) {
+				String message = String.valueOf(each.getMessage());
+				if (message.startsWith(prefix)) {
+					return new Answer<>(message.substring(prefix.length()), row);
+				}
+			}
+			throw new SQLException("The statement gave no answer");
 		}
 	}
 
@@ -86,6 +117,16 @@ final class Jdbc {
 		// with
 		// TLS may block. The watchdog tries again
 		DaemonThreads.create("abort", command).start();
+	}
+
+	/**
+	 * What statements have answered.
+	 *
+	 * @param <T> what the row is mapped to
+	 * @param message the message without its prefix
+	 * @param row the row, if one was expected
+	 */
+	record Answer<T>(String message, @Nullable T row) {
 	}
 
 	/**

@@ -18,7 +18,9 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +29,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
 import org.junit.jupiter.api.Test;
@@ -36,6 +42,7 @@ import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link Election} and what it is made of when things go wrong that hardly ever
@@ -304,6 +311,65 @@ class ElectionRobustnessTests {
 			deliveries.forEach(Runnable::run);
 		});
 		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+	}
+
+	@Test
+	void leadershipThatCannotBeEndedForWantOfMemoryEndsWithAnEvent() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			loseSession();
+			AtomicBoolean full = new AtomicBoolean(true);
+			this.time.onNow = () -> {
+				if (full.getAndSet(false)) {
+					throw new OutOfMemoryError("Java heap space");
+				}
+			};
+		});
+		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+	}
+
+	@Test
+	void workIsInterruptedOnTimeAlthoughTheElectionThreadWaitsForTheStore() {
+		ElectionFixture slow = new ElectionFixture(new ElectionSettings("default", "node-1", Duration.ofSeconds(60),
+				Duration.ZERO, Duration.ofSeconds(3), true));
+		Job[] job = new Job[1];
+		slow.at(Duration.ofMillis(100), () -> {
+			job[0] = Job.start(slow.election, "job");
+			slow.election.resign();
+			slow.store.next(Call.CONFIRM, () -> {
+				slow.hang(Duration.ofMillis(2900).minus(slow.time.elapsed().minusMillis(100)));
+				assertThat(job[0].wasInterrupted()).isFalse();
+				slow.hang(Duration.ofMillis(200));
+				job[0].awaitInterrupt();
+				job[0].finish();
+			});
+		});
+		slow.stopAt(Duration.ofSeconds(10)).run();
+		assertThat(slow.trace).contains("release clean");
+	}
+
+	@Test
+	void relayGoesOnAfterWhatIsCalledWhenItIsIdleHasFailed() {
+		AtomicBoolean broken = new AtomicBoolean(true);
+		List<LeadershipEvent> delivered = new ArrayList<>();
+		EventRelay relay = new EventRelay(delivered::add, (task) -> {
+			try {
+				task.run();
+			}
+			catch (IllegalStateException ex) {
+				assertThat(ex).hasMessage("bug");
+			}
+		}, () -> {
+			if (broken.getAndSet(false)) {
+				throw new IllegalStateException("bug");
+			}
+		}, () -> {
+		});
+		for (int i = 1; i <= 2; i++) {
+			relay.enqueue(new EventRelay.Delivery(
+					new LeadershipGrantedEvent(mock(LeaderElector.class), mock(Leadership.class))));
+			assertThat(delivered).hasSize(i);
+		}
 	}
 
 	@Test

@@ -83,6 +83,35 @@ class ElectionWithholdTests {
 	}
 
 	@Test
+	void successorDoesNotEndThePauseOfALeaderThatAbstains() {
+		this.store.candidates = BOTH;
+		this.store.succeeded = true;
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
+				this.election.leadership(), ElectionFixture.LEASE));
+		this.fixture.at(Duration.ofMillis(2500), () -> {
+			assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse();
+			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
+			assertThat(this.fixture.isLeader()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+	}
+
+	@Test
+	void healthThatIsBackDoesNotEndAnotherPause() {
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
+					Duration.ofSeconds(20));
+			this.election.suspendCandidacy(Suspension.UNHEALTHY);
+			this.election.resumeCandidacy(Suspension.UNHEALTHY);
+			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+	}
+
+	@Test
 	void leaderThatAbstainsAloneStandsOnlyBehindOthers() {
 		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
 				this.election.leadership(), Duration.ofSeconds(20)));

@@ -161,7 +161,8 @@ class EventRelayTests {
 	}
 
 	private EventRelay relay(Consumer<LeadershipEvent> listener, Executor executor) {
-		return new EventRelay(listener, executor::execute, () -> this.idle++);
+		return new EventRelay(listener, executor::execute, () -> this.idle++, () -> {
+		});
 	}
 
 	private static boolean sleepUntilInterrupted() {

@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map.Entry;
 import java.util.TreeMap;
@@ -37,6 +38,10 @@ final class FakeTime implements Platform {
 	private volatile long elapsed;
 
 	private volatile Runnable onRead = () -> {
+	};
+
+	/** Run whenever the wall clock is read. */
+	Runnable onNow = () -> {
 	};
 
 	/** Makes threads. */
@@ -77,6 +82,12 @@ final class FakeTime implements Platform {
 	@Override
 	public void park(Object blocker, long nanos) {
 		advance(Duration.ofNanos(nanos));
+	}
+
+	@Override
+	public Instant now() {
+		this.onNow.run();
+		return Instant.EPOCH.plusNanos(this.elapsed);
 	}
 
 	Duration elapsed() {

@@ -22,6 +22,7 @@ import java.util.concurrent.Callable;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import org.awaitility.Awaitility;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -148,9 +149,13 @@ final class FaultRuns implements AutoCloseable {
 	@Override
 	public void close() {
 		try {
+			// Both kinds of rows are written in turn, or nothing was checked of one of
+			// them
+			Awaitility.await()
+				.atMost(SLACK.multipliedBy(10))
+				.untilAsserted(() -> assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
+					.anyMatch((row) -> !row.fenced()));
 			this.cluster.stopAndVerify();
-			assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
-				.anyMatch((row) -> !row.fenced());
 			this.figures.write();
 		}
 		finally {
