@@ -72,7 +72,11 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 	 * Return whether the server can be asked for its timeline.
 	 */
 	private boolean isPrimary() {
-		return !this.inRecovery && this.plpgsql && this.walFileName;
+		return isSupported() && !this.inRecovery && this.plpgsql && this.walFileName;
+	}
+
+	private boolean isSupported() {
+		return this.versionNumber / 10_000 >= OLDEST_VERSION;
 	}
 
 	private Endpoint withTimelines() {
@@ -104,7 +108,7 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 					"CockroachDB accepts advisory locks without locking anything: every node would lead.",
 					"Point leader-election.datasource.url at a PostgreSQL server.", null);
 		}
-		if (this.versionNumber / 10_000 < OLDEST_VERSION) {
+		if (!isSupported()) {
 			throw new UnusableStoreException(
 					"Leader election needs PostgreSQL " + OLDEST_VERSION
 							+ " or later (for idle_session_timeout), but the server is " + this.version,
