@@ -175,8 +175,11 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private volatile Runner runner = Runner.NONE;
 
-	/** A leadership that was lost and of which something may not be interrupted yet. */
-	private volatile @Nullable TermLeadership lost;
+	/** Ends what goes on of a leadership that was lost, if that has not been done yet. */
+	private volatile @Nullable Runnable lost;
+
+	/** The leadership whose hand-over was interrupted last, since it had had its time. */
+	private volatile @Nullable TermLeadership overdue;
 
 	private boolean announced;
 
@@ -397,7 +400,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				? new Draining(leading.leadership(), leading.trustedUntil()) : before.position();
 		this.state = before.at(position).departing(departure);
 		wake();
-		this.runner.checkWithin(deadline - this.platform.nanoTime());
+		long now = this.platform.nanoTime();
+		this.runner.checkWithin(Math.min(interruptAt - now, deadline - now));
 		return departure;
 	}
 
@@ -825,17 +829,12 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param abort ends the session; never blocks
 	 */
 	void lose(TermLeadership leadership, Reason reason, Runnable abort) {
-		if (endTrust(leadership, reason)) {
-			try {
-				abort.run();
-			}
-			finally {
-				interruptLost();
-			}
+		if (endTrust(leadership, reason, abort)) {
+			endLost();
 		}
 	}
 
-	private boolean endTrust(TermLeadership leadership, Reason reason) {
+	private boolean endTrust(TermLeadership leadership, Reason reason, Runnable abort) {
 		this.lock.lock();
 		try {
 			Granted granted = this.state.granted();
@@ -846,6 +845,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			boolean told = granted instanceof Leaving;
 			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
 			Loss loss = new Loss(reason, silence, told);
+			Runnable end = () -> endLost(leadership, loss, abort);
 			Delivery revoked = new Delivery(new LeadershipRevokedEvent(this.elector, leadership, reason));
 			ElectionState following = this.state.following(View.NONE);
 			if (!told) {
@@ -854,7 +854,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 			this.statistics.ended(this.state, now);
 			leadership.lost(loss);
-			this.lost = leadership;
+			this.lost = end;
 			this.state = following;
 			if (!told) {
 				this.relay.enqueue(revoked);
@@ -868,24 +868,43 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Interrupt what goes on of a leadership that was lost. If that fails, it is to be
-	 * tried again.
+	 * End the session of a leadership that was lost, and then what goes on of it, if that
+	 * has not been done. What fails, for want of memory, is to be tried again.
 	 */
-	void interruptLost() {
-		TermLeadership leadership = this.lost;
-		if (leadership == null) {
-			return;
+	void endLost() {
+		Runnable end = this.lost;
+		if (end != null) {
+			end.run();
+			clearLost(end);
 		}
-		Loss loss = leadership.loss();
-		this.gate.interruptAll(leadership);
-		if (loss != null && loss.told()) {
-			// What was told of the hand-over has no time left, since there is none
-			this.relay.interrupt();
+	}
+
+	private void endLost(TermLeadership leadership, Loss loss, Runnable abort) {
+		try {
+			abort.run();
 		}
-		else {
-			this.relay.interruptGranted(leadership);
+		finally {
+			this.gate.interruptAll(leadership);
+			if (loss.told()) {
+				// What was told of the hand-over has no time left, since there is none
+				this.relay.interrupt();
+			}
+			else {
+				this.relay.interruptGranted(leadership);
+			}
 		}
-		this.lost = null;
+	}
+
+	private void clearLost(Runnable ended) {
+		this.lock.lock();
+		try {
+			if (this.lost == ended) {
+				this.lost = null;
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
@@ -898,16 +917,31 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		ElectionState current = this.state;
 		Departure departure = current.departure();
 		TermLeadership leadership = current.leadership();
-		if (departure == null || leadership == null || this.gate.hasInterrupted(leadership)) {
+		if (departure == null || leadership == null || leadership == this.overdue) {
 			return Watchdog.NO_DEADLINE;
 		}
 		long remaining = departure.interruptAt() - this.platform.nanoTime();
 		if (remaining <= 0) {
-			this.gate.interruptAll(leadership);
-			this.relay.interrupt();
-			return Watchdog.NO_DEADLINE;
+			interruptOverdue(leadership);
 		}
-		return remaining;
+		return (remaining > 0) ? remaining : Watchdog.NO_DEADLINE;
+	}
+
+	// Under the lock, and the listener first: one that is told of the end of the last
+	// work
+	// has its own time
+	private void interruptOverdue(TermLeadership leadership) {
+		this.lock.lock();
+		try {
+			if (this.state.leadership() == leadership && this.overdue != leadership) {
+				this.relay.interrupt();
+				this.gate.interruptAll(leadership);
+				this.overdue = leadership;
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
@@ -929,11 +963,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (departure == null) {
 				return;
 			}
-			this.state = this.state.departing(departure.stops() ? departure.ended(freed) : null);
-			if (!departure.stops()) {
-				suspend(Suspension.RESIGNED,
-						Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos()));
-			}
+			long yieldUntil = this.platform.nanoTime()
+					+ Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos());
+			this.state = departure.stops() ? this.state.departing(departure.ended(freed))
+					: this.state.departing(null).suspended(Suspension.RESIGNED, yieldUntil);
 		}
 		finally {
 			this.lock.unlock();

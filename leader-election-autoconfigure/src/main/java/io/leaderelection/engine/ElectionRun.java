@@ -178,13 +178,12 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.election.lose(leadership, Reason.LEASE_EXPIRED, () -> abort(current));
 			trust = Watchdog.NO_DEADLINE;
 		}
-		this.election.interruptLost();
 		long stop = this.election.stopRemaining();
 		if (stop <= 0) {
 			abort(current);
 			stop = Watchdog.PAUSE_AFTER_FAILURE;
 		}
-		long next = Math.min(Math.min(trust, stop), this.election.interruptOverdue());
+		long next = Math.min(trust, stop);
 		if (current != null) {
 			next = Math.min(next, current.check());
 		}
@@ -194,7 +193,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		if (this.thread == null) {
 			this.election.revive(this::reviveThread);
 		}
-		return next;
+		this.election.endLost();
+		return Math.min(next, this.election.interruptOverdue());
 	}
 
 	private void reviveThread() {
@@ -260,7 +260,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		if (left != null) {
 			this.election.lose(left, Reason.SESSION_LOST, this::abortSession);
 		}
-		this.election.interruptLost();
+		this.election.endLost();
 	}
 
 	/**
@@ -285,7 +285,12 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		catch (Throwable ex) {
-			abortFailed(opened);
+			try {
+				loseWhatIsLeft();
+			}
+			finally {
+				abortFailed(opened);
+			}
 			if (!this.election.isStopping()) {
 				failed(ex);
 			}

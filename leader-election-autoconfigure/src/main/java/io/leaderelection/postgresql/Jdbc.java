@@ -80,7 +80,9 @@ final class Jdbc {
 					return new Answer<>(message.substring(prefix.length()), row);
 				}
 			}
-			throw new SQLException("The statement gave no answer");
+			throw new SQLException(
+					"The answer of the server is missing: a proxy or pooler between may have dropped its "
+							+ "message of level INFO");
 		}
 	}
 

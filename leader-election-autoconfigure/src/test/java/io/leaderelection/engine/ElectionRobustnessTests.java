@@ -349,6 +349,34 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
+	void watchdogIsAwakeWhenAHandOverHasHadItsTime() {
+		TestThreads threads = new TestThreads();
+		HookedSessions sessions = new HookedSessions();
+		DefaultLeaderElector elector = threads.elector(new ElectionSettings("default", "node-1", Duration.ofSeconds(20),
+				Duration.ZERO, Duration.ofSeconds(1), true), sessions, (event) -> {
+				});
+		elector.start();
+		await().until(elector::isLeader);
+		CountDownLatch interrupted = new CountDownLatch(1);
+		Thread worker = new Thread(() -> elector.runIfLeader(() -> {
+			try {
+				new CountDownLatch(1).await();
+			}
+			catch (InterruptedException ex) {
+				interrupted.countDown();
+			}
+		}));
+		worker.start();
+		await().until(() -> elector.gate().size() == 1);
+		// The election thread hangs, and trust lasts for 15 s
+		sessions.cutOff();
+		elector.resign();
+		await().atMost(Duration.ofSeconds(8)).until(() -> interrupted.getCount() == 0);
+		sessions.heal();
+		assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(30));
+	}
+
+	@Test
 	void relayGoesOnAfterWhatIsCalledWhenItIsIdleHasFailed() {
 		AtomicBoolean broken = new AtomicBoolean(true);
 		List<LeadershipEvent> delivered = new ArrayList<>();
