@@ -44,15 +44,4 @@ public record ElectionTimings(Duration lockWait, Duration observeInterval, Durat
 			Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofSeconds(15), Duration.ofSeconds(2),
 			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1));
 
-	/**
-	 * Return times that differ in their pauses between attempts to open a session.
-	 * @param longestBackoff the longest pause after a failure
-	 * @param retry the pause after a store was found to be unusable
-	 * @return the times
-	 */
-	public ElectionTimings withPauses(Duration longestBackoff, Duration retry) {
-		return new ElectionTimings(this.lockWait, this.observeInterval, longestBackoff, retry, this.openLimit,
-				this.minCallLimit, this.maxCallLimit, this.maxYield, this.stopMargin);
-	}
-
 }

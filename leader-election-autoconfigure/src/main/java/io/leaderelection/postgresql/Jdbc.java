@@ -42,16 +42,24 @@ final class Jdbc {
 	 */
 	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
 		try (Statement statement = connection.createStatement()) {
-			boolean rows = statement.execute(text);
-			while (!rows && statement.getUpdateCount() != -1) {
-				rows = statement.getMoreResults();
+			execute(statement, text);
+			return row(statement, mapper);
+		}
+	}
+
+	private static void execute(Statement statement, String text) throws SQLException {
+		boolean rows = statement.execute(text);
+		while (!rows && statement.getUpdateCount() != -1) {
+			rows = statement.getMoreResults();
+		}
+	}
+
+	private static <T> T row(Statement statement, RowMapper<T> mapper) throws SQLException {
+		try (ResultSet result = statement.getResultSet()) {
+			if (result == null || !result.next()) {
+				throw new SQLException("The statement gave no row");
 			}
-			try (ResultSet result = statement.getResultSet()) {
-				if (result == null || !result.next()) {
-					throw new SQLException("The statement gave no row");
-				}
-				return mapper.map(result);
-			}
+			return mapper.map(result);
 		}
 	}
 
@@ -63,17 +71,8 @@ final class Jdbc {
 	static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
 			throws SQLException {
 		try (Statement statement = connection.createStatement()) {
-			boolean rows = statement.execute(text);
-			while (!rows && statement.getUpdateCount() != -1) {
-				rows = statement.getMoreResults();
-			}
-			T row = null;
-			if (mapper != null) {
-				try (ResultSet result = statement.getResultSet()) {
-					result.next();
-					row = mapper.map(result);
-				}
-			}
+			execute(statement, text);
+			T row = (mapper != null) ? row(statement, mapper) : null;
 			for (SQLWarning each = statement.getWarnings(); each != null; each = each.getNextWarning()) {
 				String message = String.valueOf(each.getMessage());
 				if (message.startsWith(prefix)) {

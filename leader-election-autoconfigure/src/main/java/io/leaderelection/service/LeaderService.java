@@ -122,7 +122,7 @@ public final class LeaderService {
 			DaemonThreads.create("service-" + this.name + "-stop", () -> stopAfter(handOver, result)).start();
 		}
 		catch (OutOfMemoryError ex) {
-			// No thread to be had
+			// No thread can be made
 			return submitStop();
 		}
 		return result;
@@ -276,7 +276,7 @@ public final class LeaderService {
 			this.executor.execute(run);
 		}
 		catch (Throwable ex) {
-			// No thread to be had
+			// No thread can be made
 			result.completeExceptionally(ex);
 		}
 		return result;
