@@ -121,26 +121,18 @@ public interface ElectionSession {
 	@Nullable String passBarrier(Duration timeout) throws SessionException;
 
 	/**
-	 * Wait for the end of the session, at most the given time or until {@link #wake()}.
-	 * @param timeout the bound
-	 * @throws SessionException as soon as the session has ended
+	 * Find out whether the session has ended, without asking the store. Blocks for about
+	 * a millisecond at most.
+	 * @return when to probe again
+	 * @throws SessionException if the session has ended
 	 */
-	void park(Duration timeout) throws SessionException;
+	Duration probe() throws SessionException;
 
 	/**
-	 * End a {@link #park} that is in progress, or else the next one. Any thread; never
-	 * blocks. Only for a session that {@link #isWakeable()}.
+	 * End an {@link #acquire} that waits for this node alone, or else the next one. Any
+	 * thread; never blocks.
 	 */
 	default void wake() {
-	}
-
-	/**
-	 * Return whether {@link #wake()} ends a {@link #park}. Otherwise its caller parks for
-	 * short times only.
-	 * @return whether a wait can be ended
-	 */
-	default boolean isWakeable() {
-		return false;
 	}
 
 	/**

@@ -16,8 +16,8 @@
 
 package io.leaderelection.engine;
 
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Acquisition;
@@ -25,7 +25,6 @@ import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Granted;
-import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Leaving;
 import io.leaderelection.engine.TermLeadership.Loss;
 import org.jspecify.annotations.Nullable;
@@ -36,11 +35,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeadingTerm {
 
-	private static final long SLICE = TimeUnit.MILLISECONDS.toNanos(10);
+	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private static final long SHORT_SLICE = TimeUnit.MILLISECONDS.toNanos(2);
+	private static final long LONG_RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
 
-	private static final long LONG_SLICE = TimeUnit.MILLISECONDS.toNanos(25);
+	private static final long OVERDUE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(10);
 
 	private static final long SHORT_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -150,7 +149,7 @@ final class LeadingTerm {
 				observe(foreign);
 			}
 			reported = report(blockedBy, reported);
-			parkUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next));
+			awaitUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next), this.election::isLeaving);
 		}
 		return null;
 	}
@@ -161,14 +160,7 @@ final class LeadingTerm {
 
 	private long retryAt() {
 		long now = this.election.nanoTime();
-		return now + ((now - this.reply < SHORT_WAIT) ? SHORT_SLICE : LONG_SLICE);
-	}
-
-	private void parkUntil(long deadline) throws SessionException {
-		for (long remaining = deadline - this.election.nanoTime(); remaining > 0
-				&& !this.election.isLeaving(); remaining = deadline - this.election.nanoTime()) {
-			park(remaining, SLICE);
-		}
+		return now + ((now - this.reply < SHORT_WAIT) ? RETRY_INTERVAL : LONG_RETRY_INTERVAL);
 	}
 
 	private boolean report(@Nullable String blockedBy, boolean reported) {
@@ -217,7 +209,8 @@ final class LeadingTerm {
 			}
 			long now = this.election.nanoTime();
 			if (next - now > 0) {
-				park(next - now, (position instanceof Leading) ? SLICE : SHORT_SLICE);
+				// A hand-over has deadlines of its own
+				awaitUntil((departure != null) ? earlier(next, now + OVERDUE_INTERVAL) : next, () -> isOutdated(state));
 			}
 			else {
 				Confirmation confirmation = confirm();
@@ -228,6 +221,14 @@ final class LeadingTerm {
 				observe(confirmation.foreign());
 			}
 		}
+	}
+
+	/**
+	 * Return whether there is something to do that there was not in a given state.
+	 */
+	private boolean isOutdated(ElectionState state) {
+		return this.election.state() != state || (state.position() instanceof Draining && this.election.isDrained())
+				|| (state.position() instanceof Leaving && this.election.hasEnded());
 	}
 
 	private void announce(TermLeadership granted, Departure departure) {
@@ -315,10 +316,16 @@ final class LeadingTerm {
 		this.election.observe(this.session.candidates(), foreign);
 	}
 
-	private void park(long nanos, long slice) throws SessionException {
-		// A hand-over has deadlines of its own
-		boolean woken = this.session.isWakeable() && !this.departing;
-		this.session.park(Duration.ofNanos(woken ? nanos : Math.min(nanos, slice)));
+	/**
+	 * Wait until a moment or a change, or fail as soon as the session is found to have
+	 * ended.
+	 */
+	private void awaitUntil(long deadline, BooleanSupplier enough) throws SessionException {
+		for (long remaining = deadline - this.election.nanoTime(); remaining > 0
+				&& !enough.getAsBoolean(); remaining = deadline - this.election.nanoTime()) {
+			long interval = this.session.probe().toNanos();
+			this.election.await(Math.min(remaining, interval), enough);
+		}
 	}
 
 }

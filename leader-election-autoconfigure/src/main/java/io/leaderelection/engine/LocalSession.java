@@ -33,6 +33,9 @@ final class LocalSession implements ElectionSession {
 
 	private static final AtomicLong terms = new AtomicLong(System.currentTimeMillis());
 
+	/** An abort comes with a transition, which ends every wait. */
+	private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
+
 	private final BooleanSupplier wins;
 
 	private final @Nullable Leader other;
@@ -54,7 +57,7 @@ final class LocalSession implements ElectionSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		if (!this.wins.getAsBoolean()) {
-			park(timeout);
+			await(timeout);
 		}
 		return this.wins.getAsBoolean() ? new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), true, true)
 				: new Acquisition.Held(this.other);
@@ -67,7 +70,7 @@ final class LocalSession implements ElectionSession {
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		park(Duration.ZERO);
+		probe();
 		return new Confirmation(null, false, null);
 	}
 
@@ -76,8 +79,7 @@ final class LocalSession implements ElectionSession {
 		return null;
 	}
 
-	@Override
-	public void park(Duration timeout) throws SessionException {
+	private void await(Duration timeout) throws SessionException {
 		try {
 			if (!this.aborted && this.wakeUps.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
 				this.wakeUps.drainPermits();
@@ -86,19 +88,20 @@ final class LocalSession implements ElectionSession {
 		catch (InterruptedException ex) {
 			throw new SessionException("Interrupted", ex);
 		}
+		probe();
+	}
+
+	@Override
+	public Duration probe() throws SessionException {
 		if (this.aborted) {
 			throw new SessionException("Aborted", null);
 		}
+		return PROBE_INTERVAL;
 	}
 
 	@Override
 	public void wake() {
 		this.wakeUps.release();
-	}
-
-	@Override
-	public boolean isWakeable() {
-		return true;
 	}
 
 	@Override

@@ -172,12 +172,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void park(Duration timeout) throws SessionException {
-		ElectionSession opened = opened();
-		call(timeout.plus(callLimit()), this::abort, () -> {
-			opened.park(timeout);
-			return true;
-		});
+	public Duration probe() throws SessionException {
+		return call(callLimit(), this::abort, opened()::probe);
 	}
 
 	@Override
@@ -186,11 +182,6 @@ final class SupervisedSession implements ElectionSession {
 		if (opened != null) {
 			opened.wake();
 		}
-	}
-
-	@Override
-	public boolean isWakeable() {
-		return opened().isWakeable();
 	}
 
 	@Override

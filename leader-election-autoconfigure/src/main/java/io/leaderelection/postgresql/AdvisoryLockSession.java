@@ -44,6 +44,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final Log logger = LogFactory.getLog(AdvisoryLockSession.class);
 
+	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
+
 	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(200);
 
 	private static final long LINGER_PAUSE = TimeUnit.MILLISECONDS.toNanos(2);
@@ -329,14 +331,19 @@ final class AdvisoryLockSession implements ElectionSession {
 				: "a transaction that has just ended or was prepared";
 	}
 
+	/**
+	 * Read for the shortest time that the driver knows: another thread cannot end a read,
+	 * but it can end a wait between two of them.
+	 */
 	@Override
-	public void park(Duration timeout) throws SessionException {
+	public Duration probe() throws SessionException {
 		try {
-			this.pgConnection.getNotifications((int) Math.max(1, timeout.toMillis()));
+			this.pgConnection.getNotifications(1);
 		}
 		catch (SQLException ex) {
 			throw lost(ex);
 		}
+		return PROBE_INTERVAL;
 	}
 
 	@Override

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
@@ -72,7 +73,8 @@ final class SessionsByHand implements ElectionSessions {
 			if (SessionsByHand.this.leads) {
 				return this.local.acquire(timeout);
 			}
-			park(Duration.ofMillis(Math.min(10, TimeUnit.MILLISECONDS.convert(timeout))));
+			LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(10), timeout.toNanos()));
+			probe();
 			return new Acquisition.Held(View.NONE);
 		}
 
@@ -92,8 +94,8 @@ final class SessionsByHand implements ElectionSessions {
 		}
 
 		@Override
-		public void park(Duration timeout) throws SessionException {
-			this.local.park(timeout);
+		public Duration probe() throws SessionException {
+			return this.local.probe();
 		}
 
 		@Override

@@ -325,7 +325,7 @@ class ElectionHandOverTests {
 	void sessionThatIsLostDuringTheDrainMakesItALoss() {
 		this.fixture.at(Duration.ofSeconds(1), this::startJob);
 		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.PARK, () -> {
+		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		}));
 		this.fixture.at(Duration.ofMillis(3100), () -> {
@@ -361,7 +361,7 @@ class ElectionHandOverTests {
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.election.state().position()).isInstanceOf(Position.Leaving.class);
-			this.store.next(Call.PARK, () -> {
+			this.store.next(Call.PROBE, () -> {
 				throw FakeStore.failure();
 			});
 		});

@@ -129,7 +129,7 @@ class ElectionLimitsTests {
 		});
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.resignation).isNotDone();
-			this.store.next(Call.PARK, () -> {
+			this.store.next(Call.PROBE, () -> {
 				throw FakeStore.failure();
 			});
 		});

@@ -110,7 +110,7 @@ class ElectionLossTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "OPEN", "ACQUIRE", "CONFIRM", "BARRIER", "PARK", "RELEASE", "CLOSE" })
+	@EnumSource(names = { "OPEN", "ACQUIRE", "CONFIRM", "BARRIER", "PROBE", "RELEASE", "CLOSE" })
 	void unexpectedExceptionDoesNotEndTheCampaign(Call call) {
 		this.store.next(call, () -> {
 			throw new IllegalStateException("bug");
@@ -119,7 +119,7 @@ class ElectionLossTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "OPEN", "ACQUIRE", "CONFIRM", "BARRIER", "PARK", "RELEASE", "CLOSE", "OBSERVE" })
+	@EnumSource(names = { "OPEN", "ACQUIRE", "CONFIRM", "BARRIER", "PROBE", "RELEASE", "CLOSE", "OBSERVE" })
 	void unexpectedErrorDoesNotEndTheCampaign(Call call) {
 		this.store.next(call, () -> {
 			throw new StackOverflowError("bug");
@@ -211,7 +211,7 @@ class ElectionLossTests {
 	}
 
 	private void loseSession() {
-		this.store.next(Call.PARK, () -> {
+		this.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		});
 	}

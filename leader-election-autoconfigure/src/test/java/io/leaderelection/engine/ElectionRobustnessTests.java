@@ -444,7 +444,7 @@ class ElectionRobustnessTests {
 	}
 
 	private void loseSession() {
-		this.store.next(Call.PARK, () -> {
+		this.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		});
 	}

@@ -371,7 +371,7 @@ class ElectionTests {
 
 	@Test
 	void lossOfTheSessionIsToldAtOnceWithItsReason() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.PARK, () -> {
+		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		}));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();

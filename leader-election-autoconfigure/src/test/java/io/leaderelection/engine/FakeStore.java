@@ -159,7 +159,7 @@ final class FakeStore implements ElectionSessions {
 
 	enum Call {
 
-		OPEN, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PARK, RELEASE, CLOSE, ABORT
+		OPEN, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PROBE, RELEASE, CLOSE, ABORT
 
 	}
 
@@ -248,10 +248,10 @@ final class FakeStore implements ElectionSessions {
 		}
 
 		@Override
-		public void park(Duration timeout) throws SessionException {
-			call(Call.PARK);
-			FakeStore.this.time.advance(timeout);
+		public Duration probe() throws SessionException {
+			call(Call.PROBE);
 			checkNotAborted();
+			return Duration.ofMillis(10);
 		}
 
 		@Override

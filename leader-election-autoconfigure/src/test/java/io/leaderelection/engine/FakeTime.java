@@ -23,6 +23,8 @@ import java.util.Map.Entry;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
@@ -34,6 +36,8 @@ final class FakeTime implements Platform {
 	private static final long ORIGIN = Long.MAX_VALUE - Duration.ofMillis(1500).toNanos();
 
 	private final TreeMap<Long, Runnable> agenda = new TreeMap<>();
+
+	private Lock lock = new ReentrantLock();
 
 	private volatile long elapsed;
 
@@ -56,14 +60,26 @@ final class FakeTime implements Platform {
 		return ORIGIN + this.elapsed;
 	}
 
+	@Override
+	public Lock newLock() {
+		this.lock = new ReentrantLock();
+		return this.lock;
+	}
+
 	/**
-	 * Move on to the end of the wait, or to what happens before: like any wait for a
-	 * condition it may return early.
+	 * Move on to the end of the wait, or to what happens before, without the lock: like
+	 * any wait for a condition it may return early.
 	 */
 	@Override
 	public void await(Condition condition, long nanos) {
 		long next = this.agenda.isEmpty() ? Long.MAX_VALUE : Math.max(0, this.agenda.firstKey() - this.elapsed);
-		advance(Duration.ofNanos(Math.min(nanos, next)));
+		this.lock.unlock();
+		try {
+			advance(Duration.ofNanos(Math.min(nanos, next)));
+		}
+		finally {
+			this.lock.lock();
+		}
 	}
 
 	@Override

@@ -109,7 +109,7 @@ final class HookedSessions implements ElectionSessions {
 		if (hook != null) {
 			hook.run();
 		}
-		if (this.cutOff && (method.getName().equals("confirm") || method.getName().equals("park"))) {
+		if (this.cutOff && (method.getName().equals("confirm") || method.getName().equals("probe"))) {
 			abort.await(LONGEST_HANG_SECONDS, TimeUnit.SECONDS);
 			throw new SessionException("Aborted", null);
 		}

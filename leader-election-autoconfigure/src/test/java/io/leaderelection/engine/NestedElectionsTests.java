@@ -140,7 +140,7 @@ class NestedElectionsTests {
 	}
 
 	private static void lose(HookedSessions sessions, CountDownLatch cancelled) {
-		sessions.beforeNext("park", () -> {
+		sessions.beforeNext("probe", () -> {
 			throw new SessionException("The connection broke", null);
 		});
 		// Not by a wait that would fail on the interrupt, or clear it

@@ -79,7 +79,7 @@ class ThreadShortageTests {
 	void revokedEventOfALossIsNotLost() {
 		leadIdle();
 		this.threads.refuse();
-		this.sessions.beforeNext("park", () -> {
+		this.sessions.beforeNext("probe", () -> {
 			throw new SessionException("The connection broke", null);
 		});
 		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);

@@ -185,7 +185,8 @@ class WatchdogTests {
 		}
 
 		@Override
-		public void park(Duration timeout) {
+		public Duration probe() {
+			return Duration.ofMillis(10);
 		}
 
 		@Override

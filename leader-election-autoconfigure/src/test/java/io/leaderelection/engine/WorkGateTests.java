@@ -570,7 +570,7 @@ class WorkGateTests {
 	}
 
 	private void loseSession() {
-		this.fixture.store.next(Call.PARK, () -> {
+		this.fixture.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		});
 	}

@@ -764,20 +764,15 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void parkingEndsWhenTheServerEndsTheSession() throws Exception {
-		AdvisoryLockSession winner = (AdvisoryLockSession) open("node-a");
+	void probeFailsWhenTheServerHasEndedTheSession() throws Exception {
+		ElectionSession winner = open("node-a");
 		win(winner);
-		CompletableFuture<Void> parked = CompletableFuture.runAsync(() -> {
-			try {
-				winner.park(LONG);
-			}
-			catch (SessionException ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
+		assertThat(winner.probe()).isPositive();
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
 				+ new SessionNames(this.election).of("node-a") + "'");
-		assertThat(parked).failsWithin(Duration.ofSeconds(5));
+		Awaitility.await()
+			.atMost(LONG)
+			.untilAsserted(() -> assertThatExceptionOfType(SessionException.class).isThrownBy(winner::probe));
 	}
 
 	@Test
