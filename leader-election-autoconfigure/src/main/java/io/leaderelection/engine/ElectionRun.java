@@ -279,9 +279,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				while (!led && !this.election.isStopping()) {
 					led = isCandidate() ? stand(opened) : observe(opened);
 				}
-				if (opened.close()) {
-					this.election.resumeCandidacy(Suspension.RESIGNED);
-				}
+				opened.close();
 			}
 		}
 		catch (Throwable ex) {

@@ -136,18 +136,18 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Free the lock.
+	 * Free the lock, and wait a moment for a successor if there is another candidate.
 	 * @param clean whether to mark that the term ended in good order, so that the next
 	 * winner need not wait out the takeover delay
+	 * @return whether a later term has been observed
 	 * @throws SessionException if the session has ended, and with it the lock
 	 */
-	void release(boolean clean) throws SessionException;
+	boolean release(boolean clean) throws SessionException;
 
 	/**
-	 * End the session in good order, never later than some hundred milliseconds.
-	 * @return whether a later term than the one that was released has been observed
+	 * End the session in good order.
 	 */
-	boolean close();
+	void close();
 
 	/**
 	 * End the session at once by any means. Any thread; never blocks.

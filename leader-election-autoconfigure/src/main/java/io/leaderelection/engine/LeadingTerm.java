@@ -23,6 +23,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leaving;
@@ -274,13 +275,16 @@ final class LeadingTerm {
 		if (granted != null && !this.election.relinquish(granted)) {
 			throw lapsed();
 		}
-		this.session.release(clean);
+		boolean succeeded = this.session.release(clean);
 		if (granted != null && departure != null) {
 			long shut = departure.interruptAt() - this.settings.drainTimeout().toNanos();
 			this.election.statistics().drained(this.election.nanoTime() - shut);
 			this.log.info("Gave up " + granted + (clean ? "" : ", not in good order: " + this.residue + " may go on"));
 		}
 		this.election.endTerm(true);
+		if (succeeded) {
+			this.election.resumeCandidacy(Suspension.RESIGNED);
+		}
 	}
 
 	private void lose(TermLeadership granted) {

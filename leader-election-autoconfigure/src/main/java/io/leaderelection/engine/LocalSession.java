@@ -105,12 +105,12 @@ final class LocalSession implements ElectionSession {
 	}
 
 	@Override
-	public void release(boolean clean) {
+	public boolean release(boolean clean) {
+		return false;
 	}
 
 	@Override
-	public boolean close() {
-		return false;
+	public void close() {
 	}
 
 	@Override

@@ -185,15 +185,18 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void release(boolean clean) throws SessionException {
-		run((opened) -> opened.release(clean));
+	public boolean release(boolean clean) throws SessionException {
+		return ask(Duration.ZERO, (opened) -> opened.release(clean));
 	}
 
 	@Override
-	public boolean close() {
+	public void close() {
 		ElectionSession opened = opened();
 		try {
-			return call(callLimit(), this::abort, opened::close);
+			call(callLimit(), this::abort, () -> {
+				opened.close();
+				return true;
+			});
 		}
 		catch (SessionException ex) {
 			throw new IllegalStateException("close() throws none", ex);

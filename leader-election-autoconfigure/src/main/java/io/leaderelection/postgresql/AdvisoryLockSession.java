@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
@@ -46,9 +45,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
 
-	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(200);
-
-	private static final long LINGER_PAUSE = TimeUnit.MILLISECONDS.toNanos(2);
+	private static final long LINGER_MILLIS = 200;
 
 	private static final long LAST_IDLE_MILLIS = 1000;
 
@@ -99,8 +96,6 @@ final class AdvisoryLockSession implements ElectionSession {
 	private long confirmations;
 
 	private Nodes nodes = Nodes.NONE;
-
-	private boolean released;
 
 	private @Nullable Term requested;
 
@@ -168,7 +163,6 @@ final class AdvisoryLockSession implements ElectionSession {
 				rehearsal.confirm();
 				rehearsal.passBarrier(Duration.ZERO);
 				rehearsal.release(true);
-				rehearsal.linger();
 			}
 		}
 		catch (SessionException ex) {
@@ -347,41 +341,20 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	@Override
-	public void release(boolean clean) throws SessionException {
+	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		query(this.sql.release(this.term, clean, idle), (row) -> row.getBoolean("marked"));
-		this.released = true;
+		long wait = Math.min(LINGER_MILLIS, this.longestWaitMillis);
+		return query(this.sql.release(this.term, clean, idle, wait), (row) -> row.getBoolean("succeeded"));
 	}
 
 	@Override
-	public boolean close() {
-		boolean succeeded = false;
+	public void close() {
 		try {
-			succeeded = this.released && linger();
 			this.connection.close();
 		}
-		catch (SessionException | SQLException ex) {
+		catch (SQLException ex) {
 			logger.debug("The session ended before it was closed", ex);
 			abort();
-		}
-		return succeeded;
-	}
-
-	/**
-	 * Wait for a successor, by which time it has read the marker.
-	 * @return whether there is one
-	 */
-	private boolean linger() throws SessionException {
-		record Succession(boolean succeeded, boolean decided) {
-		}
-		long deadline = System.nanoTime() + LINGER;
-		while (true) {
-			Succession succession = query(this.sql.succeeded(),
-					(row) -> new Succession(row.getBoolean("succeeded"), row.getBoolean("decided")));
-			if (succession.decided() || deadline - System.nanoTime() <= 0) {
-				return succession.succeeded();
-			}
-			LockSupport.parkNanos(LINGER_PAUSE);
 		}
 	}
 

@@ -466,15 +466,20 @@ class AdvisoryLockSql {
 	/**
 	 * Free the keys, the main key last, behind a marker if the term ended in good order
 	 * and still had its lock. The session has little left to do: should this node fall
-	 * silent now, the marker must not hold the successor up for a lease.
+	 * silent now, the marker must not hold the successor up for a lease. Then wait until
+	 * a successor has its term, or there is none to come, and remove the marker, for
+	 * which that successor waits: the server needs no round trip for it.
+	 * @param waitMillis how long to wait for a successor
 	 */
-	String release(Term term, boolean clean, long idleMillis) {
+	String release(Term term, boolean clean, long idleMillis, long waitMillis) {
 		return """
 				DO $release$
 				DECLARE
 				  main_held boolean;
 				  term_held boolean;
 				  marked boolean := false;
+				  successors int := 0;
+				  candidates int;
 				BEGIN
 				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$d', false);
 				  SELECT count(*) FILTER (WHERE %8$s) > 0, count(*) FILTER (WHERE %9$s) > 0 INTO main_held, term_held
@@ -488,30 +493,27 @@ class AdvisoryLockSql {
 				  IF main_held THEN
 				    PERFORM pg_catalog.pg_advisory_unlock(%6$d);
 				  END IF;
-				  PERFORM pg_catalog.set_config('%7$s', marked::text, false);
+				  BEGIN
+				    FOR attempt IN 1..%11$d LOOP
+				      SELECT count(*) FILTER (WHERE %12$s), count(*) FILTER (WHERE %13$s) INTO successors, candidates
+				        FROM %10$s AND pid <> pg_catalog.pg_backend_pid();
+				      EXIT WHEN successors > 0 OR candidates = 0;
+				      PERFORM pg_catalog.pg_sleep(0.001);
+				    END LOOP;
+				  EXCEPTION WHEN query_canceled THEN
+				    NULL;
+				  END;
+				  IF marked AND (successors > 0 OR candidates = 0) THEN
+				    PERFORM pg_catalog.pg_advisory_unlock(%3$d, %4$d);
+				  END IF;
+				  PERFORM pg_catalog.set_config('%7$s', (successors > 0)::text, false);
 				END $release$;
-				SELECT pg_catalog.current_setting('%7$s')::boolean AS marked
+				SELECT pg_catalog.current_setting('%7$s')::boolean AS succeeded
 				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term),
 				this.keys.main(), OUTCOME, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
-				this.locks);
-	}
-
-	/**
-	 * Whether a successor has its term, or there is none to come; then a marker is no
-	 * longer needed and is removed.
-	 */
-	String succeeded() {
-		return """
-				SELECT successors > 0 AS succeeded, successors > 0 OR candidates = 0 AS decided,
-				  CASE WHEN marked AND (successors > 0 OR candidates = 0)
-				    THEN pg_catalog.pg_advisory_unlock(%1$d, %2$d) END AS removed
-				FROM (SELECT count(*) FILTER (WHERE %3$s AND objid <> %4$d
-				      AND pid <> pg_catalog.pg_backend_pid()) AS successors,
-				    count(*) FILTER (WHERE %5$s AND pid <> pg_catalog.pg_backend_pid()) AS candidates,
-				    count(*) FILTER (WHERE %3$s AND objid = %4$d AND pid = pg_catalog.pg_backend_pid()) > 0 AS marked
-				  FROM %6$s) AS locks
-				""".formatted(this.keys.termClass(), ElectionKeys.CLEAN, "mode = 'ExclusiveLock' AND " + anyTerm(),
-				unsigned(ElectionKeys.CLEAN), share(bigint(this.keys.candidate())), this.locks);
+				this.locks, waitMillis,
+				"mode = 'ExclusiveLock' AND " + anyTerm() + " AND objid <> " + unsigned(ElectionKeys.CLEAN),
+				share(bigint(this.keys.candidate())));
 	}
 
 	/**

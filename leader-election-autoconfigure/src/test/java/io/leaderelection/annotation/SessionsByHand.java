@@ -99,13 +99,13 @@ final class SessionsByHand implements ElectionSessions {
 		}
 
 		@Override
-		public void release(boolean clean) throws SessionException {
-			this.local.release(clean);
+		public boolean release(boolean clean) throws SessionException {
+			return this.local.release(clean);
 		}
 
 		@Override
-		public boolean close() {
-			return this.local.close();
+		public void close() {
+			this.local.close();
 		}
 
 		@Override

@@ -255,16 +255,16 @@ final class FakeStore implements ElectionSessions {
 		}
 
 		@Override
-		public void release(boolean orderly) throws SessionException {
+		public boolean release(boolean orderly) throws SessionException {
 			FakeStore.this.trace.add(orderly ? "release clean" : "release");
 			call(Call.RELEASE);
+			return FakeStore.this.succeeded;
 		}
 
 		@Override
-		public boolean close() {
+		public void close() {
 			FakeStore.this.trace.add("close");
 			playUnchecked(Call.CLOSE);
-			return FakeStore.this.succeeded;
 		}
 
 		@Override

@@ -190,12 +190,12 @@ class WatchdogTests {
 		}
 
 		@Override
-		public void release(boolean clean) {
+		public boolean release(boolean clean) {
+			return false;
 		}
 
 		@Override
-		public boolean close() {
-			return false;
+		public void close() {
 		}
 
 		@Override

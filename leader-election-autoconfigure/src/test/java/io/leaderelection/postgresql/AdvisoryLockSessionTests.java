@@ -322,29 +322,27 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void successorSeesTheMarkOfACleanReleaseAndWaitsUntilItIsGone() throws Exception {
+	void successorReadsTheMarkerOfACleanReleaseWhichIsGoneThen() throws Exception {
 		ElectionSession first = open("node-a");
 		win(first);
 		ElectionSession second = open("node-b");
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
-		first.release(true);
+		assertThat(first.release(true)).isTrue();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
 				(won) -> assertThat(won.clean()).isTrue());
-		assertThat(second.confirm().predecessor()).startsWith("the session with pid");
-		first.close();
-		Awaitility.await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
+		assertThat(second.confirm().predecessor()).isNull();
 	}
 
 	@Test
 	void winnerIsClearOfEarlierTermsBehindAMarker() throws Exception {
 		ElectionSession first = open("node-a");
 		assertThat(win(first).clear()).isTrue();
-		first.release(true);
 		ElectionSession second = open("node-b");
+		first.release(true);
 		Won won = win(second);
 		assertThat(won.clean()).isTrue();
 		assertThat(won.clear()).isTrue();
-		assertThat(second.confirm().predecessor()).as("the marker").isNotNull();
+		assertThat(second.confirm().predecessor()).as("the marker").startsWith("the session with pid");
 		first.close();
 		await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
 	}
@@ -387,18 +385,14 @@ class AdvisoryLockSessionTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void closeTellsWhetherThereWasASuccessor(boolean clean) throws Exception {
+	void releaseTellsWhetherThereIsASuccessor(boolean clean) throws Exception {
 		ElectionSession first = open("node-a");
-		ElectionSession second = open("node-b");
 		win(first);
-		first.release(clean);
-		win(second);
-		assertThat(first.close()).isTrue();
-		ElectionSession third = open("node-c");
-		second.release(clean);
-		assertThat(second.close()).as("with a candidate that does not wait").isFalse();
-		win(third);
-		assertThat(third.close()).as("without a release").isFalse();
+		ElectionSession second = open("node-b");
+		CompletableFuture<Acquisition> waiting = waitInQueue(second);
+		assertThat(first.release(clean)).isTrue();
+		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Won.class);
+		assertThat(second.release(clean)).as("with a candidate that does not wait").isFalse();
 	}
 
 	@Test
@@ -406,10 +400,9 @@ class AdvisoryLockSessionTests {
 		ElectionSession first = open("node-a");
 		open("node-b");
 		win(first);
-		first.release(false);
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock(%d, -1)".formatted(this.keys.termClass()));
-			assertThat(first.close()).isFalse();
+			assertThat(first.release(false)).isFalse();
 		}
 	}
 
@@ -679,7 +672,7 @@ class AdvisoryLockSessionTests {
 						return new AdvisoryLockSql(ElectionKeys.ofLockId(rehearsals.incrementAndGet()), endpoint) {
 
 							@Override
-							String release(Term term, boolean clean, long idleMillis) {
+							String release(Term term, boolean clean, long idleMillis, long waitMillis) {
 								return "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 							}
 
@@ -728,12 +721,11 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void closeWithoutCandidatesDoesNotLinger() throws Exception {
+	void releaseWithoutCandidatesDoesNotWait() throws Exception {
 		ElectionSession only = open("node-a");
 		win(only);
-		only.release(true);
 		long start = System.nanoTime();
-		only.close();
+		only.release(true);
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(150));
 	}
 
