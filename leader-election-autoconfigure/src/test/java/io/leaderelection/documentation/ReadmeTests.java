@@ -153,7 +153,7 @@ class ReadmeTests {
 	@ParameterizedTest
 	@MethodSource
 	void kotlinIsPartOfWhatIsCompiled(CodeBlock block) throws Exception {
-		try (Stream<Path> sources = Files.walk(ROOT.resolve("kotlin-tests/src/test/kotlin"))) {
+		try (Stream<Path> sources = Files.walk(ROOT.resolve("tests/kotlin/src/test/kotlin"))) {
 			assertThat(sources.filter((source) -> source.toString().endsWith(".kt"))
 				.map(ReadmeTests::withoutIndentation)
 				.filter((source) -> source.contains(block.code().replaceAll("(?m)^\t+", "")))).isNotEmpty();

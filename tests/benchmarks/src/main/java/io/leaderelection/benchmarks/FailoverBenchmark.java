@@ -38,7 +38,7 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
  * is replaced by a new process. Run it from the root of the project:
  *
  * <pre>
- * mvn -q -Pbenchmarks -pl benchmarks -am compile exec:exec -Dbenchmark=FailoverBenchmark
+ * mvn -q -Pbenchmarks -pl tests/benchmarks -am compile exec:exec -Dbenchmark=FailoverBenchmark
  * </pre>
  *
  * Options go into {@code -Dbenchmark.args="…"}: {@code --runs=20} for each kind,

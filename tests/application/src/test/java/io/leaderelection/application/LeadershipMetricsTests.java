@@ -70,7 +70,7 @@ class LeadershipMetricsTests {
 	@Test
 	void everyMetricOfTheReadmeIsThere() throws IOException {
 		List<MatchResult> rows = Pattern.compile("^\\| `(leader\\.[a-z.]+)` \\| `(leader_\\w+)` \\|", Pattern.MULTILINE)
-			.matcher(Files.readString(Path.of("../README.md")))
+			.matcher(Files.readString(Path.of("../../README.md")))
 			.results()
 			.toList();
 		assertThat(rows).hasSize(13);

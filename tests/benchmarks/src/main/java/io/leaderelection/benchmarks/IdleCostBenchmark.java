@@ -38,7 +38,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
  * their own, whose statements the server counts. Run it from the root of the project:
  *
  * <pre>
- * mvn -q -Pbenchmarks -pl benchmarks -am compile exec:exec -Dbenchmark=IdleCostBenchmark
+ * mvn -q -Pbenchmarks -pl tests/benchmarks -am compile exec:exec -Dbenchmark=IdleCostBenchmark
  * </pre>
  *
  * Options go into {@code -Dbenchmark.args="…"}: {@code --nodes=20}, {@code --seconds=30}
