@@ -132,8 +132,9 @@ public interface LeaderElector {
 	 * {@link CompletableFuture#allOf}, cannot be told from other waits: the hand-over
 	 * takes {@code leader-election.drain-timeout} then.
 	 * @return a future that completes with {@code true} when the lock was freed, with
-	 * {@code false} if leadership was lost before, or at once with {@code false} if this
-	 * node neither leads nor has just been elected
+	 * {@code false} if leadership was lost before, or the session before the database had
+	 * confirmed the release, or at once with {@code false} if this node neither leads nor
+	 * has just been elected
 	 */
 	CompletableFuture<Boolean> resign();
 

@@ -136,11 +136,13 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Free the lock, and wait a moment for a successor if there is another candidate.
+	 * Free the lock, and wait a moment for a successor if there is another candidate. The
+	 * answer comes after that wait.
 	 * @param clean whether to mark that the term ended in good order, so that the next
 	 * winner need not wait out the takeover delay
 	 * @return whether a later term has been observed
-	 * @throws SessionException if the session has ended, and with it the lock
+	 * @throws SessionException if the session has ended before its answer, and the lock
+	 * has been freed then or will be
 	 */
 	boolean release(boolean clean) throws SessionException;
 

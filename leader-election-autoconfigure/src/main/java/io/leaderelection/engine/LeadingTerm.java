@@ -328,7 +328,7 @@ final class LeadingTerm {
 		for (long remaining = deadline - this.election.nanoTime(); remaining > 0
 				&& !enough.getAsBoolean(); remaining = deadline - this.election.nanoTime()) {
 			long interval = this.session.probe().toNanos();
-			this.election.await(Math.min(remaining, interval), enough);
+			this.election.await(Math.min(deadline - this.election.nanoTime(), interval), enough);
 		}
 	}
 

@@ -45,7 +45,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
 
-	private static final long LINGER_MILLIS = 200;
+	private static final long SUCCESSOR_WAIT_MILLIS = 200;
 
 	private static final long LAST_IDLE_MILLIS = 1000;
 
@@ -343,7 +343,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		long wait = Math.min(LINGER_MILLIS, this.longestWaitMillis);
+		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
 		return query(this.sql.release(this.term, clean, idle, wait), (row) -> row.getBoolean("succeeded"));
 	}
 

@@ -129,6 +129,25 @@ class DefaultLeaderElectorTests {
 		assertThat(elector.resign()).isCompletedWithValue(false);
 	}
 
+	/**
+	 * The session is probed every second only. Ten waits to the end of that would take
+	 * five seconds in the mean.
+	 */
+	@Test
+	void resignationDoesNotWaitForTheNextProbe() throws Exception {
+		DefaultLeaderElector elector = elector(LocalSessions.always());
+		elector.start().join();
+		long handOvers = 0;
+		for (int i = 0; i < 10; i++) {
+			assertThat(elector.awaitLeadership(LONG)).isTrue();
+			long start = System.nanoTime();
+			assertThat(elector.resign()).succeedsWithin(LONG).isEqualTo(true);
+			handOvers += System.nanoTime() - start;
+		}
+		assertThat(Duration.ofNanos(handOvers)).isLessThan(Duration.ofMillis(2500));
+		assertThat(elector.stop()).succeedsWithin(LONG);
+	}
+
 	@Test
 	void electorsAreFoundByName() {
 		DefaultLeaderElectors electors = new DefaultLeaderElectors(List.of(settings("default"), settings("reports")),

@@ -54,7 +54,7 @@ final class ElectionFixture {
 	final FakeTime time = new FakeTime();
 
 	/**
-	 * What happened, in order: calls on the store except for confirming and parking,
+	 * What happened, in order: calls on the store except for confirming and probing,
 	 * events, and what the test adds.
 	 */
 	final List<String> trace = new CopyOnWriteArrayList<>();

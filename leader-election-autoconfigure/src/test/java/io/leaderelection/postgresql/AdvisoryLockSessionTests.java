@@ -721,6 +721,66 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	void releaseDoesNotWaitLongForACandidateThatDoesNotCome() throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		open("node-b");
+		long start = System.nanoTime();
+		assertThat(first.release(true)).isFalse();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_cancel_backend(pid)", "pg_cancel_backend(pid), pg_cancel_backend(pid)" })
+	void cancelWhileAReleaseWaitsForASuccessorIsNoFailure(String cancel) throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		open("node-b");
+		CompletableFuture<Boolean> release = releaseThatWaits(first);
+		this.server.execute("SELECT " + cancel + " FROM pg_stat_activity WHERE application_name = '" + first.name()
+				+ "' AND wait_event = 'PgSleep'");
+		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
+		first.close();
+		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(first.name() + ",ERROR"));
+	}
+
+	@Test
+	void endOfTheSessionWhileAReleaseWaitsForASuccessorLeavesNoLock() throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		open("node-b");
+		CompletableFuture<Boolean> release = releaseThatWaits(first);
+		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
+				+ first.name() + "' AND wait_event = 'PgSleep'");
+		assertThat(release).failsWithin(LONG);
+		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+	}
+
+	private CompletableFuture<Boolean> releaseThatWaits(ElectionSession session) {
+		CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
+			try {
+				return session.release(true);
+			}
+			catch (SessionException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		await().atMost(LONG)
+			.pollInterval(Duration.ofMillis(5))
+			.until(() -> !this.server
+				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
+						+ session.name() + "'")
+				.isEmpty());
+		return release;
+	}
+
+	private List<String> heldAlone() throws SQLException {
+		return this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
+				+ "AND classid IN (" + (this.keys.termClass() & 0xFFFFFFFFL) + ", " + (this.keys.main() >>> 32) + ")");
+	}
+
+	@Test
 	void releaseWithoutCandidatesDoesNotWait() throws Exception {
 		ElectionSession only = open("node-a");
 		win(only);
