@@ -31,7 +31,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.service.LeaderServices;
 import io.leaderelection.service.StartPolicy;
-import io.leaderelection.test.TestLeadership;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
@@ -42,7 +41,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
@@ -142,13 +140,6 @@ public final class LeaderElectionAutoConfiguration {
 			ElectionStore store, LeaderServices services, LeaderElectionProperties properties,
 			ApplicationContext context) {
 		return new LeaderElectionLifecycle(electors, definitions, store, services, properties.failFast(), context);
-	}
-
-	@Bean
-	@ConditionalOnProperty(name = "leader-election.mode", havingValue = "manual")
-	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services,
-			LeaderElectionProperties properties) {
-		return new ManualLeadership(electors, services, properties.manual().leader());
 	}
 
 	/**

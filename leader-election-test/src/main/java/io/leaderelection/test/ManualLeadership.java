@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.autoconfigure;
+package io.leaderelection.test;
 
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
@@ -27,7 +27,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ManualSessions;
 import io.leaderelection.service.LeaderServices;
-import io.leaderelection.test.TestLeadership;
 
 /**
  * {@link TestLeadership} on elections in mode manual.

@@ -58,11 +58,19 @@ import static org.awaitility.Awaitility.await;
 class TestLeadershipTests {
 
 	private final ApplicationContextRunner anyMode = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
+		.withConfiguration(
+				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
 		.withBean(Listener.class);
 
 	private final ApplicationContextRunner contextRunner = this.anyMode
 		.withPropertyValues("leader-election.mode=manual");
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "MANUAL" })
+	void isThereInModeManual(String mode) {
+		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
+			.run((context) -> assertThat(context).hasSingleBean(TestLeadership.class));
+	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "always", "never" })

@@ -34,6 +34,7 @@ import io.leaderelection.service.Services.Service;
 import io.leaderelection.service.Services.SlowService;
 import io.leaderelection.service.Services.SlowToStart;
 import io.leaderelection.test.TestLeadership;
+import io.leaderelection.test.TestLeadershipAutoConfiguration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -69,7 +70,8 @@ import static org.awaitility.Awaitility.await;
 class LeaderServicesTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				TestLeadershipAutoConfiguration.class, AopAutoConfiguration.class))
 		.withBean(Log.class)
 		.withPropertyValues("leader-election.mode=manual");
 

@@ -47,7 +47,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  */
 class ReadmeTests {
 
-	private static final Path ROOT = Path.of("..");
+	private static final Path ROOT = Path.of("..", "..");
 
 	private final Markdown readme = Markdown.readme();
 

@@ -86,7 +86,7 @@ final class Markdown {
 	 * The README in the root of the repository.
 	 */
 	static Markdown readme() {
-		return of(Path.of("..", "README.md"));
+		return of(Path.of("..", "..", "README.md"));
 	}
 
 	private static String unindent(String line, int indent) {

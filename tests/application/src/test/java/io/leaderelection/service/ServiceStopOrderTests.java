@@ -34,6 +34,7 @@ import io.leaderelection.service.Services.Log;
 import io.leaderelection.service.Services.PlainService;
 import io.leaderelection.service.Services.Service;
 import io.leaderelection.test.TestLeadership;
+import io.leaderelection.test.TestLeadershipAutoConfiguration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,7 +61,8 @@ class ServiceStopOrderTests {
 	private static final long MOMENT = 300;
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
+		.withConfiguration(
+				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
 		.withBean(Log.class)
 		.withPropertyValues("leader-election.mode=manual", "leader-election.manual.leader=true");
 

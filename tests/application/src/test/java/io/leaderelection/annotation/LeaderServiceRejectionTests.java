@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.test.TestLeadership;
+import io.leaderelection.test.TestLeadershipAutoConfiguration;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.aop.framework.AopProxyUtils;
@@ -46,7 +47,8 @@ import static org.awaitility.Awaitility.await;
 class LeaderServiceRejectionTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				TestLeadershipAutoConfiguration.class, AopAutoConfiguration.class))
 		.withPropertyValues("leader-election.mode=manual");
 
 	@Test

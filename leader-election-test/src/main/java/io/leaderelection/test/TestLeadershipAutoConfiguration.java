@@ -1,0 +1,42 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.test;
+
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.LeaderElectionProperties;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.service.LeaderServices;
+
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * {@link EnableAutoConfiguration Auto-configuration} for {@link TestLeadership}.
+ */
+@AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
+@ConditionalOnProperty(name = "leader-election.mode", havingValue = "manual")
+public final class TestLeadershipAutoConfiguration {
+
+	@Bean
+	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services,
+			LeaderElectionProperties properties) {
+		return new ManualLeadership(electors, services, properties.manual().leader());
+	}
+
+}
