@@ -1,0 +1,140 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.demo;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * What the page shows. Times are milliseconds of the epoch, by the one clock of the
+ * machine.
+ *
+ * @param run names this run of the demo
+ * @param lease the lease of the election
+ * @param trust how long a leader trusts itself after it last heard of the database
+ * @param takeoverDelay what a new leader waits for the old one to notice
+ * @param now when this was said
+ * @param nodes the nodes
+ * @param ticks the ticks of the last two minutes
+ * @param terms the last terms, the latest last
+ * @param faults what visitors did, the latest first
+ * @param rows what the database says
+ */
+record DemoState(String run, String lease, String trust, String takeoverDelay, long now, List<Node> nodes,
+		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
+
+	/** For how long ticks are told. */
+	static final Duration SHOWN = Duration.ofMinutes(2);
+
+	/**
+	 * A node.
+	 *
+	 * @param name its name
+	 * @param url its address
+	 * @param pid its process id
+	 * @param process {@code starting}, {@code running}, {@code frozen} or {@code dead}
+	 * @param cut whether it is cut off from the database
+	 * @param health what its health endpoint says, if it answers
+	 * @param leadership what its endpoint says, or said last
+	 * @param seenAt when it was asked for that
+	 * @param leaderTicks how often it ran the job of the leader, if it has said anything
+	 * @param allTicks how often it ran the job of all nodes
+	 */
+	record Node(String name, @Nullable String url, long pid, String process, boolean cut, @Nullable String health,
+			@Nullable JsonNode leadership, @Nullable Long seenAt, @Nullable Long leaderTicks, @Nullable Long allTicks) {
+	}
+
+	/**
+	 * A run of a job.
+	 *
+	 * @param node where it ran
+	 * @param kind {@code leader} or {@code all}
+	 * @param term in which term, for that of the leader
+	 * @param at when
+	 * @param number tells it from others: of the row that the leader wrote, or how often
+	 * the process had run the job of all nodes by then
+	 */
+	record Tick(String node, String kind, @Nullable String term, long at, long number) {
+	}
+
+	/**
+	 * A term.
+	 *
+	 * @param term the term
+	 * @param node who led
+	 * @param from since when
+	 * @param to until when, if it has ended
+	 * @param reason why it has ended
+	 * @param provisional whether its end is only what the node said last of its trust, as
+	 * it was not heard of since or could not be asked any more
+	 */
+	record Span(String term, String node, long from, @Nullable Long to, @Nullable String reason, boolean provisional) {
+	}
+
+	/**
+	 * What a visitor did.
+	 *
+	 * @param id its number
+	 * @param action what was done
+	 * @param node to which node
+	 * @param at when
+	 * @param expect what should come of it
+	 * @param boundMillis within what time another node should lead, if one should
+	 * @param overtakenBy the number of what was done next to the same node or leader,
+	 * before it was known what comes of this
+	 * @param counts whether it says how long a failover takes
+	 * @param outcome what came of it, if that is known
+	 */
+	record FaultView(int id, String action, String node, long at, String expect, @Nullable Long boundMillis,
+			@Nullable Integer overtakenBy, boolean counts, @Nullable Outcome outcome) {
+	}
+
+	/**
+	 * What came of it.
+	 *
+	 * @param leader who leads
+	 * @param sameTerm whether that is the term that it was before
+	 * @param grantedAt since when, if another node leads because of it
+	 * @param millis how long that took, or how long the node took to notice or to come up
+	 * @param noticed whether the node found out that it leads no more
+	 * @param overlapMillis for how long two nodes believed to lead, if that is known
+	 * @param missedTicks how many ticks of the leader are missing, if that is known
+	 * @param complete whether there is no more to come
+	 */
+	record Outcome(@Nullable String leader, boolean sameTerm, @Nullable Long grantedAt, @Nullable Long millis,
+			boolean noticed, @Nullable Long overlapMillis, @Nullable Long missedTicks, boolean complete) {
+	}
+
+	/**
+	 * What is in the table that the leader writes to.
+	 *
+	 * @param at when that was counted, 0 if it was not yet
+	 * @param next when it is counted next
+	 * @param count how many rows
+	 * @param duplicates how many of them have a number that another one had before
+	 * @param outdated how many were written or committed after one of a later term
+	 */
+	record Rows(long at, long next, long count, long duplicates, long outdated) {
+
+		static final Rows NONE = new Rows(0, 0, 0, 0, 0);
+
+	}
+
+}

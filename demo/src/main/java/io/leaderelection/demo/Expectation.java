@@ -1,0 +1,129 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.demo;
+
+import java.time.Duration;
+import java.util.Locale;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to expect of what a visitor does, by what is configured.
+ *
+ * @param text what should come of it
+ * @param bound within what time another node should lead, if one should
+ */
+record Expectation(String text, @Nullable Duration bound) {
+
+	private static final Duration MOMENT = Duration.ofSeconds(1);
+
+	/**
+	 * Say what to expect.
+	 * @param settings what is configured
+	 * @param leads whether it is done to the leader, or to one that led when it was hit
+	 * @param others what the other nodes can do
+	 * @param cut whether the node is cut off already
+	 */
+	static Expectation of(Action action, Settings settings, boolean leads, Others others, boolean cut) {
+		return switch (action) {
+			case THAW -> new Expectation(
+					leads ? "finds out that it leads no more, if another node leads by now, before it works again"
+							: "goes on following",
+					null);
+			case RECONNECT -> new Expectation(
+					"is a candidate again within some 5 s: the longer it was cut off, the less often it tries", null);
+			case START -> new Expectation("comes up and follows, or leads if nobody does", null);
+			default -> leads ? ofLeader(action, settings, others, cut)
+					: new Expectation("nothing changes: it does not lead", null);
+		};
+	}
+
+	private static Expectation ofLeader(Action action, Settings settings, Others others, boolean cut) {
+		if (others == Others.NONE) {
+			return new Expectation("nobody leads: no other node could", null);
+		}
+		boolean told = !cut && (action == Action.RESIGN || action.isEnd());
+		Duration bound = told ? MOMENT : settings.silence().plus(MOMENT);
+		String expected = ofLeader(action, settings, cut);
+		return (others == Others.READY) ? new Expectation(expected, bound)
+				: new Expectation(
+						expected + "; up to " + seconds(settings.lease())
+								+ " more if a node that is frozen or cut off is first in the queue",
+						bound.plus(settings.lease()));
+	}
+
+	private static String ofLeader(Action action, Settings settings, boolean cut) {
+		String inSilence = "another node leads within " + seconds(settings.silence())
+				+ " (lease and takeover delay) and a moment";
+		return switch (action) {
+			case RESIGN -> cut ? "finishes its work; nobody tells the database, as the node is cut off: " + inSilence
+					: "finishes its work and hands over: another node leads at once, without the takeover delay";
+			case FREEZE -> inSilence + "; thawed before that, this one goes on leading";
+			case CUT -> inSilence + "; this one stops leading before, " + seconds(settings.trust())
+					+ " after it last heard at most. Reconnecting resets its connections, which costs it its"
+					+ " leadership too";
+			default -> cut ? "nobody tells the database, as the node is cut off: " + inSilence
+					: "another node leads after the takeover delay, " + seconds(settings.takeoverDelay())
+							+ ", and a moment";
+		};
+	}
+
+	private static String seconds(Duration duration) {
+		return String.format(Locale.ROOT, "%.2f", duration.toMillis() / 1000.0).replaceAll("\\.?0+$", "") + " s";
+	}
+
+	/**
+	 * What is configured.
+	 *
+	 * @param lease the lease of the election
+	 * @param takeoverDelay what a new leader waits for the old one to notice
+	 */
+	record Settings(Duration lease, Duration takeoverDelay) {
+
+		/**
+		 * How long a leader trusts itself after it last heard of the database.
+		 */
+		Duration trust() {
+			return this.lease.multipliedBy(3).dividedBy(4);
+		}
+
+		/**
+		 * After how much silence of the leader another node leads.
+		 */
+		Duration silence() {
+			return this.lease.plus(this.takeoverDelay);
+		}
+
+	}
+
+	/**
+	 * What the other nodes can do.
+	 */
+	enum Others {
+
+		/** None could lead. */
+		NONE,
+
+		/** One could lead, but another one is frozen or cut off. */
+		HINDERED,
+
+		/** Those that run could lead. */
+		READY
+
+	}
+
+}

@@ -1,0 +1,212 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.demo;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Who led when, by what the nodes themselves report.
+ */
+class Terms {
+
+	private static final int KEPT = 200;
+
+	private final List<Led> terms = new ArrayList<>();
+
+	/** By process, the last time at which it is known for how long it had led. */
+	private final Map<Long, Sighting> measured = new HashMap<>();
+
+	private final Set<Long> ended = new HashSet<>();
+
+	/**
+	 * Take note that a process was started, which may have the id of one that has ended.
+	 */
+	synchronized void started(long pid) {
+		this.ended.remove(pid);
+	}
+
+	/**
+	 * Take note of what a node reports.
+	 */
+	synchronized void seen(String node, long pid, Sighting sighting) {
+		// Of a process that has ended, all is known that can be known
+		if (this.ended.contains(pid)) {
+			return;
+		}
+		String leads = sighting.leadership().path("term").asString("");
+		for (JsonNode transition : sighting.leadership().path("transitions")) {
+			String term = transition.path("term").asString("");
+			Instant time = Instant.parse(transition.path("time").asString());
+			Led led = find(term);
+			if (transition.path("change").asString().equals("granted") && led == null) {
+				add(new Led(term, node, pid, time));
+			}
+			else if (transition.path("change").asString().equals("revoked") && led != null) {
+				led.revoked(time, transition.path("reason").asString());
+			}
+		}
+		for (Led led : of(pid)) {
+			// A node whose trust has run out says so before it says that it was revoked
+			if (led.term.equals(leads)) {
+				led.heard(sighting);
+			}
+			else if (led.isOver() && !led.isClosed()) {
+				settle(led, this.measured.get(pid), sighting);
+			}
+		}
+		if (sighting.isPrompt()) {
+			this.measured.put(pid, sighting);
+		}
+	}
+
+	private void add(Led led) {
+		this.terms.add(led);
+		this.terms.sort(Comparator.comparing((other) -> other.from));
+		if (this.terms.size() > KEPT) {
+			this.terms.remove(0);
+		}
+	}
+
+	/**
+	 * A node that was frozen reports the end of its term when it wakes up. It has stopped
+	 * to believe in itself before, when its trust ran out: its metrics say for how long
+	 * it has led since it was last asked.
+	 */
+	private void settle(Led led, @Nullable Sighting last, Sighting now) {
+		Instant since = (last != null && last.measured().isAfter(led.from)) ? last.measured() : led.from;
+		double seconds = now.metrics().led() - ((last != null) ? last.metrics().led() : 0);
+		Duration more = Duration.ofNanos(Math.round(seconds * 1_000_000_000));
+		for (Led other : of(led.pid)) {
+			if (other != led) {
+				more = more.minus(other.within((last != null) ? last.measured() : Instant.MIN, now.answered()));
+			}
+		}
+		led.settle(since.plus(more.isNegative() ? Duration.ZERO : more));
+	}
+
+	/**
+	 * Take note that a process has ended.
+	 */
+	synchronized void ended(long pid, Instant lastRan, boolean frozen) {
+		for (Led led : of(pid)) {
+			if (!led.isClosed()) {
+				led.ended(lastRan, frozen, after(led));
+			}
+		}
+		this.ended.add(pid);
+		this.measured.remove(pid);
+	}
+
+	private @Nullable Led find(String term) {
+		return this.terms.stream().filter((led) -> led.term.equals(term)).findFirst().orElse(null);
+	}
+
+	private List<Led> of(long pid) {
+		return this.terms.stream().filter((led) -> led.pid == pid).toList();
+	}
+
+	synchronized List<Led> all() {
+		return List.copyOf(this.terms);
+	}
+
+	/**
+	 * The term that has not ended and is the latest.
+	 */
+	synchronized @Nullable Led current() {
+		Led last = this.terms.isEmpty() ? null : this.terms.get(this.terms.size() - 1);
+		return (last != null && !last.isOver()) ? last : null;
+	}
+
+	/**
+	 * The term in which somebody leads, as far as is known.
+	 */
+	synchronized @Nullable Led leading(Instant now) {
+		Led current = current();
+		return (current != null && !current.isSilent(now)) ? current : null;
+	}
+
+	/**
+	 * The term that came after another, if it is known.
+	 */
+	synchronized @Nullable Led after(Led led) {
+		int index = this.terms.indexOf(led);
+		return (index >= 0 && index + 1 < this.terms.size()) ? this.terms.get(index + 1) : null;
+	}
+
+	/**
+	 * When the node of a term found out that it has ended, if it has.
+	 */
+	synchronized @Nullable Instant noticed(Led led) {
+		return led.noticed();
+	}
+
+	/**
+	 * Whether the node of a term has said that it leads, since some time.
+	 */
+	synchronized boolean isHeardSince(Led led, Instant time) {
+		return led.isHeardSince(time);
+	}
+
+	/**
+	 * Whether all is known of the end of a term.
+	 */
+	synchronized boolean isClosed(Led led) {
+		return led.isClosed();
+	}
+
+	/**
+	 * For how long two nodes led at once, {@code null} as long as that is not known.
+	 */
+	synchronized @Nullable Duration overlap(Led led, Led next) {
+		return led.overlap(next);
+	}
+
+	/**
+	 * For how long any two nodes led at once since some time, {@code null} if that is not
+	 * known.
+	 */
+	synchronized @Nullable Duration overlapSince(Instant at) {
+		Duration longest = Duration.ZERO;
+		for (int i = 0; i + 1 < this.terms.size(); i++) {
+			Led led = this.terms.get(i);
+			if (!led.isOver() || !led.within(at, Instant.MAX).isZero()) {
+				Duration overlap = led.overlap(this.terms.get(i + 1));
+				if (overlap == null) {
+					return null;
+				}
+				longest = (overlap.compareTo(longest) > 0) ? overlap : longest;
+			}
+		}
+		return longest;
+	}
+
+	synchronized List<DemoState.Span> spans(Instant now) {
+		return this.terms.stream().map((led) -> led.span(after(led), now)).toList();
+	}
+
+}

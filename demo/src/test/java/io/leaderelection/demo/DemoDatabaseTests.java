@@ -1,0 +1,193 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.demo;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Properties;
+
+import io.leaderelection.sample.postgres.EmbeddedServer;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link DemoDatabase}: that its counters see what they are there for.
+ */
+class DemoDatabaseTests {
+
+	private static final String PASSWORD = "secret";
+
+	@TempDir
+	private static Path temp;
+
+	private static EmbeddedPostgres postgres;
+
+	private DemoDatabase database;
+
+	@BeforeAll
+	static void startPostgres() throws IOException, SQLException {
+		postgres = EmbeddedServer.start(temp.resolve("data"), temp.resolve("log"), PASSWORD,
+				Map.of("track_commit_timestamp", "on"));
+		try (Connection connection = postgres.getPostgresDatabase(Map.of("password", PASSWORD)).getConnection();
+				Statement statement = connection.createStatement()) {
+			statement.execute("create role sample login password '" + PASSWORD + "'");
+			statement.execute("create database sample owner sample");
+		}
+	}
+
+	@AfterAll
+	static void stopPostgres() throws IOException {
+		postgres.close();
+	}
+
+	@BeforeEach
+	void createTable() {
+		Properties connection = new Properties();
+		connection.setProperty("port", String.valueOf(postgres.getPort()));
+		connection.setProperty("password", PASSWORD);
+		this.database = new DemoDatabase(connection);
+		this.database.createTable();
+	}
+
+	@AfterEach
+	void dropTable() throws SQLException {
+		try (Connection connection = connect()) {
+			execute(connection, "drop table demo_tick");
+		}
+		this.database.close();
+	}
+
+	@Test
+	void countsNothingWrongInRowsOfOneTermAfterTheOther() throws SQLException {
+		assertRows(0, 0, 0);
+		try (Connection connection = connect()) {
+			insert(connection, 1, 1);
+			insert(connection, 1, 2);
+			insert(connection, 2, 3);
+		}
+		assertRows(3, 0, 0);
+	}
+
+	@Test
+	void countsNumberThatWasTakenTwice() throws SQLException {
+		try (Connection connection = connect()) {
+			insert(connection, 1, 1);
+			insert(connection, 2, 1);
+		}
+		assertRows(2, 1, 0);
+	}
+
+	@Test
+	void countsTermThatWritesAmidAnother() throws SQLException {
+		try (Connection connection = connect()) {
+			insert(connection, 1, 1);
+			insert(connection, 2, 2);
+			insert(connection, 1, 3);
+			insert(connection, 2, 4);
+		}
+		assertRows(4, 0, 1);
+	}
+
+	@Test
+	void countsRowThatWasCommittedAfterOneOfLaterTermAlthoughWrittenBefore() throws SQLException {
+		try (Connection outdated = connect(); Connection connection = connect()) {
+			outdated.setAutoCommit(false);
+			insert(outdated, 1, 1);
+			insert(connection, 2, 2);
+			outdated.commit();
+		}
+		assertRows(2, 0, 1);
+	}
+
+	@Test
+	void countsEachRowOfTwoLeadersOnceAsOutdatedAndOnceAsDuplicate() throws SQLException {
+		try (Connection connection = connect()) {
+			for (int tick = 1; tick <= 3; tick++) {
+				insert(connection, 2, tick);
+				insert(connection, 1, tick);
+			}
+		}
+		assertRows(6, 3, 3);
+	}
+
+	@Test
+	void readsAgainWhenItsConnectionIsBroken() throws SQLException {
+		assertRows(0, 0, 0);
+		try (Connection connection = postgres.getPostgresDatabase(Map.of("password", PASSWORD)).getConnection()) {
+			execute(connection, "select pg_terminate_backend(pid) from pg_stat_activity "
+					+ "where application_name = 'leader-election-demo'");
+		}
+		this.database.reset();
+		assertRows(0, 0, 0);
+	}
+
+	@Test
+	void measuresGapsAndMissingTicks() throws SQLException {
+		Instant start = Instant.now().minusSeconds(5);
+		assertThat(this.database.gap("1", "2")).isNull();
+		assertThat(this.database.missingSince(start)).isNull();
+		try (Connection connection = connect()) {
+			for (int millis : new int[] { 3600, 3800, 4000, 5000 }) {
+				int term = (millis < 4500) ? 1 : 2;
+				execute(connection, "insert into demo_tick (token, term, node, tick, at) values (" + term + ", '" + term
+						+ "', 'n', " + millis + ", timestamptz '" + start.plusMillis(millis) + "')");
+			}
+		}
+		assertThat(this.database.gap("1", "2")).isEqualTo(Duration.ofSeconds(1));
+		assertThat(this.database.missingSince(start)).isEqualTo(4);
+		// What has stopped and not gone on is not missing yet
+		assertThat(this.database.missingSince(start.plusMillis(5001))).isNull();
+		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::term)
+			.containsExactly("1", "1", "1", "2");
+		assertThat(this.database.ticksSince(start)).extracting(DemoState.Tick::number).doesNotHaveDuplicates();
+	}
+
+	private void assertRows(long count, long duplicates, long outdated) {
+		assertThat(this.database.count()).isEqualTo(new DemoDatabase.Counts(count, duplicates, outdated));
+	}
+
+	private static void insert(Connection connection, int term, int tick) throws SQLException {
+		execute(connection, "insert into demo_tick (token, term, node, tick) values (" + term + ", '" + term
+				+ "', 'n', " + tick + ")");
+	}
+
+	private static void execute(Connection connection, String sql) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			statement.execute(sql);
+		}
+	}
+
+	private static Connection connect() throws SQLException {
+		return DriverManager.getConnection("jdbc:postgresql://localhost:" + postgres.getPort() + "/sample", "sample",
+				PASSWORD);
+	}
+
+}
