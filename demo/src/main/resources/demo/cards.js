@@ -18,7 +18,7 @@ const PROCESS = {
 const ROLE = {
   leader: "\u2605 Leader",
   follower: "Follower",
-  candidate: "Candidate",
+  elected: "Elected",
   resigning: "Resigning",
   stopped: "Stopped"
 };

@@ -19,8 +19,8 @@ package io.leaderelection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown by a method that is guarded with {@code @LeaderOnly(otherwise = REJECT)} when it
- * is called on a node that does not lead, or by work whose term is over.
+ * Thrown by a method that is guarded with {@code @LeaderOnly(policy = REJECT)} when it is
+ * called on a node that does not lead, or by work whose term is over.
  */
 public class NotLeaderException extends IllegalStateException {
 

@@ -39,7 +39,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 
 	private final Faults faults;
 
-	private final Watch watch;
+	private final ClusterMonitor watch;
 
 	private final List<Member> members = new CopyOnWriteArrayList<>();
 
@@ -49,7 +49,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 		this.directory = directory;
 		this.command = command;
 		this.faults = new Faults(new Outcomes(this.terms, database, command.settings().silence()));
-		this.watch = new Watch(this.members, command.settings(), this.terms, this.faults, database, counter);
+		this.watch = new ClusterMonitor(this.members, command.settings(), this.terms, this.faults, database, counter);
 	}
 
 	Cluster start() {
@@ -89,8 +89,8 @@ class Cluster implements ProcessListener, AutoCloseable {
 	@Override
 	public void ended(NodeProcess node, End end) {
 		if (!end.killed() && !this.closed) {
-			Led before = this.terms.current();
-			Led led = ledBy(node, Action.END, before);
+			ObservedTerm before = this.terms.current();
+			ObservedTerm led = ledBy(node, Action.END, before);
 			this.faults.add(Action.END, node, end.lastRan(), led, before, expect(Action.END, node, led));
 		}
 		this.terms.ended(node.pid(), end.lastRan(), end.frozen());
@@ -101,7 +101,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 	 */
 	synchronized String addFurther() throws IOException {
 		Instant at = Instant.now();
-		Led before = this.terms.current();
+		ObservedTerm before = this.terms.current();
 		NodeProcess node = add();
 		this.faults.add(Action.START, node, at, null, before, expect(Action.START, node, null));
 		return node.name() + " starts";
@@ -119,8 +119,8 @@ class Cluster implements ProcessListener, AutoCloseable {
 			.findFirst()
 			.orElseThrow(() -> new RefusedException("There is no node '" + name + "'"));
 		NodeProcess node = member.node();
-		Led before = this.terms.current();
-		Led led = ledBy(node, action, before);
+		ObservedTerm before = this.terms.current();
+		ObservedTerm led = ledBy(node, action, before);
 		Expectation expectation = expect(action, node, led);
 		Instant at = Instant.now();
 		String message = member.act(action);
@@ -128,14 +128,14 @@ class Cluster implements ProcessListener, AutoCloseable {
 		return message;
 	}
 
-	private @Nullable Led ledBy(NodeProcess node, Action action, @Nullable Led current) {
+	private @Nullable ObservedTerm ledBy(NodeProcess node, Action action, @Nullable ObservedTerm current) {
 		if (action.isRecovery()) {
 			return this.faults.ledWhenHit(action.harm(), node);
 		}
 		return (current != null && current.pid == node.pid()) ? current : null;
 	}
 
-	private Expectation expect(Action action, NodeProcess node, @Nullable Led led) {
+	private Expectation expect(Action action, NodeProcess node, @Nullable ObservedTerm led) {
 		List<NodeProcess> others = nodes().stream()
 			.filter((other) -> other != node && other.state() != ProcessState.DEAD)
 			.toList();

@@ -34,9 +34,9 @@ final class Fault {
 
 	private final Instant at;
 
-	private final @Nullable Led led;
+	private final @Nullable ObservedTerm led;
 
-	private final @Nullable Led before;
+	private final @Nullable ObservedTerm before;
 
 	private final Expectation expectation;
 
@@ -52,8 +52,8 @@ final class Fault {
 	 * may have ended of which this is the end
 	 * @param before the term at that time
 	 */
-	Fault(int id, Action action, NodeProcess node, Instant at, @Nullable Led led, @Nullable Led before,
-			Expectation expectation) {
+	Fault(int id, Action action, NodeProcess node, Instant at, @Nullable ObservedTerm led,
+			@Nullable ObservedTerm before, Expectation expectation) {
 		this.id = id;
 		this.action = action;
 		this.node = node;
@@ -75,11 +75,11 @@ final class Fault {
 		return this.at;
 	}
 
-	@Nullable Led led() {
+	@Nullable ObservedTerm led() {
 		return this.led;
 	}
 
-	@Nullable Led before() {
+	@Nullable ObservedTerm before() {
 		return this.before;
 	}
 

@@ -41,8 +41,8 @@ class Faults {
 		this.outcomes = outcomes;
 	}
 
-	synchronized void add(Action action, NodeProcess node, Instant at, @Nullable Led led, @Nullable Led before,
-			Expectation expectation) {
+	synchronized void add(Action action, NodeProcess node, Instant at, @Nullable ObservedTerm led,
+			@Nullable ObservedTerm before, Expectation expectation) {
 		this.count++;
 		Fault fault = new Fault(this.count, action, node, at, led, before, expectation);
 		this.faults.forEach((earlier) -> earlier.overtake(fault));
@@ -62,8 +62,8 @@ class Faults {
 	 * Return the leader that the process of a node was when it was frozen or cut off
 	 * last, which is what its thaw or return is about.
 	 */
-	synchronized @Nullable Led ledWhenHit(Action harm, NodeProcess node) {
-		Led led = null;
+	synchronized @Nullable ObservedTerm ledWhenHit(Action harm, NodeProcess node) {
+		ObservedTerm led = null;
 		for (Fault fault : this.faults) {
 			led = (fault.node() == node && fault.action() == harm) ? fault.led() : led;
 		}

@@ -88,7 +88,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 		NodeView view = this.probe.view();
 		// A process that has just been started has not said anything
 		boolean said = view.pid() == this.node.pid() || this.node.state() == ProcessState.DEAD;
-		Sighting sighting = said ? view.sighting() : null;
+		NodeObservation sighting = said ? view.sighting() : null;
 		ObjectNode leadership = (sighting != null) ? sighting.leadership() : null;
 		if (leadership != null && (view.stale() || this.node.state() == ProcessState.FROZEN)) {
 			leadership = leadership.deepCopy().put("stale", true);

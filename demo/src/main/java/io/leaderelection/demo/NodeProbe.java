@@ -103,7 +103,7 @@ class NodeProbe {
 			ObjectNode leadership = this.client.leadership();
 			Instant answered = Instant.now();
 			NodeMetrics metrics = this.client.metrics();
-			Sighting sighting = new Sighting(asked, leadership, answered, metrics, Instant.now());
+			NodeObservation sighting = new NodeObservation(asked, leadership, answered, metrics, Instant.now());
 			if (pid == this.node.pid()) {
 				seen(pid, sighting);
 			}
@@ -114,7 +114,7 @@ class NodeProbe {
 		}
 	}
 
-	private void seen(long pid, Sighting sighting) {
+	private void seen(long pid, NodeObservation sighting) {
 		NodeView last = this.view;
 		this.node.answered();
 		this.terms.seen(this.node.name(), pid, sighting);
@@ -124,7 +124,7 @@ class NodeProbe {
 		}
 	}
 
-	private void tick(long before, Sighting sighting) {
+	private void tick(long before, NodeObservation sighting) {
 		synchronized (this.ticks) {
 			for (long number = before + 1; number <= sighting.metrics().allTicks(); number++) {
 				this.ticks.addLast(

@@ -28,7 +28,7 @@ import tools.jackson.databind.JsonNode;
  * @param sighting what it said, {@code null} if nothing yet
  * @param stale whether it did not answer since
  */
-record NodeView(long pid, @Nullable Sighting sighting, boolean stale) {
+record NodeView(long pid, @Nullable NodeObservation sighting, boolean stale) {
 
 	static final NodeView NONE = new NodeView(-1, null, true);
 

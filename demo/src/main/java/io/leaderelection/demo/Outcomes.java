@@ -53,8 +53,8 @@ class Outcomes {
 		if (fault.action().isRecovery()) {
 			return ofRecovery(fault, view, now);
 		}
-		Led led = fault.led();
-		Led next = (led != null) ? this.terms.after(led) : null;
+		ObservedTerm led = fault.led();
+		ObservedTerm next = (led != null) ? this.terms.after(led) : null;
 		if (led != null && next != null && next.from.isAfter(fault.at())) {
 			return ofFailover(fault, led, next);
 		}
@@ -62,7 +62,7 @@ class Outcomes {
 		return isOver(fault, (next != null) ? null : led, view, now) ? ofNothing(fault, now) : null;
 	}
 
-	private DemoState.Outcome ofFailover(Fault fault, Led led, Led next) {
+	private DemoState.Outcome ofFailover(Fault fault, ObservedTerm led, ObservedTerm next) {
 		// First whether there is more to come: a figure that comes in between is not
 		// missed
 		boolean complete = this.terms.isClosed(led);
@@ -77,9 +77,9 @@ class Outcomes {
 	/**
 	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
 	 */
-	private boolean isOver(Fault fault, @Nullable Led led, NodeView view, Instant now) {
+	private boolean isOver(Fault fault, @Nullable ObservedTerm led, NodeView view, Instant now) {
 		Instant end = fault.at().plus(fault.action().isEnd() ? MOMENT : this.silence.plus(MOMENT));
-		Led current = this.terms.current();
+		ObservedTerm current = this.terms.current();
 		if (led != null && fault.isHopeless()) {
 			return end.isBefore(now);
 		}
@@ -92,7 +92,7 @@ class Outcomes {
 	}
 
 	private DemoState.Outcome ofNothing(Fault fault, Instant now) {
-		Led leading = this.terms.leading(now);
+		ObservedTerm leading = this.terms.leading(now);
 		boolean sameTerm = leading != null && leading == fault.before();
 		Long missed = sameTerm ? this.database.missingSince(fault.at().minus(MOMENT)) : null;
 		return new DemoState.Outcome(node(leading), sameTerm, null, null, false,
@@ -100,8 +100,8 @@ class Outcomes {
 	}
 
 	private DemoState.@Nullable Outcome ofRecovery(Fault fault, NodeView view, Instant now) {
-		Led led = fault.led();
-		Led next = (led != null) ? this.terms.after(led) : null;
+		ObservedTerm led = fault.led();
+		ObservedTerm next = (led != null) ? this.terms.after(led) : null;
 		boolean complete = led == null || next == null || this.terms.isClosed(led);
 		Instant done = view.lastConfirmation();
 		boolean finds = false;
@@ -112,14 +112,14 @@ class Outcomes {
 		if (!view.isFresh(fault.node().pid(), fault.at()) || done == null || !done.isAfter(fault.at())) {
 			return null;
 		}
-		Led leading = this.terms.leading(now);
+		ObservedTerm leading = this.terms.leading(now);
 		Duration overlap = (led != null && next != null) ? this.terms.overlap(led, next)
 				: this.terms.overlapSince(fault.at());
 		return new DemoState.Outcome(node(leading), leading != null && leading == fault.before(), null,
 				Duration.between(fault.at(), done).toMillis(), finds, millis(overlap), null, complete);
 	}
 
-	private static @Nullable String node(@Nullable Led leading) {
+	private static @Nullable String node(@Nullable ObservedTerm leading) {
 		return (leading != null) ? leading.node : null;
 	}
 

@@ -36,10 +36,10 @@ class Terms {
 
 	private static final int KEPT = 200;
 
-	private final List<Led> terms = new ArrayList<>();
+	private final List<ObservedTerm> terms = new ArrayList<>();
 
 	/** By process, the last time at which it is known for how long it had led. */
-	private final Map<Long, Sighting> measured = new HashMap<>();
+	private final Map<Long, NodeObservation> measured = new HashMap<>();
 
 	private final Set<Long> ended = new HashSet<>();
 
@@ -53,7 +53,7 @@ class Terms {
 	/**
 	 * Take note of what a node reports.
 	 */
-	synchronized void seen(String node, long pid, Sighting sighting) {
+	synchronized void seen(String node, long pid, NodeObservation sighting) {
 		// Of a process that has ended, all is known that can be known
 		if (this.ended.contains(pid)) {
 			return;
@@ -62,15 +62,15 @@ class Terms {
 		for (JsonNode transition : sighting.leadership().path("transitions")) {
 			String term = transition.path("term").asString("");
 			Instant time = Instant.parse(transition.path("time").asString());
-			Led led = find(term);
+			ObservedTerm led = find(term);
 			if (transition.path("change").asString().equals("granted") && led == null) {
-				add(new Led(term, node, pid, time));
+				add(new ObservedTerm(term, node, pid, time));
 			}
 			else if (transition.path("change").asString().equals("revoked") && led != null) {
 				led.revoked(time, transition.path("reason").asString());
 			}
 		}
-		for (Led led : of(pid)) {
+		for (ObservedTerm led : of(pid)) {
 			// A node whose trust has run out says so before it says that it was revoked
 			if (led.term.equals(leads)) {
 				led.heard(sighting);
@@ -84,7 +84,7 @@ class Terms {
 		}
 	}
 
-	private void add(Led led) {
+	private void add(ObservedTerm led) {
 		this.terms.add(led);
 		this.terms.sort(Comparator.comparing((other) -> other.from));
 		if (this.terms.size() > KEPT) {
@@ -97,11 +97,11 @@ class Terms {
 	 * to believe in itself before, when its trust ran out: its metrics say for how long
 	 * it has led since it was last asked.
 	 */
-	private void settle(Led led, @Nullable Sighting last, Sighting now) {
+	private void settle(ObservedTerm led, @Nullable NodeObservation last, NodeObservation now) {
 		Instant since = (last != null && last.measured().isAfter(led.from)) ? last.measured() : led.from;
 		double seconds = now.metrics().led() - ((last != null) ? last.metrics().led() : 0);
 		Duration more = Duration.ofNanos(Math.round(seconds * 1_000_000_000));
-		for (Led other : of(led.pid)) {
+		for (ObservedTerm other : of(led.pid)) {
 			if (other != led) {
 				more = more.minus(other.within((last != null) ? last.measured() : Instant.MIN, now.answered()));
 			}
@@ -113,7 +113,7 @@ class Terms {
 	 * Take note that a process has ended.
 	 */
 	synchronized void ended(long pid, Instant lastRan, boolean frozen) {
-		for (Led led : of(pid)) {
+		for (ObservedTerm led : of(pid)) {
 			if (!led.isClosed()) {
 				led.ended(lastRan, frozen, after(led));
 			}
@@ -122,38 +122,38 @@ class Terms {
 		this.measured.remove(pid);
 	}
 
-	private @Nullable Led find(String term) {
+	private @Nullable ObservedTerm find(String term) {
 		return this.terms.stream().filter((led) -> led.term.equals(term)).findFirst().orElse(null);
 	}
 
-	private List<Led> of(long pid) {
+	private List<ObservedTerm> of(long pid) {
 		return this.terms.stream().filter((led) -> led.pid == pid).toList();
 	}
 
-	synchronized List<Led> all() {
+	synchronized List<ObservedTerm> all() {
 		return List.copyOf(this.terms);
 	}
 
 	/**
 	 * The term that has not ended and is the latest.
 	 */
-	synchronized @Nullable Led current() {
-		Led last = this.terms.isEmpty() ? null : this.terms.get(this.terms.size() - 1);
+	synchronized @Nullable ObservedTerm current() {
+		ObservedTerm last = this.terms.isEmpty() ? null : this.terms.get(this.terms.size() - 1);
 		return (last != null && !last.isOver()) ? last : null;
 	}
 
 	/**
 	 * The term in which somebody leads, as far as is known.
 	 */
-	synchronized @Nullable Led leading(Instant now) {
-		Led current = current();
+	synchronized @Nullable ObservedTerm leading(Instant now) {
+		ObservedTerm current = current();
 		return (current != null && !current.isSilent(now)) ? current : null;
 	}
 
 	/**
 	 * The term that came after another, if it is known.
 	 */
-	synchronized @Nullable Led after(Led led) {
+	synchronized @Nullable ObservedTerm after(ObservedTerm led) {
 		int index = this.terms.indexOf(led);
 		return (index >= 0 && index + 1 < this.terms.size()) ? this.terms.get(index + 1) : null;
 	}
@@ -161,28 +161,28 @@ class Terms {
 	/**
 	 * When the node of a term found out that it has ended, if it has.
 	 */
-	synchronized @Nullable Instant noticed(Led led) {
+	synchronized @Nullable Instant noticed(ObservedTerm led) {
 		return led.noticed();
 	}
 
 	/**
 	 * Whether the node of a term has said that it leads, since some time.
 	 */
-	synchronized boolean isHeardSince(Led led, Instant time) {
+	synchronized boolean isHeardSince(ObservedTerm led, Instant time) {
 		return led.isHeardSince(time);
 	}
 
 	/**
 	 * Whether all is known of the end of a term.
 	 */
-	synchronized boolean isClosed(Led led) {
+	synchronized boolean isClosed(ObservedTerm led) {
 		return led.isClosed();
 	}
 
 	/**
 	 * For how long two nodes led at once, {@code null} as long as that is not known.
 	 */
-	synchronized @Nullable Duration overlap(Led led, Led next) {
+	synchronized @Nullable Duration overlap(ObservedTerm led, ObservedTerm next) {
 		return led.overlap(next);
 	}
 
@@ -193,7 +193,7 @@ class Terms {
 	synchronized @Nullable Duration overlapSince(Instant at) {
 		Duration longest = Duration.ZERO;
 		for (int i = 0; i + 1 < this.terms.size(); i++) {
-			Led led = this.terms.get(i);
+			ObservedTerm led = this.terms.get(i);
 			if (!led.isOver() || !led.within(at, Instant.MAX).isZero()) {
 				Duration overlap = led.overlap(this.terms.get(i + 1));
 				if (overlap == null) {

@@ -41,7 +41,7 @@ class ArchitectureTests {
 			.should()
 			.dependOnClassesThat()
 			.resideInAnyPackage(BASE + ".engine..", BASE + ".postgresql..", BASE + ".transaction..",
-					BASE + ".service..", BASE + ".health..", BASE + ".metrics..", BASE + ".actuate..",
+					BASE + ".lifecycle..", BASE + ".health..", BASE + ".metrics..", BASE + ".actuate..",
 					BASE + ".autoconfigure..")
 			.check(classes);
 	}

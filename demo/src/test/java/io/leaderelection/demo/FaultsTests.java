@@ -45,7 +45,7 @@ class FaultsTests {
 
 	private final Faults faults = new Faults(new Outcomes(this.terms, this.database, SETTINGS.silence()));
 
-	private final Map<Long, Sighting> sightings = new HashMap<>();
+	private final Map<Long, NodeObservation> sightings = new HashMap<>();
 
 	private final NodeProcess first = node("node-1", 1);
 
@@ -180,7 +180,7 @@ class FaultsTests {
 
 	@Test
 	void saysThatNobodyLeadsWhereNobodyElseCould() {
-		Led led = this.terms.current();
+		ObservedTerm led = this.terms.current();
 		this.faults.add(Action.KILL, this.first, Said.START.plusMillis(2000), led, led,
 				Expectation.of(Action.KILL, SETTINGS, true, Expectation.Others.NONE, false));
 		this.terms.ended(1, Said.START.plusMillis(2001), false);
@@ -192,7 +192,7 @@ class FaultsTests {
 
 	@Test
 	void doesNotSayThatFrozenNodeStillLeadsWhereNobodyElseCould() {
-		Led led = this.terms.current();
+		ObservedTerm led = this.terms.current();
 		this.faults.add(Action.FREEZE, this.first, Said.START.plusMillis(2000), led, led,
 				Expectation.of(Action.FREEZE, SETTINGS, true, Expectation.Others.NONE, false));
 		assertThat(update(9000).outcome())
@@ -217,8 +217,8 @@ class FaultsTests {
 	}
 
 	private void act(Action action, NodeProcess node, int millis) {
-		Led before = this.terms.current();
-		Led led = action.isRecovery() ? this.faults.ledWhenHit(action.harm(), node)
+		ObservedTerm before = this.terms.current();
+		ObservedTerm led = action.isRecovery() ? this.faults.ledWhenHit(action.harm(), node)
 				: (before != null && before.pid == node.pid()) ? before : null;
 		this.faults.add(action, node, Said.START.plusMillis(millis), led, before,
 				Expectation.of(action, SETTINGS, led != null, Expectation.Others.READY, false));
@@ -233,12 +233,12 @@ class FaultsTests {
 	}
 
 	private NodeView view(long pid) {
-		Sighting sighting = this.sightings.get(pid);
+		NodeObservation sighting = this.sightings.get(pid);
 		return new NodeView(pid, sighting, sighting == null);
 	}
 
 	private void see(long pid, int millis, String... transitions) {
-		Sighting sighting = Said.said(millis, NodeMetrics.NONE, transitions);
+		NodeObservation sighting = Said.said(millis, NodeMetrics.NONE, transitions);
 		this.sightings.put(pid, sighting);
 		this.terms.seen("node-" + pid, pid, sighting);
 	}

@@ -31,7 +31,7 @@ final class Said {
 	private Said() {
 	}
 
-	static Sighting said(int millis, NodeMetrics metrics, String... transitions) {
+	static NodeObservation said(int millis, NodeMetrics metrics, String... transitions) {
 		return saidWith(leads(transitions), millis, metrics, transitions);
 	}
 
@@ -45,12 +45,12 @@ final class Said {
 	 * What a node says that leads in some term, or in none, whatever it has told of its
 	 * transitions.
 	 */
-	static Sighting saidWith(String term, int millis, NodeMetrics metrics, String... transitions) {
+	static NodeObservation saidWith(String term, int millis, NodeMetrics metrics, String... transitions) {
 		ObjectNode leadership = (ObjectNode) NodeClient.JSON
 			.readTree("{ \"term\": \"" + term + "\", \"leaseRemaining\": \"PT2S\", \"lastConfirmation\": \""
 					+ START.plusMillis(millis) + "\", \"transitions\": [" + String.join(",", transitions) + "] }");
 		Instant at = START.plusMillis(millis);
-		return new Sighting(at, leadership, at, metrics, at);
+		return new NodeObservation(at, leadership, at, metrics, at);
 	}
 
 	static String granted(String term, int millis) {

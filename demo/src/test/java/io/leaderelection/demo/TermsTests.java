@@ -194,8 +194,8 @@ class TermsTests {
 	}
 
 	private void seeLate(long pid, int millis, int late, double led, String... transitions) {
-		Sighting said = Said.said(millis, new NodeMetrics(0, 0, led), transitions);
-		this.terms.seen("node-" + pid, pid, new Sighting(said.asked(), said.leadership(), said.answered(),
+		NodeObservation said = Said.said(millis, new NodeMetrics(0, 0, led), transitions);
+		this.terms.seen("node-" + pid, pid, new NodeObservation(said.asked(), said.leadership(), said.answered(),
 				said.metrics(), said.measured().plusMillis(late)));
 	}
 
@@ -204,8 +204,8 @@ class TermsTests {
 		return this.terms.overlap(led(term), led(next));
 	}
 
-	private Led led(String term) {
-		List<Led> all = this.terms.all();
+	private ObservedTerm led(String term) {
+		List<ObservedTerm> all = this.terms.all();
 		return all.stream().filter((led) -> led.term.equals(term)).findFirst().orElseThrow();
 	}
 

@@ -71,7 +71,7 @@ final class Guard {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
-		this.reject = (annotation.otherwise() == NotLeaderPolicy.REJECT);
+		this.reject = (annotation.policy() == NotLeaderPolicy.REJECT);
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);

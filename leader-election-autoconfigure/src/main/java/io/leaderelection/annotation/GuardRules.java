@@ -223,11 +223,11 @@ final class GuardRules {
 		else if (reactive != null || ReactiveTypes.isReactive(resultType)) {
 			checkReactive(method, type, resultType, reactive, annotation, alternative);
 		}
-		if (annotation.otherwise() == NotLeaderPolicy.SKIP && resultType.isPrimitive() && resultType != void.class) {
+		if (annotation.policy() == NotLeaderPolicy.SKIP && resultType.isPrimitive() && resultType != void.class) {
 			throw new InvalidLeaderOnlyException(
 					"%s is guarded by @LeaderOnly, but returns the primitive '%s': there is no result for a call that is skipped."
 						.formatted(Guard.describe(method, type), resultType),
-					"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(otherwise = REJECT)."
+					"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."
 							+ alternative);
 		}
 		if (Guard.isFuture(resultType) && !resultType.isAssignableFrom(CompletableFuture.class)) {
@@ -255,9 +255,9 @@ final class GuardRules {
 					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. Or return a CompletionStage."
 							+ alternative);
 		}
-		if (annotation.otherwise() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
+		if (annotation.policy() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
 			throw new InvalidLeaderOnlyException(description + "there is no empty one for a call that is skipped.",
-					"Return a type that may be empty, or use @LeaderOnly(otherwise = REJECT)." + alternative);
+					"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)." + alternative);
 		}
 	}
 

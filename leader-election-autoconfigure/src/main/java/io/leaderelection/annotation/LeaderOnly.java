@@ -110,7 +110,7 @@ public @interface LeaderOnly {
 	 * What a call gets on a node that does not lead.
 	 * @return the policy
 	 */
-	NotLeaderPolicy otherwise() default NotLeaderPolicy.SKIP;
+	NotLeaderPolicy policy() default NotLeaderPolicy.SKIP;
 
 	/**
 	 * Whether the method also runs once whenever this node is granted leadership, so that

@@ -49,8 +49,8 @@ import org.springframework.util.ObjectUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Guards the beans whose methods are {@link LeaderOnly @LeaderOnly}, and refuses to
- * create those that cannot be guarded.
+ * LeaderOnlyPointcut the beans whose methods are {@link LeaderOnly @LeaderOnly}, and
+ * refuses to create those that cannot be guarded.
  * <p>
  * The default order is {@code LOWEST_PRECEDENCE - 2} and the guard is put before existing
  * advice. Of the processors that do likewise a later one ends up further out: those of
@@ -66,7 +66,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private final GuardedElection.Resolver elections;
 
-	private final Guards guards;
+	private final LeaderOnlyPointcut pointcut;
 
 	private final RunsOnGrant runsOnGrant;
 
@@ -76,9 +76,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 */
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
 		this.elections = new GuardedElection.Resolver(electors::getObject);
-		this.guards = new Guards(this.elections);
-		this.runsOnGrant = new RunsOnGrant(this.guards);
-		this.advisor = new DefaultPointcutAdvisor(this.guards, new LeaderOnlyInterceptor(this.guards));
+		this.pointcut = new LeaderOnlyPointcut(this.elections);
+		this.runsOnGrant = new RunsOnGrant(this.pointcut);
+		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
 	}
@@ -90,7 +90,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	@Override
 	protected boolean isEligible(Class<?> targetClass) {
-		return !this.guards.guardedMethods(targetClass).isEmpty();
+		return !this.pointcut.guardedMethods(targetClass).isEmpty();
 	}
 
 	/**
@@ -128,7 +128,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				|| !(this.beanFactory.getMergedBeanDefinition(beanName) instanceof AbstractBeanDefinition definition)) {
 			return;
 		}
-		for (Method method : this.guards.guardedMethods(type)) {
+		for (Method method : this.pointcut.guardedMethods(type)) {
 			if (GuardRules.annotationOf(method) != null
 					&& (ObjectUtils.containsElement(definition.getInitMethodNames(), method.getName())
 							|| ObjectUtils.containsElement(definition.getDestroyMethodNames(), method.getName()))) {
@@ -159,7 +159,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 					"Do not freeze the proxy.");
 		}
 		if (Proxy.isProxyClass(proxy.getClass())) {
-			GuardRules.checkInterfaces(this.guards.guardedMethods(type), type, proxy.getClass());
+			GuardRules.checkInterfaces(this.pointcut.guardedMethods(type), type, proxy.getClass());
 		}
 	}
 
@@ -177,7 +177,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		if (this.beanFactory != null) {
 			findRunsOnGrant(this.beanFactory);
 		}
-		this.guards.checkElections();
+		this.pointcut.checkElections();
 		if (this.beanFactory != null) {
 			for (String beanName : this.beanFactory.getSingletonNames()) {
 				Object bean = this.beanFactory.getSingleton(beanName);

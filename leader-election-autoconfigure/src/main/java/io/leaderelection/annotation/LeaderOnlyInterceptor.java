@@ -28,17 +28,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
 
-	private final Guards guards;
+	private final LeaderOnlyPointcut pointcut;
 
-	LeaderOnlyInterceptor(Guards guards) {
-		this.guards = guards;
+	LeaderOnlyInterceptor(LeaderOnlyPointcut pointcut) {
+		this.pointcut = pointcut;
 	}
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Object target = invocation.getThis();
 		Class<?> type = (target != null) ? target.getClass() : invocation.getMethod().getDeclaringClass();
-		Guard guard = this.guards.find(invocation.getMethod(), type);
+		Guard guard = this.pointcut.find(invocation.getMethod(), type);
 		if (guard == null) {
 			throw new IllegalStateException("No guard for " + invocation.getMethod());
 		}

@@ -23,8 +23,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.service.LeaderService;
-import io.leaderelection.service.LeaderServices;
+import io.leaderelection.lifecycle.LeaderService;
+import io.leaderelection.lifecycle.LeaderServices;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;

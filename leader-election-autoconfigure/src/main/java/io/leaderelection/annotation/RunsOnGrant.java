@@ -45,12 +45,12 @@ final class RunsOnGrant {
 
 	private static final Log logger = LogFactory.getLog(LeaderOnly.class);
 
-	private final Guards guards;
+	private final LeaderOnlyPointcut pointcut;
 
 	private final Set<Run> runs = ConcurrentHashMap.newKeySet();
 
-	RunsOnGrant(Guards guards) {
-		this.guards = guards;
+	RunsOnGrant(LeaderOnlyPointcut pointcut) {
+		this.pointcut = pointcut;
 	}
 
 	/**
@@ -61,8 +61,8 @@ final class RunsOnGrant {
 	 * @throws InvalidLeaderOnlyException if there is something, but not one bean to call
 	 */
 	void add(String beanName, Class<?> type, BeanFactory beanFactory) {
-		for (Method method : this.guards.methodsToRunOnGrant(type)) {
-			Guard guard = this.guards.find(method, type);
+		for (Method method : this.pointcut.methodsToRunOnGrant(type)) {
+			Guard guard = this.pointcut.find(method, type);
 			if (guard != null) {
 				if (!beanFactory.isSingleton(beanName)) {
 					throw new InvalidLeaderOnlyException(

@@ -16,7 +16,7 @@
 
 package io.leaderelection.annotation;
 
-import io.leaderelection.service.LeaderService;
+import io.leaderelection.lifecycle.LeaderService;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;

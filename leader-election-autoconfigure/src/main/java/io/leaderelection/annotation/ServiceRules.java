@@ -88,10 +88,10 @@ final class ServiceRules {
 					+ " is annotated with @LeaderOnly, but is no singleton: the container neither starts nor stops it, and leadership does not either.",
 					"Make it a singleton, or annotate only its methods that are leader work.");
 		}
-		if (annotation.otherwise() != NotLeaderPolicy.SKIP) {
+		if (annotation.policy() != NotLeaderPolicy.SKIP) {
 			throw new InvalidLeaderOnlyException(bean
-					+ " is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): there is no call to reject.",
-					"Remove 'otherwise'. To guard its methods, annotate them.");
+					+ " is started and stopped by leadership, but annotated with @LeaderOnly(policy = REJECT): there is no call to reject.",
+					"Remove 'policy'. To guard its methods, annotate them.");
 		}
 		if (annotation.runOnGrant()) {
 			throw new InvalidLeaderOnlyException(bean

@@ -29,8 +29,8 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
-import io.leaderelection.service.LeaderServices;
-import io.leaderelection.service.StartPolicy;
+import io.leaderelection.lifecycle.LeaderServices;
+import io.leaderelection.lifecycle.StartPolicy;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 

@@ -28,7 +28,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.service.LeaderServices;
+import io.leaderelection.lifecycle.LeaderServices;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;

@@ -82,7 +82,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		/**
 		 * Has won the lock and waits until nothing of an earlier term is left.
 		 */
-		CANDIDATE,
+		ELECTED,
 
 		/**
 		 * Leads.
@@ -104,7 +104,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		long remaining = (granted != null) ? Math.max(0, granted.trustedUntil() - now) : 0;
 		TermLeadership leadership = (granted != null && remaining > 0) ? granted.leadership() : null;
 		Role role = (state.position() instanceof Stopped) ? Role.STOPPED
-				: (state.position() instanceof Elected) ? Role.CANDIDATE : (leadership != null)
+				: (state.position() instanceof Elected) ? Role.ELECTED : (leadership != null)
 						? (state.position() instanceof Leading) ? Role.LEADER : Role.RESIGNING : Role.FOLLOWER;
 		Leader leader = (leadership != null) ? new Leader(settings.nodeId(), String.valueOf(state.contact().session()),
 				leadership.getTerm(), leadership.getSince()) : state.view().leader();

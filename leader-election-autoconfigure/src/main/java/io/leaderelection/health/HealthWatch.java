@@ -58,7 +58,7 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 
 	private @Nullable Thread thread;
 
-	private @Nullable HealthLook look;
+	private @Nullable HealthProbe look;
 
 	/**
 	 * Create a new {@code HealthWatch} instance.
@@ -106,7 +106,7 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	private void watch() {
-		HealthVerdict verdict = new HealthVerdict(this.after, System.nanoTime());
+		HealthHysteresis verdict = new HealthHysteresis(this.after, System.nanoTime());
 		while (pause(verdict.interval())) {
 			try {
 				look(verdict);
@@ -117,18 +117,18 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 		}
 	}
 
-	private synchronized void look(HealthVerdict verdict) {
-		HealthLook last = this.look;
+	private synchronized void look(HealthHysteresis verdict) {
+		HealthProbe last = this.look;
 		if (!isCurrent()) {
 			return;
 		}
 		if (last == null) {
-			HealthLook next = new HealthLook(this.well, this::wakeUp);
+			HealthProbe next = new HealthProbe(this.well, this::wakeUp);
 			this.look = next;
 			next.start();
 			return;
 		}
-		HealthLook.Answer answer = last.answer();
+		HealthProbe.Answer answer = last.answer();
 		if (answer != null) {
 			this.look = null;
 			verdict.answered(answer.well(), last.asked(), answer.time());
@@ -147,7 +147,7 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	// What logs comes last: it may fail, and the node must have reacted all the same
-	private void react(DefaultLeaderElector elector, HealthVerdict verdict) {
+	private void react(DefaultLeaderElector elector, HealthHysteresis verdict) {
 		if (verdict.isStanding() && elector.isUntilResumed()) {
 			elector.resumeCandidacy();
 			logger.info("Standing again, since " + this.description + " is well (" + name(elector) + ")");

@@ -134,7 +134,7 @@ class AdvisoryLockSql {
 
 	private final ElectionKeys keys;
 
-	private final Endpoint endpoint;
+	private final ServerInspection server;
 
 	private final boolean rehearsal;
 
@@ -142,15 +142,15 @@ class AdvisoryLockSql {
 
 	private final String locks;
 
-	AdvisoryLockSql(ElectionKeys keys, Endpoint endpoint) {
-		this(keys, endpoint, false);
+	AdvisoryLockSql(ElectionKeys keys, ServerInspection server) {
+		this(keys, server, false);
 	}
 
-	private AdvisoryLockSql(ElectionKeys keys, Endpoint endpoint, boolean rehearsal) {
+	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, boolean rehearsal) {
 		this.keys = keys;
-		this.endpoint = endpoint;
+		this.server = server;
 		this.rehearsal = rehearsal;
-		this.allLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + endpoint.database();
+		this.allLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + server.database();
 		this.locks = this.allLocks + " AND granted";
 	}
 
@@ -268,7 +268,7 @@ class AdvisoryLockSql {
 	 * @param observe whether to read who holds the main key if it is not won
 	 */
 	String acquire(long waitMillis, boolean observe) {
-		String timeline = this.endpoint.timelines() ? TIMELINE : "0";
+		String timeline = this.server.timelines() ? TIMELINE : "0";
 		String transactionId = this.rehearsal
 				? "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
 						+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END"
@@ -564,7 +564,7 @@ class AdvisoryLockSql {
 	 */
 	AdvisoryLockSql rehearsal() {
 		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
-		return new AdvisoryLockSql(scratch, this.endpoint, true);
+		return new AdvisoryLockSql(scratch, this.server, true);
 	}
 
 	/**

@@ -55,16 +55,16 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	 * Return the database of a session that elections are held in. Without the cluster if
 	 * it cannot be told for whatever reason: nobody must not lead because of that.
 	 */
-	static DatabaseIdentity of(Connection connection, Endpoint endpoint) throws SQLException {
+	static DatabaseIdentity of(Connection connection, ServerInspection server) throws SQLException {
 		try {
-			return new DatabaseIdentity(endpoint.database(), endpoint.controlSystem() ? cluster(connection) : null);
+			return new DatabaseIdentity(server.database(), server.controlSystem() ? cluster(connection) : null);
 		}
 		catch (SQLException ex) {
 			if (!connection.isValid(TIMEOUT_SECONDS)) {
 				throw ex;
 			}
 			logger.debug("The cluster does not tell its identifier", ex);
-			return new DatabaseIdentity(endpoint.database(), null);
+			return new DatabaseIdentity(server.database(), null);
 		}
 	}
 

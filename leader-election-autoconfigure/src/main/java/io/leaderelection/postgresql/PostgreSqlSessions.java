@@ -137,11 +137,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		PGConnection pgConnection = connection.unwrap(PGConnection.class);
 		connection.setAutoCommit(true);
-		Endpoint endpoint = Endpoint.inspect(connection, this.statements.timelines());
-		endpoint.check(pgConnection.getBackendPID(), this.allowSessionPooler);
+		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
+		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
 		long lease = this.settings.lease().toMillis();
 		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
-		long wait = endpoint.longestWaitMillis();
+		long wait = server.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
 		SessionIdentity identity = Jdbc.query(connection,
 				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
@@ -152,7 +152,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					return new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
 							row.getString("idle_in_transaction"));
 				});
-		if (!token.equals(identity.token()) || identity.pid() != endpoint.pid()) {
+		if (!token.equals(identity.token()) || identity.pid() != server.pid()) {
 			throw new UnusableStoreException(
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
 							+ "several nodes: it runs in transaction mode, or resets nothing between two clients.",
@@ -160,10 +160,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
 					null);
 		}
-		this.fence.heldOn(DatabaseIdentity.of(connection, endpoint));
+		this.fence.heldOn(DatabaseIdentity.of(connection, server));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
-				this.statements.of(this.keys, endpoint), this.names, this.settings.nodeId(), this.termEpoch, wait,
-				lease, pgConnection.getBackendPID() != endpoint.pid());
+				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
+				pgConnection.getBackendPID() != server.pid());
 		// No read of a session waits longer: nothing that takes so long is of use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
@@ -245,7 +245,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	@FunctionalInterface
 	interface Statements {
 
-		AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint);
+		AdvisoryLockSql of(ElectionKeys keys, ServerInspection server);
 
 		default String timelines() {
 			return AdvisoryLockSql.TIMELINES;

@@ -15,8 +15,8 @@
  */
 
 /**
- * Sessions on PostgreSQL: the keys, the statements and the checks of the endpoint. The
- * only package with SQL. Internal: types are public only for the other packages of this
+ * Sessions on PostgreSQL: the keys, the statements and the checks of the server. The only
+ * package with SQL. Internal: types are public only for the other packages of this
  * module.
  */
 @NullMarked

@@ -181,7 +181,7 @@ class LeaderOnlyCountsTests {
 			throw new IllegalStateException("Failed");
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		void rejected() {
 		}
 

@@ -214,7 +214,7 @@ class LeaderOnlyOrderTests {
 		}
 
 		@Async
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		CompletableFuture<String> asyncRejected() {
 			return CompletableFuture.completedFuture("ran");
 		}
@@ -226,7 +226,7 @@ class LeaderOnlyOrderTests {
 		}
 
 		@Transactional
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		void transactionalRejected() {
 		}
 

@@ -371,7 +371,7 @@ class LeaderOnlyReactiveTests {
 		}
 
 		@Retryable(delay = 0, maxRetries = 2, excludes = NotLeaderException.class)
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		Mono<String> retried(Runnable meanwhile) {
 			return Mono.fromCallable(() -> {
 				int attempt = this.attempts.incrementAndGet();

@@ -289,7 +289,7 @@ class LeaderOnlyReactiveTypesTests {
 
 	}
 
-	@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+	@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 	static class RejectedJobs extends Jobs {
 
 		RejectedJobs(Probe probe) {

@@ -212,7 +212,7 @@ class LeaderOnlyRejectionTests {
 		assertRejected(PrimitiveResult.class, "Method '" + name(PrimitiveResult.class)
 				+ ".run()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a "
 				+ "call that is skipped.",
-				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(otherwise = REJECT).");
+				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT).");
 	}
 
 	@Test
@@ -221,7 +221,7 @@ class LeaderOnlyRejectionTests {
 				"Method '" + name(ClassWithPrimitiveResult.class)
 						+ ".size()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for "
 						+ "a call that is skipped.",
-				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(otherwise = REJECT). Or "
+				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or "
 						+ "annotate only the methods that are leader work, not the class.");
 	}
 
@@ -256,7 +256,7 @@ class LeaderOnlyRejectionTests {
 		assertRejected(NeverEmpty.class, "Method '" + name(NeverEmpty.class)
 				+ ".run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: there is no "
 				+ "empty one for a call that is skipped.",
-				"Return a type that may be empty, or use @LeaderOnly(otherwise = REJECT).");
+				"Return a type that may be empty, or use @LeaderOnly(policy = REJECT).");
 	}
 
 	@Test
@@ -659,7 +659,7 @@ class LeaderOnlyRejectionTests {
 
 	static class UnknownPublisher {
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		SubmissionPublisher<String> run() {
 			return new SubmissionPublisher<>();
 		}

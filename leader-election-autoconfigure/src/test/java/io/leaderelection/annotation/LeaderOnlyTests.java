@@ -456,22 +456,22 @@ class LeaderOnlyTests {
 			return called("completableFuture", CompletableFuture.completedFuture("future"));
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		void rejected() {
 			called("rejected", null);
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		int rejectedPrimitive() {
 			return called("rejectedPrimitive", 42);
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		CompletableFuture<String> rejectedFuture() {
 			return called("rejectedFuture", new CompletableFuture<>());
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		CompletionStage<String> rejectedStage() {
 			return called("rejectedStage", new CompletableFuture<>());
 		}
@@ -500,7 +500,7 @@ class LeaderOnlyTests {
 			return "ran";
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		String rejectedByDefault() {
 			return "ran";
 		}
@@ -527,7 +527,7 @@ class LeaderOnlyTests {
 	}
 
 	@Retention(RetentionPolicy.RUNTIME)
-	@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+	@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 	@interface ReportsLeaderOnly {
 
 		@AliasFor(annotation = LeaderOnly.class)
@@ -581,7 +581,7 @@ class LeaderOnlyTests {
 			return privateMethod();
 		}
 
-		@LeaderOnly(election = "reports", otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(election = "reports", policy = NotLeaderPolicy.REJECT)
 		public String reports() {
 			return privateMethod();
 		}

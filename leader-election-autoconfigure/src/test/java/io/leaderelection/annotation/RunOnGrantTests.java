@@ -322,7 +322,7 @@ class RunOnGrantTests {
 
 	static class RejectedJob {
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT, runOnGrant = true)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT, runOnGrant = true)
 		void run() {
 			runs.add("rejected");
 		}

@@ -158,7 +158,7 @@ public class AotApplication {
 
 	}
 
-	@LeaderOnly(election = "${aot.election}", otherwise = NotLeaderPolicy.REJECT)
+	@LeaderOnly(election = "${aot.election}", policy = NotLeaderPolicy.REJECT)
 	static class Reports {
 
 		private final LeaderElector elector;

@@ -35,7 +35,7 @@ import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.LocalSessions;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.service.LeaderServices;
+import io.leaderelection.lifecycle.LeaderServices;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

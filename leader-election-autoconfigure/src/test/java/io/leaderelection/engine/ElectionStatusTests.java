@@ -55,7 +55,7 @@ class ElectionStatusTests {
 	void showsAWinnerWhatItWaitsFor() {
 		this.fixture.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			assertThat(status().role()).isEqualTo(Role.CANDIDATE);
+			assertThat(status().role()).isEqualTo(Role.ELECTED);
 			assertThat(status().blockedBy()).isEqualTo("backend 7");
 			assertThat(status().term()).isNull();
 		});

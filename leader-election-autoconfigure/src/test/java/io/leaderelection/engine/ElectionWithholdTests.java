@@ -141,7 +141,7 @@ class ElectionWithholdTests {
 	void winnerIsNotGranted() {
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			assertThat(ElectionStatus.of(this.election).role()).isEqualTo(Role.CANDIDATE);
+			assertThat(ElectionStatus.of(this.election).role()).isEqualTo(Role.ELECTED);
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.store.predecessor = null;
 		});

@@ -112,7 +112,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void termOfALongLivedServerIsSeenInFull() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
-				(keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe) {
@@ -171,7 +171,7 @@ class AdvisoryLockSessionTests {
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -189,7 +189,7 @@ class AdvisoryLockSessionTests {
 	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
 		Set<String> cancelled = new HashSet<>();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String observe() {
@@ -237,7 +237,7 @@ class AdvisoryLockSessionTests {
 	void whoStandsIsNotKnownWhenThatCannotBeLookedUpButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
 		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String describe(Collection<Integer> pids) {
@@ -262,7 +262,7 @@ class AdvisoryLockSessionTests {
 	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
 		AtomicBoolean cancelled = new AtomicBoolean();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe) {
@@ -409,7 +409,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void answerToAnotherStatementIsNoConfirmation() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
-				(keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -428,7 +428,7 @@ class AdvisoryLockSessionTests {
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
 		List<Boolean> readings = new ArrayList<>();
 		PostgreSqlSessions counting = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe) {
@@ -582,8 +582,8 @@ class AdvisoryLockSessionTests {
 		return new PostgreSqlSessions.Statements() {
 
 			@Override
-			public AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint) {
-				return new AdvisoryLockSql(keys, endpoint) {
+			public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
+				return new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe) {
@@ -614,7 +614,7 @@ class AdvisoryLockSessionTests {
 			Connection connection = source(this.server).connect(properties);
 			opened.add(connection);
 			return connection;
-		}, (keys, endpoint) -> {
+		}, (keys, server) -> {
 			throw new OutOfMemoryError("Seeded");
 		});
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
@@ -665,11 +665,11 @@ class AdvisoryLockSessionTests {
 	void rehearsalThatIsCancelledLeavesNothing() throws Exception {
 		AtomicInteger rehearsals = new AtomicInteger();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
-				source(this.server), (keys, endpoint) -> new AdvisoryLockSql(keys, endpoint) {
+				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					AdvisoryLockSql rehearsal() {
-						return new AdvisoryLockSql(ElectionKeys.ofLockId(rehearsals.incrementAndGet()), endpoint) {
+						return new AdvisoryLockSql(ElectionKeys.ofLockId(rehearsals.incrementAndGet()), server) {
 
 							@Override
 							String release(Term term, boolean clean, long idleMillis, long waitMillis) {

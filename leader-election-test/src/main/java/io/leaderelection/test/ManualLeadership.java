@@ -26,7 +26,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ManualSessions;
-import io.leaderelection.service.LeaderServices;
+import io.leaderelection.lifecycle.LeaderServices;
 
 /**
  * {@link TestLeadership} on elections in mode manual.

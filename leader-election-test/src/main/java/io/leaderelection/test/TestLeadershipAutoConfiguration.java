@@ -19,7 +19,7 @@ package io.leaderelection.test;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.service.LeaderServices;
+import io.leaderelection.lifecycle.LeaderServices;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;

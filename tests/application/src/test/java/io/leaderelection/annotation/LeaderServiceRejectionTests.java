@@ -94,9 +94,9 @@ class LeaderServiceRejectionTests {
 	@Test
 	void rejectingCalls() {
 		assertRejected(RejectingService.class,
-				"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(otherwise = REJECT): "
+				"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(policy = REJECT): "
 						+ "there is no call to reject.",
-				"Remove 'otherwise'. To guard its methods, annotate them.");
+				"Remove 'policy'. To guard its methods, annotate them.");
 	}
 
 	@Test
@@ -236,7 +236,7 @@ class LeaderServiceRejectionTests {
 
 	}
 
-	@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+	@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 	static class RejectingService extends Service {
 
 	}

@@ -187,7 +187,7 @@ class LeadershipMetricsTests {
 			this.jdbc.sql("SELECT 1").query(Integer.class).single();
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		boolean check() {
 			return true;
 		}

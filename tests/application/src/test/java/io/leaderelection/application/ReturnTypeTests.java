@@ -174,23 +174,23 @@ class ReturnTypeTests {
 			return Flux.just("re", "port").doFirst(this.runs::incrementAndGet);
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		int number() {
 			this.runs.incrementAndGet();
 			return 42;
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		CompletableFuture<String> futureOrReject() {
 			return future();
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		Mono<String> monoOrReject() {
 			return mono();
 		}
 
-		@LeaderOnly(otherwise = NotLeaderPolicy.REJECT)
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		Flux<String> fluxOrReject() {
 			return flux();
 		}

@@ -77,7 +77,7 @@ class HalfReleasedLocksTests {
 				Awaitility.await()
 					.during(Duration.ofSeconds(1))
 					.atMost(LIMIT)
-					.until(() -> scene.successor.status().role() == Role.CANDIDATE);
+					.until(() -> scene.successor.status().role() == Role.ELECTED);
 				scene.backend.close();
 				scene.awaitSuccessor((status) -> isBlockedBy(status, transaction));
 				assertThat(scene.successor.isLeader()).isFalse();

@@ -47,8 +47,8 @@ public final class SessionMutants {
 	private record MutantStatements(Mutant mutant) implements PostgreSqlSessions.Statements {
 
 		@Override
-		public AdvisoryLockSql of(ElectionKeys keys, Endpoint endpoint) {
-			return new MutantSql(this.mutant, keys, endpoint);
+		public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
+			return new MutantSql(this.mutant, keys, server);
 		}
 
 		@Override
@@ -76,8 +76,8 @@ public final class SessionMutants {
 
 		private final ElectionKeys keys;
 
-		MutantSql(Mutant mutant, ElectionKeys keys, Endpoint endpoint) {
-			super(keys, endpoint);
+		MutantSql(Mutant mutant, ElectionKeys keys, ServerInspection server) {
+			super(keys, server);
 			this.mutant = mutant;
 			this.keys = keys;
 		}

@@ -172,7 +172,7 @@ class SuspendFunctionTests {
 			assertThat(context.startupFailure).hasRootCauseMessage("Method '${PrimitiveJobs::class.java.name}"
 					+ ".count(Continuation)' is guarded by @LeaderOnly, but returns the primitive 'int': there is no "
 					+ "result for a call that is skipped. Return the wrapper type (null if skipped) or an Optional, or "
-					+ "use @LeaderOnly(otherwise = REJECT).")
+					+ "use @LeaderOnly(policy = REJECT).")
 		}
 	}
 
@@ -199,7 +199,7 @@ class SuspendFunctionTests {
 			this.calls.incrementAndGet()
 		}
 
-		@LeaderOnly(otherwise = REJECT)
+		@LeaderOnly(policy = REJECT)
 		open suspend fun rejected(): Int {
 			return 37 + this.calls.incrementAndGet() + 2
 		}

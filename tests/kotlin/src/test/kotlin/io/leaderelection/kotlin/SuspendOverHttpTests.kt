@@ -121,7 +121,7 @@ class SuspendOverHttpTests(@LocalServerPort private val port: Int,
 		@LeaderOnly
 		open suspend fun text(): String? = "report"
 
-		@LeaderOnly(otherwise = REJECT)
+		@LeaderOnly(policy = REJECT)
 		open suspend fun number() = 42
 
 		@LeaderOnly

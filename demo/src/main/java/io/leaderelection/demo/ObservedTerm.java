@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * A term of a node, by what that node reports. Used under the lock of {@link Terms}, but
  * for what is final.
  */
-final class Led {
+final class ObservedTerm {
 
 	final String term;
 
@@ -51,7 +51,7 @@ final class Led {
 
 	private boolean lost;
 
-	Led(String term, String node, long pid, Instant from) {
+	ObservedTerm(String term, String node, long pid, Instant from) {
 		this.term = term;
 		this.node = node;
 		this.pid = pid;
@@ -60,7 +60,7 @@ final class Led {
 		this.trustedUntil = from;
 	}
 
-	void heard(Sighting sighting) {
+	void heard(NodeObservation sighting) {
 		this.heard = sighting.asked();
 		this.trustedUntil = sighting.trustedUntil();
 	}
@@ -91,7 +91,7 @@ final class Led {
 	 * was thawed, and nobody can ask it any more until when it has believed that it
 	 * leads.
 	 */
-	void ended(Instant lastRan, boolean frozen, @Nullable Led next) {
+	void ended(Instant lastRan, boolean frozen, @Nullable ObservedTerm next) {
 		this.lost = lastRan.isAfter(this.trustedUntil) || (next != null && lastRan.isAfter(next.from));
 		if (this.lost) {
 			this.reason = "process ended before it could say";
@@ -143,7 +143,7 @@ final class Led {
 	 * For how long this node and the next one led at once: at least that long as long as
 	 * only that is known, {@code null} as long as nothing is.
 	 */
-	@Nullable Duration overlap(Led next) {
+	@Nullable Duration overlap(ObservedTerm next) {
 		Instant end = (this.settled && this.to != null) ? this.to : this.heard;
 		if (end.isAfter(next.from)) {
 			return Duration.between(next.from, end);
@@ -155,7 +155,7 @@ final class Led {
 	 * What the page shows of it.
 	 * @param next the next one, if there is one
 	 */
-	DemoState.Span span(@Nullable Led next, Instant now) {
+	DemoState.Span span(@Nullable ObservedTerm next, Instant now) {
 		boolean overlaps = next != null && this.heard.isAfter(next.from);
 		boolean silent = (next != null) ? !overlaps : isSilent(now);
 		boolean provisional = !this.settled && (this.to != null || silent) && !(this.lost && overlaps);
@@ -165,7 +165,7 @@ final class Led {
 	}
 
 	// Rounded up where an overlap would disappear
-	private static @Nullable Long millis(@Nullable Instant to, @Nullable Led next) {
+	private static @Nullable Long millis(@Nullable Instant to, @Nullable ObservedTerm next) {
 		if (to == null) {
 			return null;
 		}

@@ -23,14 +23,14 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link HealthVerdict}.
+ * Tests for {@link HealthHysteresis}.
  */
-class HealthVerdictTests {
+class HealthHysteresisTests {
 
 	// Near the overflow, where the clock of a JVM may be
 	private static final long START = Long.MAX_VALUE - 5;
 
-	private final HealthVerdict verdict = new HealthVerdict(Duration.ofSeconds(30), START);
+	private final HealthHysteresis verdict = new HealthHysteresis(Duration.ofSeconds(30), START);
 
 	@Test
 	void standsUntilHealthHasBeenBadForAWhile() {
@@ -69,7 +69,7 @@ class HealthVerdictTests {
 
 	@Test
 	void healthThatFlapsKeepsNodeFromStandingAlsoIfItResignsAtOnce() {
-		HealthVerdict atOnce = new HealthVerdict(Duration.ZERO, START);
+		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		assertThat(answered(atOnce, false, 0)).isFalse();
 		for (int time = 100; time < 10_000; time += 100) {
 			assertThat(answered(atOnce, time % 200 != 0, time)).isFalse();
@@ -108,7 +108,7 @@ class HealthVerdictTests {
 
 	@Test
 	void answerToAnEarlierQuestionDoesNotCount() {
-		HealthVerdict atOnce = new HealthVerdict(Duration.ZERO, START);
+		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		atOnce.answered(false, time(-1), time(10));
 		assertThat(atOnce.isStanding()).isTrue();
 		atOnce.answered(false, time(0), time(10));
@@ -117,17 +117,18 @@ class HealthVerdictTests {
 
 	@Test
 	void checkHasTimeToAnswerAlsoIfNodeResignsAtOnce() {
-		HealthVerdict atOnce = new HealthVerdict(Duration.ZERO, START);
+		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		assertThat(unanswered(atOnce, 0, 999)).isTrue();
 		assertThat(unanswered(atOnce, 0, 1000)).isFalse();
 	}
 
 	@Test
 	void looksSeveralTimesWithinAWhile() {
-		assertThat(new HealthVerdict(Duration.ZERO, START).interval()).isEqualTo(Duration.ofMillis(100).toNanos());
-		assertThat(new HealthVerdict(Duration.ofSeconds(10), START).interval())
+		assertThat(new HealthHysteresis(Duration.ZERO, START).interval()).isEqualTo(Duration.ofMillis(100).toNanos());
+		assertThat(new HealthHysteresis(Duration.ofSeconds(10), START).interval())
 			.isEqualTo(Duration.ofMillis(2500).toNanos());
-		assertThat(new HealthVerdict(Duration.ofDays(1), START).interval()).isEqualTo(Duration.ofSeconds(5).toNanos());
+		assertThat(new HealthHysteresis(Duration.ofDays(1), START).interval())
+			.isEqualTo(Duration.ofSeconds(5).toNanos());
 	}
 
 	private void withhold() {
@@ -135,12 +136,12 @@ class HealthVerdictTests {
 		assertThat(answered(this.verdict, false, 30_000)).isFalse();
 	}
 
-	private static boolean answered(HealthVerdict verdict, boolean well, long millis) {
+	private static boolean answered(HealthHysteresis verdict, boolean well, long millis) {
 		verdict.answered(well, time(millis), time(millis));
 		return verdict.isStanding();
 	}
 
-	private static boolean unanswered(HealthVerdict verdict, long asked, long millis) {
+	private static boolean unanswered(HealthHysteresis verdict, long asked, long millis) {
 		verdict.unanswered(time(asked), time(millis));
 		return verdict.isStanding();
 	}

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.service;
+package io.leaderelection.lifecycle;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,9 +30,9 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.service.Services.Log;
-import io.leaderelection.service.Services.PlainService;
-import io.leaderelection.service.Services.Service;
+import io.leaderelection.lifecycle.Services.Log;
+import io.leaderelection.lifecycle.Services.PlainService;
+import io.leaderelection.lifecycle.Services.Service;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestLeadershipAutoConfiguration;
 import org.junit.jupiter.api.Test;

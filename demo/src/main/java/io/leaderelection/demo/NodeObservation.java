@@ -30,7 +30,7 @@ import tools.jackson.databind.node.ObjectNode;
  * @param metrics what its metrics said
  * @param measured when they had been said
  */
-record Sighting(Instant asked, ObjectNode leadership, Instant answered, NodeMetrics metrics, Instant measured) {
+record NodeObservation(Instant asked, ObjectNode leadership, Instant answered, NodeMetrics metrics, Instant measured) {
 
 	private static final Duration PROMPT = Duration.ofMillis(100);
 

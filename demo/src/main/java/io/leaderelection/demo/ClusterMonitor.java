@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
 /**
  * Watches what becomes of the nodes, and says so to the page.
  */
-class Watch implements AutoCloseable {
+class ClusterMonitor implements AutoCloseable {
 
 	private static final int INTERVAL = 250;
 
@@ -48,11 +48,11 @@ class Watch implements AutoCloseable {
 	private volatile boolean closed;
 
 	/**
-	 * Create a new {@code Watch} instance.
+	 * Create a new {@code ClusterMonitor} instance.
 	 * @param members the nodes, to which further ones may come
 	 */
-	Watch(List<Member> members, Expectation.Settings settings, Terms terms, Faults faults, DemoDatabase database,
-			RowCounter counter) {
+	ClusterMonitor(List<Member> members, Expectation.Settings settings, Terms terms, Faults faults,
+			DemoDatabase database, RowCounter counter) {
 		this.members = members;
 		this.settings = settings;
 		this.terms = terms;

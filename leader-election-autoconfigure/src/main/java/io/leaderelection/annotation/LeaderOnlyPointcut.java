@@ -36,7 +36,7 @@ import org.springframework.util.ReflectionUtils.MethodFilter;
 /**
  * The guards of an application by method and class. As a pointcut, matches what has one.
  */
-final class Guards extends StaticMethodMatcherPointcut {
+final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private final Map<Class<?>, Set<Method>> guardedMethods = new ConcurrentHashMap<>(256);
 
@@ -46,7 +46,7 @@ final class Guards extends StaticMethodMatcherPointcut {
 
 	private volatile boolean electionsKnown;
 
-	Guards(GuardedElection.Resolver elections) {
+	LeaderOnlyPointcut(GuardedElection.Resolver elections) {
 		this.elections = elections;
 	}
 
@@ -104,11 +104,11 @@ final class Guards extends StaticMethodMatcherPointcut {
 	Set<Method> methodsToRunOnGrant(Class<?> type) {
 		Set<Method> methods = this.guardedMethods.get(type);
 		if (methods == null) {
-			methods = AnnotationUtils.isCandidateClass(type, LeaderOnly.class) ? MethodIntrospector
-				.selectMethods(ClassUtils.getUserClass(type), (MethodFilter) Guards::runsOnGrant) : Set.of();
+			methods = AnnotationUtils.isCandidateClass(type, LeaderOnly.class) ? MethodIntrospector.selectMethods(
+					ClassUtils.getUserClass(type), (MethodFilter) LeaderOnlyPointcut::runsOnGrant) : Set.of();
 			methods = methods.isEmpty() ? methods : guardedMethods(type);
 		}
-		return methods.stream().filter(Guards::runsOnGrant).collect(Collectors.toSet());
+		return methods.stream().filter(LeaderOnlyPointcut::runsOnGrant).collect(Collectors.toSet());
 	}
 
 	private static boolean runsOnGrant(Method method) {

@@ -14,32 +14,10 @@
  * limitations under the License.
  */
 
-package io.leaderelection.service;
-
-import java.time.Duration;
-
 /**
- * How long a node that could not start its services does not stand: longer each time, or
- * nodes that all cannot would pass leadership around without end.
+ * Beans that are started and stopped by leadership.
  */
-final class StartFailures {
+@NullMarked
+package io.leaderelection.lifecycle;
 
-	private static final Duration FIRST_PAUSE = Duration.ofSeconds(5);
-
-	private static final int MOST_DOUBLINGS = 4;
-
-	private int failures;
-
-	/**
-	 * Count a failure.
-	 * @return how long to pause
-	 */
-	synchronized Duration next() {
-		return FIRST_PAUSE.multipliedBy(1L << Math.min(this.failures++, MOST_DOUBLINGS));
-	}
-
-	synchronized void clear() {
-		this.failures = 0;
-	}
-
-}
+import org.jspecify.annotations.NullMarked;

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * long; otherwise health that comes and goes would move leadership with each look. Times
  * are those of {@link System#nanoTime()}. For one thread.
  */
-final class HealthVerdict {
+final class HealthHysteresis {
 
 	/** A shorter time is no time to answer in, nor to see that health lasts. */
 	private static final long SHORTEST_LIMIT = TimeUnit.SECONDS.toNanos(1);
@@ -50,7 +50,7 @@ final class HealthVerdict {
 
 	private boolean standing = true;
 
-	HealthVerdict(Duration after, long begun) {
+	HealthHysteresis(Duration after, long begun) {
 		this.begun = begun;
 		this.after = after.toNanos();
 		this.limit = Math.max(this.after, SHORTEST_LIMIT);

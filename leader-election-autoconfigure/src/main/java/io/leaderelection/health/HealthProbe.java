@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One look at health, on a thread of its own: a check may hang for ever.
  */
-final class HealthLook implements Runnable {
+final class HealthProbe implements Runnable {
 
-	private static final Log logger = LogFactory.getLog(HealthLook.class);
+	private static final Log logger = LogFactory.getLog(HealthProbe.class);
 
 	private final BooleanSupplier well;
 
@@ -38,7 +38,7 @@ final class HealthLook implements Runnable {
 
 	private volatile @Nullable Answer answer;
 
-	HealthLook(BooleanSupplier well, Runnable whenAnswered) {
+	HealthProbe(BooleanSupplier well, Runnable whenAnswered) {
 		this.well = well;
 		this.whenAnswered = whenAnswered;
 	}

@@ -39,7 +39,7 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
-record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
+record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
 		boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines, long deadlockTimeout,
 		long logMinDuration) {
 
@@ -57,15 +57,15 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 	 * @param connection the connection
 	 * @param timelines the statement that tells whether it has timelines
 	 */
-	static Endpoint inspect(Connection connection, String timelines) throws SQLException {
+	static ServerInspection inspect(Connection connection, String timelines) throws SQLException {
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack what is asked for next
-			return new Endpoint(version, 0, 0, false, "", 0, false, false, false, false, 0, 0);
+			return new ServerInspection(version, 0, 0, false, "", 0, false, false, false, false, 0, 0);
 		}
-		Endpoint endpoint = Jdbc.query(connection, AdvisoryLockSql.INSPECT, Endpoint::of);
-		return (endpoint.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
-				? endpoint.withTimelines() : endpoint;
+		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
+		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
+				? server.withTimelines() : server;
 	}
 
 	/**
@@ -79,17 +79,18 @@ record Endpoint(String version, int versionNumber, int pid, boolean inRecovery, 
 		return this.versionNumber / 10_000 >= OLDEST_VERSION;
 	}
 
-	private Endpoint withTimelines() {
-		return new Endpoint(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.database,
-				this.plpgsql, this.walFileName, this.controlSystem, true, this.deadlockTimeout, this.logMinDuration);
+	private ServerInspection withTimelines() {
+		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role,
+				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.deadlockTimeout,
+				this.logMinDuration);
 	}
 
 	private static boolean isImitation(String version) {
 		return version.contains("CockroachDB");
 	}
 
-	private static Endpoint of(ResultSet row) throws SQLException {
-		return new Endpoint(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
+	private static ServerInspection of(ResultSet row) throws SQLException {
+		return new ServerInspection(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
 				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
 				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.service;
+package io.leaderelection.lifecycle;
 
 import java.time.Duration;
 

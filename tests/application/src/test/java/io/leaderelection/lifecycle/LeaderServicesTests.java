@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.service;
+package io.leaderelection.lifecycle;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -25,14 +25,14 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
-import io.leaderelection.service.Services.Blocked;
-import io.leaderelection.service.Services.FailingService;
-import io.leaderelection.service.Services.ForeignContainer;
-import io.leaderelection.service.Services.Log;
-import io.leaderelection.service.Services.PlainService;
-import io.leaderelection.service.Services.Service;
-import io.leaderelection.service.Services.SlowService;
-import io.leaderelection.service.Services.SlowToStart;
+import io.leaderelection.lifecycle.Services.Blocked;
+import io.leaderelection.lifecycle.Services.FailingService;
+import io.leaderelection.lifecycle.Services.ForeignContainer;
+import io.leaderelection.lifecycle.Services.Log;
+import io.leaderelection.lifecycle.Services.PlainService;
+import io.leaderelection.lifecycle.Services.Service;
+import io.leaderelection.lifecycle.Services.SlowService;
+import io.leaderelection.lifecycle.Services.SlowToStart;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestLeadershipAutoConfiguration;
 import org.junit.jupiter.api.Test;

@@ -14,10 +14,32 @@
  * limitations under the License.
  */
 
-/**
- * Beans that are started and stopped by leadership.
- */
-@NullMarked
-package io.leaderelection.service;
+package io.leaderelection.lifecycle;
 
-import org.jspecify.annotations.NullMarked;
+import java.time.Duration;
+
+/**
+ * How long a node that could not start its services does not stand: longer each time, or
+ * nodes that all cannot would pass leadership around without end.
+ */
+final class StartFailures {
+
+	private static final Duration FIRST_PAUSE = Duration.ofSeconds(5);
+
+	private static final int MOST_DOUBLINGS = 4;
+
+	private int failures;
+
+	/**
+	 * Count a failure.
+	 * @return how long to pause
+	 */
+	synchronized Duration next() {
+		return FIRST_PAUSE.multipliedBy(1L << Math.min(this.failures++, MOST_DOUBLINGS));
+	}
+
+	synchronized void clear() {
+		this.failures = 0;
+	}
+
+}

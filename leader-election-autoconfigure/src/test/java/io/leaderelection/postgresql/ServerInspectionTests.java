@@ -25,19 +25,19 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Tests for {@link Endpoint}.
+ * Tests for {@link ServerInspection}.
  */
-class EndpointTests {
+class ServerInspectionTests {
 
 	@Test
 	void primaryOfASupportedVersionIsUsable() {
-		assertThatNoException().isThrownBy(() -> endpoint("PostgreSQL 14.20", 140020, false, true).check(1, false));
+		assertThatNoException().isThrownBy(() -> server("PostgreSQL 14.20", 140020, false, true).check(1, false));
 	}
 
 	@Test
 	void olderVersionIsRefused() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> endpoint("PostgreSQL 13.7", 130007, false, true).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 13.7", 130007, false, true).check(1, false))
 			.withMessage("Leader election needs PostgreSQL 14 or later (for idle_session_timeout), but the server is "
 					+ "PostgreSQL 13.7")
 			.satisfies((ex) -> assertThat(ex.getAction()).startsWith("Upgrade the server"));
@@ -46,23 +46,23 @@ class EndpointTests {
 	@Test
 	void cockroachIsRefused() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> endpoint("CockroachDB CCL v25.1.0", 130000, false, true).check(1, false))
+			.isThrownBy(() -> server("CockroachDB CCL v25.1.0", 130000, false, true).check(1, false))
 			.withMessageContaining("every node would lead");
 	}
 
 	@Test
 	void poolerIsRefusedUnlessItIsAllowed() {
-		Endpoint endpoint = endpoint("PostgreSQL 18.6", 180006, false, true);
-		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> endpoint.check(-4711, false))
+		ServerInspection server = server("PostgreSQL 18.6", 180006, false, true);
+		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> server.check(-4711, false))
 			.withMessageContaining("pooler")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("leader-election.allow-session-pooler=true"));
-		assertThatNoException().isThrownBy(() -> endpoint.check(-4711, true));
+		assertThatNoException().isThrownBy(() -> server.check(-4711, true));
 	}
 
 	@Test
 	void standbyIsNotTheEndButNoPlaceToLead() {
 		assertThatExceptionOfType(SessionException.class)
-			.isThrownBy(() -> endpoint("PostgreSQL 18.6", 180006, true, true).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, true, true).check(1, false))
 			.isNotInstanceOf(UnusableStoreException.class)
 			.withMessageContaining("standby");
 	}
@@ -70,28 +70,28 @@ class EndpointTests {
 	@Test
 	void roleWithoutPlpgsqlIsToldTheGrant() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> endpoint("PostgreSQL 18.6", 180006, false, false).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, false, false).check(1, false))
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"app\""));
 	}
 
 	@Test
 	void waitStaysBelowWhatTheServerWouldLog() {
-		assertThat(endpoint(1000, -1).longestWaitMillis()).isEqualTo(800);
-		assertThat(endpoint(1000, 250).longestWaitMillis()).isEqualTo(200);
-		assertThat(endpoint(200, -1).longestWaitMillis()).isEqualTo(160);
-		assertThat(endpoint(1000, 0).longestWaitMillis()).isEqualTo(800);
-		assertThat(endpoint(100, -1).longestWaitMillis()).isEqualTo(80);
-		assertThat(endpoint(1000, 50).longestWaitMillis()).isEqualTo(40);
-		assertThat(endpoint(1, 1).longestWaitMillis()).isEqualTo(20);
+		assertThat(server(1000, -1).longestWaitMillis()).isEqualTo(800);
+		assertThat(server(1000, 250).longestWaitMillis()).isEqualTo(200);
+		assertThat(server(200, -1).longestWaitMillis()).isEqualTo(160);
+		assertThat(server(1000, 0).longestWaitMillis()).isEqualTo(800);
+		assertThat(server(100, -1).longestWaitMillis()).isEqualTo(80);
+		assertThat(server(1000, 50).longestWaitMillis()).isEqualTo(40);
+		assertThat(server(1, 1).longestWaitMillis()).isEqualTo(20);
 	}
 
-	private static Endpoint endpoint(long deadlockTimeout, long logMinDuration) {
-		return new Endpoint("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, true, deadlockTimeout,
-				logMinDuration);
+	private static ServerInspection server(long deadlockTimeout, long logMinDuration) {
+		return new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, true,
+				deadlockTimeout, logMinDuration);
 	}
 
-	private static Endpoint endpoint(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new Endpoint(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, true, 1000, -1);
+	private static ServerInspection server(String version, int number, boolean inRecovery, boolean plpgsql) {
+		return new ServerInspection(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, true, 1000, -1);
 	}
 
 }
