@@ -51,8 +51,8 @@ import org.springframework.context.annotation.Configuration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what is in the folder {@code monitoring} and in the README, against what an
- * application exports.
+ * Tests for what is in the folder {@code monitoring} and in the document on metrics,
+ * against what an application exports.
  */
 class MonitoringTests {
 
@@ -162,8 +162,9 @@ class MonitoringTests {
 	}
 
 	@Test
-	void readmeListsEverythingThatIsExportedAndNothingElse() throws IOException {
-		Set<String> documented = DOCUMENTED.matcher(Files.readString(ROOT.resolve("README.md")))
+	void documentListsEverythingThatIsExportedAndNothingElse() throws IOException {
+		Set<String> documented = DOCUMENTED
+			.matcher(Files.readString(ROOT.resolve("docs/reference/metrics-and-alerts.md")))
 			.results()
 			.map((result) -> result.group(1))
 			.collect(Collectors.toSet());

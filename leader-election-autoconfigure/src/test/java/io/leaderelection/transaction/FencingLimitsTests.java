@@ -40,8 +40,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What the README says is not fenced, beside what helps. These tests show that its limits
- * are where it says.
+ * What the documents say is not fenced, beside what helps. These tests show that its
+ * limits are where it says.
  */
 class FencingLimitsTests {
 

@@ -238,12 +238,12 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	void readmeShowsWhatAFollowerAnswers() throws IOException {
+	void documentShowsWhatAFollowerAnswers() throws IOException {
 		SampleNode leader = start("leader", UNRESTRICTED);
 		SampleNode follower = start("follower", UNRESTRICTED);
 		soon("leader", List.of("leader", "follower"), leader, follower);
 		List<String> examples = Pattern.compile("```json\n(.*?)```", Pattern.DOTALL)
-			.matcher(Files.readString(Path.of("../README.md")))
+			.matcher(Files.readString(Path.of("../docs/reference/health-and-endpoint.md")))
 			.results()
 			.map((match) -> match.group(1))
 			.toList();

@@ -99,7 +99,7 @@ class LeadershipHealthTests {
 
 	/**
 	 * Start a node that only the election connects by the cable, with the recipe for
-	 * readiness of the README.
+	 * readiness of the documents.
 	 */
 	private Node startAtCable(String unreachableAfter, String id) {
 		return this.nodes.start(id, "leader-election.datasource.url=" + this.cable.url(),

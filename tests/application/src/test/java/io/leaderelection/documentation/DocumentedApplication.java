@@ -18,7 +18,6 @@ package io.leaderelection.documentation;
 
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.documentation.JavaExample.Form;
@@ -47,7 +46,7 @@ import org.springframework.stereotype.Component;
 import org.springframework.test.context.DynamicPropertyRegistrar;
 
 /**
- * The application that the examples of the README are parts of.
+ * The application that the examples of the documents are parts of.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -59,14 +58,14 @@ class DocumentedApplication {
 	/**
 	 * Start it with all examples that can be its beans, on PostgreSQL.
 	 */
-	static ConfigurableApplicationContext start(JavaExamples examples) {
+	static ConfigurableApplicationContext start(String name, JavaExamples examples) {
 		PostgreSqlServer server = PostgreSqlServer.shared();
 		List<Class<?>> sources = Stream.concat(Stream.of(DocumentedApplication.class), beans(examples)).toList();
 		return new SpringApplicationBuilder(sources.toArray(Class<?>[]::new)).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
 			.resourceLoader(new DefaultResourceLoader(examples.classLoader()))
 			.beanNameGenerator((definition, registry) -> definition.getBeanClassName())
-			.run("--spring.application.name=readme-" + UUID.randomUUID(), "--spring.main.banner-mode=off",
+			.run("--spring.application.name=" + name, "--spring.main.banner-mode=off",
 					"--elections.url=" + server.jdbcUrl() + "?preferQueryMode=simple&user=" + server.username()
 							+ "&password=" + server.password(),
 					"--leader-election.fencing=required", "--leader-election.takeover-delay=0",

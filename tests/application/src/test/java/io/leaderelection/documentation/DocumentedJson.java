@@ -23,6 +23,7 @@ import java.util.TreeSet;
 
 import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
 import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
+import io.leaderelection.documentation.Markdown.CodeBlock;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
@@ -55,11 +56,10 @@ final class DocumentedJson {
 	}
 
 	/**
-	 * The value of the member that a block of a document shows.
+	 * The value of the member that a block shows.
 	 */
-	static JsonNode member(Markdown document, String name) {
-		return document.blocks("json")
-			.stream()
+	static JsonNode member(List<CodeBlock> blocks, String name) {
+		return blocks.stream()
 			.flatMap((block) -> objects(block.code()).stream())
 			.filter((object) -> object.has(name))
 			.findFirst()

@@ -87,7 +87,7 @@ final class DocumentedProperties {
 	 */
 	static EnumerablePropertySource<?> load(String yaml) {
 		try {
-			List<PropertySource<?>> sources = new YamlPropertySourceLoader().load("README",
+			List<PropertySource<?>> sources = new YamlPropertySourceLoader().load("document",
 					new ByteArrayResource(yaml.getBytes()));
 			return (EnumerablePropertySource<?>) sources.get(0);
 		}

@@ -83,7 +83,8 @@ final class JavaExample extends SimpleJavaFileObject {
 	}
 
 	private static String packageOf(CodeBlock block) {
-		return JavaExample.class.getPackageName() + ".line" + block.line();
+		return JavaExample.class.getPackageName() + "." + block.document().replaceAll("\\W", "_") + ".line"
+				+ block.line();
 	}
 
 	@Override

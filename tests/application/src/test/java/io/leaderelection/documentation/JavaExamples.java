@@ -40,7 +40,7 @@ import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.documentation.Markdown.CodeBlock;
 
 /**
- * The examples in Java of a document, compiled with the class path of the tests.
+ * The examples in Java of documents, compiled with the class path of the tests.
  */
 final class JavaExamples implements AutoCloseable {
 
@@ -54,9 +54,9 @@ final class JavaExamples implements AutoCloseable {
 
 	private final URLClassLoader classLoader;
 
-	JavaExamples(Markdown document, Path classes) {
+	JavaExamples(List<CodeBlock> blocks, Path classes) {
 		this.classes = classes;
-		this.examples = document.blocks("java").stream().map(JavaExamples::example).toList();
+		this.examples = blocks.stream().map(JavaExamples::example).toList();
 		COMPILER.getTask(null, null, this.diagnostics, options(classes), null, this.examples).call();
 		try {
 			this.classLoader = new URLClassLoader(new URL[] { classes.toUri().toURL() }, getClass().getClassLoader());

@@ -18,10 +18,12 @@ package io.leaderelection.documentation;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -36,6 +38,14 @@ import java.util.stream.Stream;
  */
 final class Markdown {
 
+	/**
+	 * The root of the repository: the directory with {@code .mvn} in it.
+	 */
+	static final Path ROOT = Stream.iterate(Path.of("").toAbsolutePath(), Path::getParent)
+		.filter((directory) -> Files.exists(directory.resolve(".mvn")))
+		.findFirst()
+		.orElseThrow();
+
 	private static final Pattern FENCE = Pattern.compile("( *)```(\\w*)");
 
 	private static final Pattern HEADING = Pattern.compile("#+ (.+)");
@@ -48,7 +58,13 @@ final class Markdown {
 
 	private final List<String> text = new ArrayList<>();
 
-	private Markdown(List<String> lines) {
+	private final Path file;
+
+	private final int length;
+
+	private Markdown(Path file, List<String> lines) {
+		this.file = file;
+		this.length = lines.size();
 		for (int i = 0; i < lines.size(); i++) {
 			Matcher fence = FENCE.matcher(lines.get(i));
 			if (!fence.matches()) {
@@ -65,17 +81,20 @@ final class Markdown {
 			while (!lines.get(i).equals(fence.group(1) + "```"));
 			String code = String.join("\n",
 					lines.subList(begin, i).stream().map((line) -> unindent(line, fence.group(1).length())).toList());
-			this.blocks.add(new CodeBlock(fence.group(2), begin + 1, code));
+			this.blocks.add(new CodeBlock(name(), fence.group(2), begin + 1, code));
 		}
 	}
 
 	static Markdown of(String text) {
-		return new Markdown(text.lines().toList());
+		return new Markdown(ROOT.resolve("text.md"), text.lines().toList());
 	}
 
+	/**
+	 * The document with a path from the root of the repository.
+	 */
 	static Markdown of(Path file) {
 		try {
-			return of(Files.readString(file));
+			return new Markdown(ROOT.resolve(file), Files.readString(ROOT.resolve(file)).lines().toList());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -83,10 +102,41 @@ final class Markdown {
 	}
 
 	/**
-	 * The README in the root of the repository.
+	 * All documents of the repository, apart from those beside sources.
 	 */
-	static Markdown readme() {
-		return of(Path.of("..", "..", "README.md"));
+	static List<Markdown> all() {
+		Set<Path> files = new TreeSet<>();
+		try {
+			Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
+
+				@Override
+				public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+					String name = directory.getFileName().toString();
+					return (!directory.equals(ROOT) && name.matches("\\..*|src|target")) ? FileVisitResult.SKIP_SUBTREE
+							: FileVisitResult.CONTINUE;
+				}
+
+				@Override
+				public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+					if (file.toString().endsWith(".md")) {
+						files.add(file);
+					}
+					return FileVisitResult.CONTINUE;
+				}
+
+			});
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		return files.stream().map(Markdown::of).toList();
+	}
+
+	/**
+	 * The code blocks of all documents in a language.
+	 */
+	static List<CodeBlock> allBlocks(String language) {
+		return all().stream().flatMap((document) -> document.blocks(language).stream()).toList();
 	}
 
 	private static String unindent(String line, int indent) {
@@ -97,8 +147,31 @@ final class Markdown {
 		return line.substring(i);
 	}
 
-	List<CodeBlock> blocks(String... languages) {
-		return this.blocks.stream().filter((block) -> Arrays.asList(languages).contains(block.language())).toList();
+	/**
+	 * The path from the root of the repository.
+	 */
+	String name() {
+		return ROOT.relativize(this.file).toString().replace('\\', '/');
+	}
+
+	@Override
+	public String toString() {
+		return name();
+	}
+
+	Path file() {
+		return this.file;
+	}
+
+	/**
+	 * The number of lines.
+	 */
+	int length() {
+		return this.length;
+	}
+
+	List<CodeBlock> blocks(String language) {
+		return this.blocks.stream().filter((block) -> block.language().equals(language)).toList();
 	}
 
 	Set<String> languages() {
@@ -112,6 +185,14 @@ final class Markdown {
 	 */
 	Set<String> links() {
 		return found(LINK);
+	}
+
+	/**
+	 * The file that a link leads to.
+	 */
+	Path resolve(String link) {
+		String path = link.split("#", 2)[0];
+		return path.isEmpty() ? this.file : this.file.resolveSibling(path).normalize();
 	}
 
 	/**
@@ -172,15 +253,16 @@ final class Markdown {
 	/**
 	 * A fenced code block.
 	 *
+	 * @param document the path of its document
 	 * @param language what the fence says, empty if nothing
 	 * @param line the number of its first line of code
 	 * @param code the code
 	 */
-	record CodeBlock(String language, int line, String code) {
+	record CodeBlock(String document, String language, int line, String code) {
 
 		@Override
 		public String toString() {
-			return "line " + this.line + ": " + this.code.lines().findFirst().orElse("");
+			return this.document + ", line " + this.line + ": " + this.code.lines().findFirst().orElse("");
 		}
 
 	}

@@ -73,7 +73,7 @@ class MarkdownTests {
 		assertThat(DOCUMENT.languages()).containsExactly("", "java");
 		assertThat(DOCUMENT.blocks("java")).hasSize(3);
 		assertThat(DOCUMENT.blocks("java").get(1))
-			.isEqualTo(new CodeBlock("java", 17, "@LeaderOnly\nvoid wrong() {\n\tthis.unknown.call();\n}"));
+			.isEqualTo(new CodeBlock("text.md", "java", 17, "@LeaderOnly\nvoid wrong() {\n\tthis.unknown.call();\n}"));
 		assertThat(DOCUMENT.blocks("").get(0).code()).isEqualTo("INFO");
 	}
 
@@ -92,7 +92,7 @@ class MarkdownTests {
 
 	@Test
 	void errorsAreThoseOfTheCompilerInLinesOfTheDocument(@TempDir Path directory) throws IOException {
-		try (JavaExamples examples = new JavaExamples(DOCUMENT, directory)) {
+		try (JavaExamples examples = new JavaExamples(DOCUMENT.blocks("java"), directory)) {
 			List<JavaExample> all = examples.all();
 			assertThat(all).extracting(JavaExample::form).containsExactly(Form.TYPES, Form.MEMBERS, Form.STATEMENTS);
 			assertThat(examples.errors(all.get(0))).isEmpty();
@@ -108,7 +108,7 @@ class MarkdownTests {
 	@Test
 	void exampleThatIsNotWellFormedIsAnError(@TempDir Path directory) throws IOException {
 		Markdown document = Markdown.of("```java\n@LeaderOnly\nvoid open() {\n```");
-		try (JavaExamples examples = new JavaExamples(document, directory)) {
+		try (JavaExamples examples = new JavaExamples(document.blocks("java"), directory)) {
 			assertThat(examples.errors(examples.all().get(0))).singleElement()
 				.asString()
 				.startsWith("line 4: reached end of file");

@@ -16,6 +16,7 @@
 
 package io.leaderelection.documentation;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -40,16 +41,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests that the properties in the README exist, have the defaults that it says and can
- * be set as its examples do.
+ * Tests that the properties in the documents exist, have the defaults that they say and
+ * can be set as the examples do.
  */
 class ReadmeConfigurationTests {
 
-	private final DocumentedProperties properties = new DocumentedProperties(Markdown.readme());
+	@ParameterizedTest
+	@MethodSource("documents")
+	void propertiesAreKnown(Markdown document) {
+		assertThat(new DocumentedProperties(document).unknown()).isEmpty();
+	}
 
-	@Test
-	void propertiesAreKnown() {
-		assertThat(this.properties.unknown()).isEmpty();
+	static List<Markdown> documents() {
+		return Markdown.all();
 	}
 
 	@Test
@@ -67,7 +71,18 @@ class ReadmeConfigurationTests {
 	}
 
 	@Test
-	void tablesHaveAllPropertiesAndTheirDefaults() {
+	void referenceHasAllPropertiesAndTheirDefaults() {
+		Markdown reference = Markdown.of(Path.of("docs", "reference", "configuration.md"));
+		assertThat(new DocumentedProperties(reference).defaults()).isEqualTo(defaults());
+	}
+
+	@ParameterizedTest
+	@MethodSource("documents")
+	void tableHasTheDefaults(Markdown document) {
+		assertThat(defaults()).containsAllEntriesOf(new DocumentedProperties(document).defaults());
+	}
+
+	private static Map<String, String> defaults() {
 		Map<String, String> expected = new TreeMap<>();
 		DocumentedProperties.metadata().forEach((name, property) -> {
 			if (name.startsWith("leader-election.") || name.contains(".leadership.")) {
@@ -76,7 +91,7 @@ class ReadmeConfigurationTests {
 		});
 		// Every endpoint has it
 		expected.remove("management.endpoint.leadership.cache.time-to-live");
-		assertThat(this.properties.defaults()).isEqualTo(expected);
+		return expected;
 	}
 
 	@Test
@@ -121,7 +136,7 @@ class ReadmeConfigurationTests {
 	}
 
 	static List<CodeBlock> blocks() {
-		return Markdown.readme().blocks("yaml");
+		return Markdown.allBlocks("yaml");
 	}
 
 	@Test

@@ -23,11 +23,13 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
 import io.leaderelection.documentation.JavaExample.Form;
+import io.leaderelection.documentation.Markdown.CodeBlock;
 import io.leaderelection.documentation.Surroundings.Catalog;
 import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -53,7 +55,8 @@ import org.springframework.util.ReflectionUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that the examples in Java of the README compile and do what it says.
+ * Tests that the examples of the documents in Java and SQL compile, run and do what they
+ * say.
  */
 class ReadmeExamplesTests {
 
@@ -68,7 +71,7 @@ class ReadmeExamplesTests {
 
 	@BeforeAll
 	static void compile() {
-		examples = new JavaExamples(Markdown.readme(), directory);
+		examples = new JavaExamples(Markdown.allBlocks("java"), directory);
 	}
 
 	@AfterAll
@@ -95,9 +98,10 @@ class ReadmeExamplesTests {
 
 	@Test
 	void runInAnApplication() throws Exception {
+		String name = "documented-" + UUID.randomUUID();
 		server.execute("CREATE TABLE report (id bigint, body text, token bigint)");
 		server.execute("INSERT INTO report VALUES (1, 'old', 0)");
-		try (ConfigurableApplicationContext context = DocumentedApplication.start(examples)) {
+		try (ConfigurableApplicationContext context = DocumentedApplication.start(name, examples)) {
 			Catalog catalog = context.getBean(Catalog.class);
 			for (LeaderElector elector : context.getBean(LeaderElectors.class)) {
 				Awaitility.await(elector.getElection()).atMost(LIMIT).until(elector::isLeader);
@@ -106,7 +110,7 @@ class ReadmeExamplesTests {
 				.atMost(LIMIT)
 				.until(() -> services(context).toList(),
 						(services) -> services.stream().allMatch(Lifecycle::isRunning));
-			assertThat(services(context)).hasSize(2);
+			assertThat(services(context)).hasSize(3);
 			Awaitility.await("run on grant and by the scheduler")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(catalog.calls).contains("rebuild", "refresh", "save fetched"));
@@ -115,10 +119,12 @@ class ReadmeExamplesTests {
 			assertThat(server.query("SELECT body FROM report WHERE token > 0")).containsExactly("report");
 			assertThat(context.getBean("elections", PGSimpleDataSource.class).getPreferQueryMode())
 				.isEqualTo(PreferQueryMode.SIMPLE);
-			JsonNode health = DocumentedJson.member(Markdown.readme(), "leadership");
+			JsonNode health = DocumentedJson.member(Markdown.allBlocks("json"), "leadership");
 			Awaitility.await("health")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(health(context)).isEqualTo(DocumentedJson.members(health)));
+			assertThat(server.query(lockQuery().replace("'shop'", "'" + name + "'"))).contains("candidate", "main",
+					"notice", "term");
 			Awaitility.await("resignation")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(catalog.calls).contains("close RESIGNED"));
@@ -126,6 +132,38 @@ class ReadmeExamplesTests {
 		finally {
 			server.execute("DROP TABLE report");
 		}
+	}
+
+	/**
+	 * The documented query for who holds which lock, reduced to one column.
+	 */
+	private static String lockQuery() {
+		String query = Markdown.allBlocks("sql")
+			.stream()
+			.map(CodeBlock::code)
+			.filter((code) -> code.contains("pg_locks"))
+			.findFirst()
+			.orElseThrow();
+		return query.replace("SELECT pid, usename AS role, application_name, key, mode, granted", "SELECT key");
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void sqlRuns(CodeBlock block) {
+		server.execute("CREATE ROLE shop LOGIN");
+		server.execute("CREATE DATABASE shop");
+		try {
+			server.execute(block.code());
+		}
+		finally {
+			server.execute("DROP DATABASE shop");
+			server.execute("DROP OWNED BY shop");
+			server.execute("DROP ROLE shop");
+		}
+	}
+
+	static List<CodeBlock> sqlRuns() {
+		return Markdown.allBlocks("sql");
 	}
 
 	private static Set<String> health(ConfigurableApplicationContext context) {
@@ -138,7 +176,7 @@ class ReadmeExamplesTests {
 		return context.getBeansOfType(Lifecycle.class)
 			.entrySet()
 			.stream()
-			.filter((bean) -> bean.getKey().equals("orders") || bean.getKey().endsWith(".OrderFeed"))
+			.filter((bean) -> bean.getKey().equals("orders") || bean.getKey().endsWith("Feed"))
 			.map((bean) -> bean.getValue());
 	}
 

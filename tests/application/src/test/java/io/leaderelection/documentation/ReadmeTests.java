@@ -21,7 +21,11 @@ import java.io.StringReader;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import javax.xml.parsers.DocumentBuilder;
@@ -42,25 +46,41 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests that what the README refers to is there. {@link ReadmeExamplesTests} and
- * {@link ReadmeConfigurationTests} are about what it says of Java and of properties.
+ * Tests that what the documents refer to is there. {@link ReadmeExamplesTests} and
+ * {@link ReadmeConfigurationTests} are about what they say of Java and of properties.
  */
 class ReadmeTests {
 
-	private static final Path ROOT = Path.of("..", "..");
+	private static final Path ROOT = Markdown.ROOT;
 
-	private final Markdown readme = Markdown.readme();
+	private static final List<Markdown> documents = Markdown.all();
 
 	@Test
-	void blocksAreInLanguagesThatAreTested() {
-		assertThat(this.readme.languages()).containsExactlyInAnyOrder("", "java", "json", "kotlin", "shell", "xml",
-				"yaml");
+	void readmeIsShort() {
+		assertThat(Markdown.of(Path.of("README.md")).length()).isBetween(100, 250);
 	}
 
 	@Test
-	void linksLeadSomewhere() {
-		assertThat(this.readme.links()).hasSizeGreaterThan(20);
-		assertThat(broken(this.readme)).isEmpty();
+	void blocksAreInLanguagesThatAreTested() {
+		assertThat(documents.stream().flatMap((document) -> document.languages().stream()).distinct())
+			.containsExactlyInAnyOrder("", "java", "json", "kotlin", "shell", "sql", "xml", "yaml");
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void linksLeadSomewhere(Markdown document) {
+		assertThat(broken(document)).isEmpty();
+	}
+
+	static List<Markdown> linksLeadSomewhere() {
+		return documents;
+	}
+
+	@Test
+	void everyDocumentIsLinked() {
+		Set<Path> linked = new HashSet<>(Set.of(ROOT.resolve("README.md")));
+		documents.forEach((document) -> document.links().forEach((link) -> linked.add(document.resolve(link))));
+		assertThat(documents.stream().filter((document) -> !linked.contains(document.file()))).isEmpty();
 	}
 
 	@Test
@@ -69,9 +89,10 @@ class ReadmeTests {
 				# What it does, and *not*
 				## `@LeaderOnly`
 				[a](#what-it-does-and-not) [b](#leaderonly) [c](#leader-only) [d](LICENSE) [e](LICENCE)
-				[f](sample-app/README.md#none) [g](https://example.com/none)
+				[f](docs/README.md#none) [g](https://example.com/none) [h](docs/guide#none)
 				""");
-		assertThat(broken(document)).containsExactly("#leader-only", "LICENCE", "sample-app/README.md#none");
+		assertThat(broken(document)).containsExactly("#leader-only", "LICENCE", "docs/README.md#none",
+				"docs/guide#none");
 	}
 
 	private static List<String> broken(Markdown document) {
@@ -79,16 +100,53 @@ class ReadmeTests {
 	}
 
 	private static boolean isBroken(Markdown document, String link) {
-		if (link.startsWith("https://")) {
+		if (link.startsWith("https://") || link.startsWith("http://localhost:")) {
 			return false;
 		}
-		String[] parts = link.split("#", 2);
-		Path file = ROOT.resolve(parts[0]);
-		if (!Files.exists(file)) {
+		Path file = document.resolve(link);
+		int anchor = link.indexOf('#');
+		if (anchor < 0) {
+			return !Files.exists(file);
+		}
+		if (anchor > 0 && !Files.isRegularFile(file)) {
 			return true;
 		}
-		Markdown target = (parts.length == 1 || parts[0].isEmpty()) ? document : Markdown.of(file);
-		return parts.length == 2 && !target.anchors().contains(parts[1]);
+		Markdown target = (anchor == 0) ? document : Markdown.of(file);
+		return !target.anchors().contains(link.substring(anchor + 1));
+	}
+
+	@Test
+	void logMessagesAreLogged() throws IOException {
+		assertThat(notLogged(Markdown.of(Path.of("docs", "reference", "log-messages.md")))).isEmpty();
+	}
+
+	@Test
+	void logMessagesThatAreNotLoggedAreFound() throws IOException {
+		Markdown document = Markdown.of("""
+				| message | meaning |
+				|---|---|
+				| `Won term … but an earlier term has not ended`, `Won term … and leads` | |
+				""");
+		assertThat(notLogged(document)).containsExactly(" and leads");
+	}
+
+	/**
+	 * The parts of the documented messages that are in no string of the main sources.
+	 */
+	private static List<String> notLogged(Markdown document) throws IOException {
+		List<String> parts = document.rows("message")
+			.stream()
+			.flatMap((row) -> Pattern.compile("`([^`]+)`").matcher(row.get(0)).results())
+			.flatMap((message) -> Stream.of(message.group(1).split("…")))
+			.filter((part) -> !part.isEmpty())
+			.toList();
+		assertThat(parts).isNotEmpty();
+		try (Stream<Path> files = Files.walk(ROOT.resolve("leader-election-autoconfigure/src/main/java"))) {
+			String sources = files.filter(Files::isRegularFile)
+				.map((file) -> read(file).replaceAll("\"\\s*\\+\\s*\"", ""))
+				.collect(Collectors.joining("\n"));
+			return parts.stream().filter((part) -> !sources.contains(part)).toList();
+		}
 	}
 
 	@ParameterizedTest
@@ -103,7 +161,7 @@ class ReadmeTests {
 	}
 
 	static List<CodeBlock> xmlIsWellFormedAndOfThisVersion() {
-		return Markdown.readme().blocks("xml");
+		return Markdown.allBlocks("xml");
 	}
 
 	@Test
@@ -134,7 +192,7 @@ class ReadmeTests {
 	}
 
 	static List<CodeBlock> jsonIsAnswered() {
-		return Markdown.readme().blocks("json");
+		return Markdown.allBlocks("json");
 	}
 
 	@Test
@@ -161,12 +219,16 @@ class ReadmeTests {
 	}
 
 	static List<CodeBlock> kotlinIsPartOfWhatIsCompiled() {
-		return Markdown.readme().blocks("kotlin");
+		return Markdown.allBlocks("kotlin");
 	}
 
 	private static String withoutIndentation(Path source) {
+		return read(source).replaceAll("(?m)^\t+", "");
+	}
+
+	private static String read(Path file) {
 		try {
-			return Files.readString(source).replaceAll("(?m)^\t+", "");
+			return Files.readString(file);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

@@ -36,7 +36,7 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
 /**
- * What the examples of the README take for granted: fields and methods of the classes
+ * What the examples of the documents take for granted: fields and methods of the classes
  * that they are cut from, and a domain.
  */
 public abstract class Surroundings {
