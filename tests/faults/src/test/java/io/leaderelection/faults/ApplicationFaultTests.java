@@ -24,6 +24,7 @@ import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -54,6 +55,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void grantedListenerBlocksForLongerThanTheLease() {
 		NodeProcess node = awaitLeaderWith("faults.granted-listener=" + LONGER.toMillis() + "ms");
 		faults.runWithoutSuccession("granted-listener blocks for longer than the lease", (leader) -> {
@@ -74,6 +76,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void revokedListenerBlocksForLongerThanTheLease() {
 		faults.run("resigned, revoked-listener blocks for longer than the lease",
 				() -> awaitLeaderWith("faults.revoked-listener=" + LONGER.toMillis() + "ms"),
@@ -86,6 +89,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void listenersThrow() {
 		faults.run("resigned, listeners throw", () -> awaitLeaderWith("faults.listeners-throw=true"),
 				(leader) -> leader.command("resign"), (outcome) -> {
@@ -121,6 +125,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void onlyThreadOfTheSchedulerIsBlocked() {
 		NodeProcess node = awaitLeaderWith("faults.scheduler-blocked=true", "spring.task.scheduling.pool.size=1");
 		long blocked = node.await(Kind.BLOCKED, Long.MIN_VALUE).time();
@@ -136,6 +141,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void contextPausedAndContinued() {
 		cluster.start(1);
 		for (int i = 0; i < 4; i++) {

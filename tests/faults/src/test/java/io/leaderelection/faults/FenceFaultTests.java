@@ -28,6 +28,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -79,6 +80,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void frozenBeforeTheFence() {
 		run("leader frozen before the fence, thawed", Place.BEFORE_FENCE, (leader) -> leader.signal("STOP"),
 				(outcome) -> {
@@ -90,6 +92,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionedBetweenFenceAndCommit() {
 		run("leader partitioned between fence and commit", Place.AFTER_FENCE, (leader) -> {
 			faults.cluster().proxy(leader).blackHole();
@@ -103,6 +106,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void commitDeliveredAfterAPartition() {
 		run("leader partitioned between fence and commit, late commit delivered afterwards", Place.AFTER_FENCE,
 				(leader) -> {
@@ -122,6 +126,7 @@ class FenceFaultTests {
 	 * says so, until the connection ends.
 	 */
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(ints = { 1, 12, 20, 24 })
 	void halfOfACommit(int bytes) {
 		run("half of a commit", Place.AFTER_FENCE, (leader) -> {
@@ -136,6 +141,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void backendTerminatedBeforeTheFence() {
 		run("backend of the leader terminated before the fence", Place.BEFORE_FENCE,
 				(leader) -> terminate(faults.cluster(), leader), (outcome) -> {
@@ -150,6 +156,7 @@ class FenceFaultTests {
 	 * waits for it and says so.
 	 */
 	@Test
+	@Tag("faults")
 	void busyBetweenFenceAndCommit() {
 		run("backend of the leader terminated while a fenced transaction is busy", Place.BUSY_AFTER_FENCE, (leader) -> {
 			Term term = this.held.requiredTerm();

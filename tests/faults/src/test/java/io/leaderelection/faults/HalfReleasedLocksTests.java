@@ -45,6 +45,7 @@ import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -54,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * other. Here it is held on the way, where the main key is free and the key of its term
  * is not: the fence takes that term for the current one, and the lock can be won.
  */
+@Tag("faults")
 class HalfReleasedLocksTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -64,6 +65,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void terminated() {
 		faults.run("leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -74,6 +76,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void resigned() {
 		faults.run("leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -116,6 +119,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void frozenForLessThanItsTrust() throws Exception {
 		faults.runWithoutSuccession("leader frozen for less than its trust", (leader) -> {
 			leader.signal("STOP");

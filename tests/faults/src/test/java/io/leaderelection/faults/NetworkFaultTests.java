@@ -26,6 +26,7 @@ import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -56,11 +57,13 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionToTheServer() {
 		cutOff("partition, to the server only", (proxy) -> proxy.blackHole(Direction.TO_SERVER), faults.lease());
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionToTheNode() {
 		// One more confirmation gets through
 		cutOff("partition, to the node only", (proxy) -> proxy.blackHole(Direction.TO_CLIENT),
@@ -68,6 +71,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionThatHealsWithoutLoss() {
 		faults.run("partition, late replies delivered afterwards", (leader) -> proxy(leader).hold(), (outcome) -> {
 			outcome.nextWithin(faults.lease().plus(faults.takeoverDelay()));
@@ -78,6 +82,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void lateReplyReadAfterThaw() {
 		faults.run("reply of a confirmation read after a thaw", (leader) -> {
 			proxy(leader).hold(Direction.TO_CLIENT);
@@ -93,6 +98,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void shortPartition() {
 		faults.runWithoutSuccession("partition for less than the trust lasts, no loss", (leader) -> {
 			proxy(leader).hold();
@@ -111,6 +117,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void slowLink() {
 		Duration tenth = faults.lease().dividedBy(10);
 		faults.runWithoutSuccession("slow link, a round trip takes a fifth of the lease", (leader) -> {
@@ -121,6 +128,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void linkTooSlowToLead() {
 		faults.run(
 				"slow link, a round trip takes longer than the lease", (leader) -> proxy(leader)
@@ -133,6 +141,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 4", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 100", "TO_SERVER, 700",
 			"TO_SERVER, 720", "TO_SERVER, 740", "TO_SERVER, 760", "TO_SERVER, 780", "TO_SERVER, 800" })
 	void halfMessageOfLeader(Direction direction, int bytes) {
@@ -141,6 +150,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 3", "TO_SERVER, 10" })
 	void halfMessageOfWaitingFollower(Direction direction, int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -152,6 +162,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(ints = { 9, 400 })
 	void halfMessageWhileASessionOpens(int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -164,6 +175,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void halfMessageOfARelease() {
 		faults.run("half a message of a resignation", (leader) -> {
 			leader.command("resign");
@@ -176,11 +188,13 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void acceptWithoutAnswer() {
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer);
 	}
 
 	@Test
+	@Tag("faults")
 	void refused() {
 		unreachable("reset, then refused", TcpProxy::refuse);
 	}

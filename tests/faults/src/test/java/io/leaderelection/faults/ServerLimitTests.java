@@ -31,6 +31,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A server that has run out of something, or does not let the nodes in any more. The
  * nodes have an ordinary role: superusers have slots of their own.
  */
+@Tag("faults")
 class ServerLimitTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -25,6 +25,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -32,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A standby beside the primary, on which nobody can lead until it is promoted.
  */
+@Tag("faults")
 class StandbyTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
