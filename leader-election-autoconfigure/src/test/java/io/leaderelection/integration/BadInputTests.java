@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.UUID;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -71,8 +72,10 @@ class BadInputTests {
 	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
 		try (LocalNode node = LocalNode.startAt(this.server, unusedPort())) {
 			assertThat(node.leads()).isFalse();
-			assertThat(output).contains("The database for leader election cannot be reached")
-				.contains("Following without a session");
+			// Logged after the decision, so that no start waits for a log
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached")
+					.contains("Following without a session"));
 		}
 	}
 

@@ -133,7 +133,9 @@ class UnusableDatabaseTests {
 					StringUtils.addStringToArray(further, url))) {
 				LeadershipHealthIndicator indicator = node.context().getBean(LeadershipHealthIndicator.class);
 				assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-				assertThat(output).contains("The database for leader election cannot be reached").doesNotContain(text);
+				eventually().untilAsserted(
+						() -> assertThat(output).contains("The database for leader election cannot be reached"));
+				assertThat(output).doesNotContain(text);
 				proxy.heal();
 				eventually().untilAsserted(() -> {
 					Health health = indicator.health();
