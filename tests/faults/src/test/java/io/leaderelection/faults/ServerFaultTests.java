@@ -135,6 +135,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void restartedFast() {
 		run("server restarted (fast)", "SESSION_LOST", (leader) -> {
 			server.stop("fast");
