@@ -97,7 +97,7 @@ class ElectionDefinitionsTests {
 	@Test
 	void leaseMustNotBeTooLong() {
 		refused("leader-election.lease-duration", "2h")
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("Nobody would lead for that long"));
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("No node would lead for that long"));
 	}
 
 	@Test

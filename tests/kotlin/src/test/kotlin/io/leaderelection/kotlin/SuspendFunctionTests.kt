@@ -88,7 +88,7 @@ class SuspendFunctionTests {
 				assertThat(jobs.suspendedFlow().toList()).isEmpty()
 			}
 			assertThatExceptionOfType(NotLeaderException::class.java).isThrownBy { runBlocking { jobs.rejected() } }
-				.withMessageContaining("rejected(Continuation)' runs on the leader of election 'default' only")
+				.withMessageContaining("rejected(Continuation)' runs only on the leader of election 'default'")
 			assertThat(jobs.calls()).isZero()
 		}
 	}

@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A node that is kept from standing for a while.
  */
-class ElectionWithholdTests {
+class ElectionSuspensionTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
 
