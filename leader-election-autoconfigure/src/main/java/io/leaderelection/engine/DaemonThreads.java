@@ -17,8 +17,7 @@
 package io.leaderelection.engine;
 
 /**
- * Creates the threads of this library. They are daemon threads and platform threads: a
- * virtual thread could be starved by the work that it must control.
+ * Creates the threads of this library. They are daemon threads and platform threads: a virtual thread could be pinned, or starved by the work that it must interrupt.
  */
 public final class DaemonThreads {
 

@@ -496,7 +496,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				return ResignationAnswer.refused("there is no other candidate");
 			}
 			if (only != null && !only.equals(led)) {
-				return ResignationAnswer.refused("another node leads in the meantime");
+				return ResignationAnswer.refused("another term has begun in the meantime");
 			}
 			if (following) {
 				this.state = state.requesting(led);
@@ -944,7 +944,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * End a term, granted or not, and end the intent to leave unless it is a stop.
+	 * Return to following if the lock was won but not granted, and end the intent to leave unless it is a stop.
 	 * @param freed whether the lock was freed
 	 */
 	void endTerm(boolean freed) {

@@ -23,7 +23,7 @@ import java.time.Duration;
  *
  * @param election the name of the election
  * @param nodeId the id of this node
- * @param lease how long the database keeps the session of a silent node
+ * @param lease how long the database keeps the session of an unresponsive node
  * @param takeoverDelay how long a winner waits before the grant, unless its predecessor
  * completed an orderly hand-over
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners

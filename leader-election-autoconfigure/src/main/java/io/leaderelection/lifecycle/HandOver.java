@@ -70,7 +70,7 @@ final class HandOver {
 	}
 
 	/**
-	 * Wait until the hand-over is over, unless it waits for the current thread itself.
+	 * Wait until the hand-over has ended, unless it waits for the current thread itself.
 	 */
 	void await() throws InterruptedException {
 		if (this.elector.getWorkLeadership() != null) {

@@ -129,7 +129,7 @@ final class ServiceRun {
 				return isWanted();
 			}
 			if (!isWanted()) {
-				logger.debug("Service " + service + " has failed to start, but should not start any more", failure);
+				logger.debug("Service " + service + " has failed to start, but is no longer wanted", failure);
 				return false;
 			}
 			if (attempt >= this.policy.attempts()) {

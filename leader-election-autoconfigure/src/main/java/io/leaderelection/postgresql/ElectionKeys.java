@@ -42,7 +42,7 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 		int observerClass) {
 
 	/**
-	 * The second half of the marker that a term ended in good order. Negative, as no term
+	 * The second half of the marker that a term has ended cleanly. Negative, as no term
 	 * is.
 	 */
 	static final int CLEAN = -1;

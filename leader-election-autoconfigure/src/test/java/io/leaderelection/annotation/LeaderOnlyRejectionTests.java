@@ -68,7 +68,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for what {@link LeaderOnly @LeaderOnly} refuses to stand on.
+ * Tests for unsupported uses of {@link LeaderOnly @LeaderOnly}.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyRejectionTests {
@@ -182,7 +182,7 @@ class LeaderOnlyRejectionTests {
 		new ApplicationContextRunner().withUserConfiguration(TestElections.class, InterfaceTransactions.class)
 			.withBean(NotOnInterface.class)
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(".other()' is annotated with @LeaderOnly, but is on none of the interfaces"));
+				.contains(".other()' is annotated with @LeaderOnly, but is not declared by any interface"));
 	}
 
 	@Test

@@ -255,7 +255,7 @@ class ElectionConnectionSourceTests {
 	@Test
 	void refusesSeveralDataSourcesWithoutPrimary() {
 		refused(source(SeveralConfiguration.class, none())).satisfies((ex) -> {
-			assertThat(ex).hasMessageContaining("on which of 2 DataSource beans");
+			assertThat(ex).hasMessageContaining("cannot determine which of 2 DataSource beans");
 			assertThat(ex.getAction()).contains("@LeaderElectionDataSource");
 		});
 	}

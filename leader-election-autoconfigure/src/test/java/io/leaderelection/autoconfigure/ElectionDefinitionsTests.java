@@ -220,7 +220,7 @@ class ElectionDefinitionsTests {
 					"0xFF"))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports.lock-id");
-				assertThat(ex.getReason()).contains("the lock of the election 'default' too");
+				assertThat(ex.getReason()).contains("The election 'default' has the same lock");
 			});
 	}
 

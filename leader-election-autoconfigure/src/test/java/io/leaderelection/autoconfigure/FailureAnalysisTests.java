@@ -132,7 +132,7 @@ class FailureAnalysisTests {
 		fail(UndecidedApplication.class, NO_DATA_SOURCE);
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("Leader election cannot determine which of 2 @LeaderElectionDataSource beans to use")
-			.contains("Annotate one of them only");
+			.contains("Annotate only the one whose database holds the elections");
 	}
 
 	@Test
@@ -165,7 +165,7 @@ class FailureAnalysisTests {
 		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
 				"--spring.application.name=shop", "--leader-election.elections.reports.lock-id=" + main);
 		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
-			.contains("the lock of the election 'default' too");
+			.contains("The election 'default' has the same lock");
 	}
 
 	/**

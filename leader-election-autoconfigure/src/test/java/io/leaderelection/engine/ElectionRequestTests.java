@@ -87,7 +87,7 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("passed on");
+			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("another term");
 			assertThat(this.election.requestResignation(TERM)).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A node that is kept from standing for a while.
+ * Tests for a node that suspends its candidacy.
  */
 class ElectionSuspensionTests {
 

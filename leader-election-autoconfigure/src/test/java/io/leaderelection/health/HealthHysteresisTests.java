@@ -51,7 +51,7 @@ class HealthHysteresisTests {
 
 	@Test
 	void standsAgainWhenHealthHasBeenWellForAsLong() {
-		withhold();
+		suspend();
 		assertThat(answered(this.verdict, true, 40_000)).isFalse();
 		assertThat(answered(this.verdict, true, 69_999)).isFalse();
 		assertThat(answered(this.verdict, true, 70_000)).isTrue();
@@ -59,7 +59,7 @@ class HealthHysteresisTests {
 
 	@Test
 	void badAnswerInBetweenPutsOffStandingAgain() {
-		withhold();
+		suspend();
 		answered(this.verdict, true, 40_000);
 		answered(this.verdict, false, 50_000);
 		answered(this.verdict, true, 60_000);
@@ -131,7 +131,7 @@ class HealthHysteresisTests {
 			.isEqualTo(Duration.ofSeconds(5).toNanos());
 	}
 
-	private void withhold() {
+	private void suspend() {
 		answered(this.verdict, false, 0);
 		assertThat(answered(this.verdict, false, 30_000)).isFalse();
 	}

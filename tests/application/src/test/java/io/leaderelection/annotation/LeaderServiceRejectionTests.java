@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for beans that cannot be left to leadership.
+ * Tests for beans that leadership cannot start and stop.
  */
 class LeaderServiceRejectionTests {
 

@@ -32,7 +32,7 @@ import org.springframework.web.bind.annotation.RestController;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Nodes that lead only while their catalog is well.
+ * Tests for nodes that lead only while their catalog is healthy.
  */
 class ResignWhenUnhealthyTests {
 
@@ -84,7 +84,7 @@ class ResignWhenUnhealthyTests {
 
 		@PostMapping("/catalog/{status}")
 		void set(@PathVariable String status) {
-			this.catalog.well = status.equals("up");
+			this.catalog.healthy = status.equals("up");
 		}
 
 	}
@@ -95,11 +95,11 @@ class ResignWhenUnhealthyTests {
 	@Component("catalogHealthIndicator")
 	static class CatalogHealthIndicator implements HealthIndicator {
 
-		private volatile boolean well = true;
+		private volatile boolean healthy = true;
 
 		@Override
 		public Health health() {
-			return (this.well ? Health.up() : Health.down()).build();
+			return (this.healthy ? Health.up() : Health.down()).build();
 		}
 
 	}
