@@ -68,7 +68,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for what {@link LeaderOnly @LeaderOnly} refuses to stand on.
+ * Tests for unsupported uses of {@link LeaderOnly @LeaderOnly}.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyRejectionTests {
@@ -106,8 +106,7 @@ class LeaderOnlyRejectionTests {
 	void finalClass() {
 		assertRejected(FinalClass.class,
 				"Class '" + name(FinalClass.class)
-						+ "' has methods that are guarded by @LeaderOnly, but is final: the proxy that guards it "
-						+ "cannot extend it.",
+						+ "' has methods that are guarded by @LeaderOnly, but is final: a proxy cannot extend it.",
 				"Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).");
 	}
 
@@ -116,15 +115,14 @@ class LeaderOnlyRejectionTests {
 		this.contextRunner.withBean(RecordClass.class, () -> new RecordClass("x"))
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
 				.isEqualTo("Class '" + name(RecordClass.class)
-						+ "' has methods that are guarded by @LeaderOnly, but is a record: the proxy that guards it "
-						+ "cannot extend it."));
+						+ "' has methods that are guarded by @LeaderOnly, but is a record: a proxy cannot extend it."));
 	}
 
 	@Test
 	void sealedClass() {
 		this.contextRunner.withBean(SealedClass.class)
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains("but is sealed: the proxy that guards it cannot extend it."));
+				.contains("but is sealed: a proxy cannot extend it."));
 	}
 
 	@Test
@@ -151,8 +149,9 @@ class LeaderOnlyRejectionTests {
 			return (Job) proxyFactory.getProxy();
 		})
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.isEqualTo("Class '" + name(FinalJob.class) + "' has methods that are guarded by @LeaderOnly, but its "
-						+ "bean has a proxy that takes no further advice."));
+				.isEqualTo("Class '" + name(FinalJob.class)
+						+ "' has methods that are guarded by @LeaderOnly, but the proxy of its bean is frozen, so no "
+						+ "advice can be added."));
 	}
 
 	@Test
@@ -170,10 +169,11 @@ class LeaderOnlyRejectionTests {
 			.run((context) -> {
 				InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
 				assertThat(failure.getDescription()).isEqualTo("Method '" + name(NotOnInterface.class)
-						+ ".other()' is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of "
-						+ "its bean has.");
-				assertThat(failure.getAction()).isEqualTo("Add it to an interface, or let the bean be proxied by its "
-						+ "class (spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).");
+						+ ".other()' is annotated with @LeaderOnly, but is not declared by any interface of the "
+						+ "bean's proxy.");
+				assertThat(failure.getAction())
+					.isEqualTo("Declare it in an interface, or have the bean proxied by its class "
+							+ "(spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).");
 			});
 	}
 
@@ -182,7 +182,7 @@ class LeaderOnlyRejectionTests {
 		new ApplicationContextRunner().withUserConfiguration(TestElections.class, InterfaceTransactions.class)
 			.withBean(NotOnInterface.class)
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(".other()' is annotated with @LeaderOnly, but is on none of the interfaces"));
+				.contains(".other()' is annotated with @LeaderOnly, but is not declared by any interface"));
 	}
 
 	@Test
@@ -209,9 +209,10 @@ class LeaderOnlyRejectionTests {
 
 	@Test
 	void primitiveResultWithSkip() {
-		assertRejected(PrimitiveResult.class, "Method '" + name(PrimitiveResult.class)
-				+ ".run()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a "
-				+ "call that is skipped.",
+		assertRejected(PrimitiveResult.class,
+				"Method '" + name(PrimitiveResult.class)
+						+ ".run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has "
+						+ "no value for a skipped call.",
 				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT).");
 	}
 
@@ -219,8 +220,8 @@ class LeaderOnlyRejectionTests {
 	void primitiveResultInAnnotatedClass() {
 		assertRejected(ClassWithPrimitiveResult.class,
 				"Method '" + name(ClassWithPrimitiveResult.class)
-						+ ".size()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for "
-						+ "a call that is skipped.",
+						+ ".size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has "
+						+ "no value for a skipped call.",
 				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or "
 						+ "annotate only the methods that are leader work, not the class.");
 	}
@@ -229,8 +230,8 @@ class LeaderOnlyRejectionTests {
 	void futureThatCannotBeMade() {
 		assertRejected(UnknownFuture.class,
 				"Method '" + name(UnknownFuture.class)
-						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: there is no "
-						+ "such result for a call that is not let through.",
+						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask, of which "
+						+ "no instance can be created for a call that does not run.",
 				"Return Future, CompletionStage or CompletableFuture.");
 	}
 
@@ -239,9 +240,9 @@ class LeaderOnlyRejectionTests {
 		assertRejected(UnknownPublisher.class,
 				"Method '" + name(UnknownPublisher.class)
 						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.SubmissionPublisher: "
-						+ "Spring cannot make one of what is guarded when it is subscribed to.",
-				"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. "
-						+ "Or return a CompletionStage.");
+						+ "Spring cannot adapt a guarded publisher to this type.",
+				"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of "
+						+ "these. " + "Or return a CompletionStage.");
 	}
 
 	@Test
@@ -254,8 +255,8 @@ class LeaderOnlyRejectionTests {
 	@Test
 	void publisherThatCannotBeEmpty() {
 		assertRejected(NeverEmpty.class, "Method '" + name(NeverEmpty.class)
-				+ ".run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: there is no "
-				+ "empty one for a call that is skipped.",
+				+ ".run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: this type has "
+				+ "no empty value for a skipped call.",
 				"Return a type that may be empty, or use @LeaderOnly(policy = REJECT).");
 	}
 
@@ -266,10 +267,10 @@ class LeaderOnlyRejectionTests {
 			.withCauseInstanceOf(IllegalStateException.class)
 			.havingCause()
 			.withMessage("Method '" + name(FlowPublisher.class)
-					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: what it does "
-					+ "when that is subscribed to can only be guarded with the help of Reactor. Add the dependency "
-					+ "io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a "
-					+ "CompletionStage.");
+					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: the work "
+					+ "that begins on subscription can only be guarded with Reactor. Add the dependency "
+					+ "io.projectreactor:reactor-core. Alternatively, do the leader work before the method returns, "
+					+ "or return a CompletionStage.");
 		assertThat((Set<?>) guardedMethodsWithoutReactor(WithMethod.class.getName())).isNotEmpty();
 	}
 
@@ -301,7 +302,7 @@ class LeaderOnlyRejectionTests {
 		TestElections.leader().withBean(HiddenPublisher.class).run((context) -> {
 			HiddenPublisher bean = context.getBean(HiddenPublisher.class);
 			assertThatExceptionOfType(InvalidLeaderOnlyException.class).isThrownBy(() -> bean.run(true))
-				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work is done after");
+				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work runs after");
 			assertThat(bean.run(false)).isEqualTo("ran");
 		});
 	}
@@ -312,8 +313,8 @@ class LeaderOnlyRejectionTests {
 			.getInterfaces()[0];
 		assertRejected(generated(Object.class, String.class, continuation),
 				"Method 'io.leaderelection.annotation.Generated.run(String, Continuation)' is guarded by @LeaderOnly, "
-						+ "but is a suspend function: what it does after it has returned can only be guarded with the help "
-						+ "of Reactor.",
+						+ "but is a suspend function: the work after its first suspension can only be guarded with "
+						+ "Reactor.",
 				"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and "
 						+ "org.jetbrains.kotlin:kotlin-reflect.");
 	}
@@ -321,22 +322,21 @@ class LeaderOnlyRejectionTests {
 	@Test
 	void runOnGrant() {
 		assertRejected(RunOnGrantWithParameters.class, "Method '" + name(RunOnGrantWithParameters.class)
-				+ ".run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there "
-				+ "are no arguments to call it with.",
-				"Move the leader work into a method without parameters, and annotate that.");
-		assertRejected(RunOnGrantClass.class,
-				"Class '" + name(RunOnGrantClass.class)
-						+ "' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
-				"Annotate the methods that are to be run when leadership is granted.");
+				+ ".run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there "
+				+ "are no arguments.",
+				"Move the leader work to a method without parameters, and annotate that method.");
+		assertRejected(RunOnGrantClass.class, "Class '" + name(RunOnGrantClass.class)
+				+ "' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on " + "methods only.",
+				"Annotate the methods that should run when leadership is granted.");
 		this.contextRunner
 			.withBean("job", RunOnGrant.class, RunOnGrant::new,
 					(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
 			.run((context) -> {
 				InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
 				assertThat(failure.getDescription()).isEqualTo("Method '" + name(RunOnGrant.class)
-						+ ".run()' is to be run when leadership is granted (runOnGrant), but bean 'job' is no singleton: "
-						+ "there is no one bean to run it on.");
-				assertThat(failure.getAction()).isEqualTo("Move the method into a singleton.");
+						+ ".run()' runs when leadership is granted (runOnGrant), but bean 'job' is not a "
+						+ "singleton: there is no single instance to call.");
+				assertThat(failure.getAction()).isEqualTo("Move the method to a singleton.");
 			});
 	}
 
@@ -351,26 +351,28 @@ class LeaderOnlyRejectionTests {
 
 	@Test
 	void annotatedCallback() {
-		String action = "Move the leader work into a method of its own, and annotate that.";
+		String action = "Move the leader work to a separate method, and annotate that method.";
 		assertRejected(AnnotatedAware.class,
 				"Method '" + name(AnnotatedAware.class)
-						+ ".setBeanName(String)' is annotated with @LeaderOnly, but is called by the container to set "
-						+ "the bean up, to manage it or to destroy it.",
+						+ ".setBeanName(String)' is annotated with @LeaderOnly, but is called by the container to "
+						+ "initialize, manage or destroy the bean.",
 				action);
 		assertRejected(AnnotatedDestroy.class, "Method '" + name(AnnotatedDestroy.class)
-				+ ".destroy()' is annotated with @LeaderOnly, but is called by the container to set the bean up, "
-				+ "to manage it or to destroy it.", action);
+				+ ".destroy()' is annotated with @LeaderOnly, but is called by the container to initialize, manage "
+				+ "or destroy the bean.", action);
 		assertRejected(AnnotatedPostConstruct.class, "Method '" + name(AnnotatedPostConstruct.class)
-				+ ".init()' is annotated with @LeaderOnly, but is called by the container to set the bean up, to "
-				+ "manage it or to destroy it.", action);
+				+ ".init()' is annotated with @LeaderOnly, but is called by the container to initialize, manage or "
+				+ "destroy the bean.", action);
 		assertRejected(AnnotatedToString.class, "Method '" + name(AnnotatedToString.class)
-				+ ".toString()' is annotated with @LeaderOnly, but is a method of every object.", action);
-		assertRejected(AnnotatedRevokedListener.class, "Method '" + name(AnnotatedRevokedListener.class)
-				+ ".revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but is told when leadership has "
-				+ "ended: it would never be called.", action);
+				+ ".toString()' is annotated with @LeaderOnly, but is a method of Object.", action);
+		assertRejected(AnnotatedRevokedListener.class,
+				"Method '" + name(AnnotatedRevokedListener.class)
+						+ ".revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of "
+						+ "leadership: it would never be called.",
+				action);
 		assertRejected(AnnotatedBeanMethod.class, "Method '" + name(AnnotatedBeanMethod.class)
-				+ ".value()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the methods of the bean that can be "
-				+ "guarded.", action);
+				+ ".value()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the "
+				+ "methods of that bean can be guarded.", action);
 	}
 
 	@Test
@@ -394,8 +396,8 @@ class LeaderOnlyRejectionTests {
 	void annotatedClassWithNothingToGuard() {
 		assertRejected(NothingToGuard.class,
 				"Class '" + name(NothingToGuard.class)
-						+ "' is annotated with @LeaderOnly, but has no method that could be guarded.",
-				"Remove the annotation. Methods that the container calls to set a bean up and to destroy it are not "
+						+ "' is annotated with @LeaderOnly, but has no method that can be guarded.",
+				"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not "
 						+ "guarded.");
 	}
 
@@ -419,8 +421,8 @@ class LeaderOnlyRejectionTests {
 	@Test
 	void unresolvablePlaceholder() {
 		assertRejected(PlaceholderElection.class, "Method '" + name(PlaceholderElection.class)
-				+ ".run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: Could "
-				+ "not resolve placeholder 'app.election' in value \"${app.election}\"",
+				+ ".run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: "
+				+ "Could " + "not resolve placeholder 'app.election' in value \"${app.election}\"",
 				"Set the property that the placeholder names, or give the placeholder a default.");
 	}
 

@@ -51,7 +51,7 @@ class HealthHysteresisTests {
 
 	@Test
 	void standsAgainWhenHealthHasBeenWellForAsLong() {
-		withhold();
+		suspend();
 		assertThat(answered(this.verdict, true, 40_000)).isFalse();
 		assertThat(answered(this.verdict, true, 69_999)).isFalse();
 		assertThat(answered(this.verdict, true, 70_000)).isTrue();
@@ -59,7 +59,7 @@ class HealthHysteresisTests {
 
 	@Test
 	void badAnswerInBetweenPutsOffStandingAgain() {
-		withhold();
+		suspend();
 		answered(this.verdict, true, 40_000);
 		answered(this.verdict, false, 50_000);
 		answered(this.verdict, true, 60_000);
@@ -100,7 +100,7 @@ class HealthHysteresisTests {
 	void answerThatCameLateSaysNothingOfTheTimeBefore() {
 		unanswered(this.verdict, 0, 30_000);
 		this.verdict.answered(true, time(0), time(100_000));
-		assertThat(this.verdict.isStanding()).isFalse();
+		assertThat(this.verdict.isCandidacyPermitted()).isFalse();
 		assertThat(answered(this.verdict, true, 129_000)).isFalse();
 		assertThat(answered(this.verdict, true, 130_000)).isTrue();
 		assertThat(this.verdict.isSilent()).isFalse();
@@ -110,9 +110,9 @@ class HealthHysteresisTests {
 	void answerToAnEarlierQuestionDoesNotCount() {
 		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		atOnce.answered(false, time(-1), time(10));
-		assertThat(atOnce.isStanding()).isTrue();
+		assertThat(atOnce.isCandidacyPermitted()).isTrue();
 		atOnce.answered(false, time(0), time(10));
-		assertThat(atOnce.isStanding()).isFalse();
+		assertThat(atOnce.isCandidacyPermitted()).isFalse();
 	}
 
 	@Test
@@ -131,19 +131,19 @@ class HealthHysteresisTests {
 			.isEqualTo(Duration.ofSeconds(5).toNanos());
 	}
 
-	private void withhold() {
+	private void suspend() {
 		answered(this.verdict, false, 0);
 		assertThat(answered(this.verdict, false, 30_000)).isFalse();
 	}
 
-	private static boolean answered(HealthHysteresis verdict, boolean well, long millis) {
-		verdict.answered(well, time(millis), time(millis));
-		return verdict.isStanding();
+	private static boolean answered(HealthHysteresis verdict, boolean healthy, long millis) {
+		verdict.answered(healthy, time(millis), time(millis));
+		return verdict.isCandidacyPermitted();
 	}
 
 	private static boolean unanswered(HealthHysteresis verdict, long asked, long millis) {
 		verdict.unanswered(time(asked), time(millis));
-		return verdict.isStanding();
+		return verdict.isCandidacyPermitted();
 	}
 
 	private static long time(long millis) {

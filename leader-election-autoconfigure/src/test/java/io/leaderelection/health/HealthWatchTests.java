@@ -65,7 +65,7 @@ class HealthWatchTests {
 
 	private volatile CountDownLatch answer = new CountDownLatch(0);
 
-	private volatile boolean well = true;
+	private volatile boolean healthy = true;
 
 	private HealthWatch watch;
 
@@ -79,12 +79,12 @@ class HealthWatchTests {
 	@Test
 	void survivesWhatFailsInEachElectionAndSaysSoOnce(CapturedOutput output) {
 		this.sessions.broken = true;
-		start(this::isWell);
+		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
-			this.well = false;
-			eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
-			this.well = true;
-			eventually().until(() -> all((elector) -> !elector.isUntilResumed()));
+			this.healthy = false;
+			eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
+			this.healthy = true;
+			eventually().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
 		}
 		assertThat(this.sessions.failures.get()).isGreaterThan(1);
 		assertThat(output.getAll().split("Could not react to health of the test", -1)).hasSize(2);
@@ -93,28 +93,28 @@ class HealthWatchTests {
 	@Test
 	void healthThatCannotBeLookedAtIsBad() {
 		start(() -> {
-			if (!this.well) {
+			if (!this.healthy) {
 				throw new NoClassDefFoundError("Broken");
 			}
 			return true;
 		});
-		this.well = false;
-		eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
-		this.well = true;
+		this.healthy = false;
+		eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
+		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
 
 	@Test
 	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
-		start(this::isWell);
+		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
-		assertThat(output).contains("Not standing until health of the test is well again: it does not answer");
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
+		assertThat(output).contains("Suspending candidacy until health of the test is healthy: it does not answer");
 		int before = this.looks.get();
 		this.watch.stop();
 		this.watch.start();
-		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
+		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(this.looks).hasValue(before);
 		this.answer.countDown();
 		eventually().until(() -> all(LeaderElector::isLeader));
@@ -123,31 +123,31 @@ class HealthWatchTests {
 
 	@Test
 	void answerOfAnEarlierRunDoesNotCount() {
-		start(this::isWell);
+		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
 		eventually().until(() -> this.underWay.get() == 1);
-		this.well = false;
+		this.healthy = false;
 		this.watch.stop();
 		this.answer.countDown();
 		eventually().until(() -> this.underWay.get() == 0);
-		this.well = true;
+		this.healthy = true;
 		this.watch.start();
 		int before = this.looks.get();
 		eventually().until(() -> this.looks.get() > before + 2);
-		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
+		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
 
 	@Test
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
-		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.well);
-		this.well = false;
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
+		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.healthy);
+		this.healthy = false;
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		int before = this.looks.get();
 		eventually().until(() -> this.looks.get() > before + 15);
-		assertThat(all((elector) -> elector.isUntilResumed() && elector.statistics().granted() == 1)).isTrue();
-		assertThat(output).doesNotContain("Standing again");
-		this.well = true;
+		assertThat(all((elector) -> elector.isSuspendedUntilResumed() && elector.statistics().granted() == 1)).isTrue();
+		assertThat(output).doesNotContain("Resuming candidacy");
+		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
 
@@ -159,12 +159,12 @@ class HealthWatchTests {
 		this.watch.onApplicationEvent(mock());
 	}
 
-	private boolean isWell() {
+	private boolean isHealthy() {
 		this.looks.incrementAndGet();
 		this.mostUnderWay.accumulateAndGet(this.underWay.incrementAndGet(), Math::max);
 		try {
 			this.answer.await();
-			return this.well;
+			return this.healthy;
 		}
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);

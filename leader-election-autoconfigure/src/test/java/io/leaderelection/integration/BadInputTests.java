@@ -44,7 +44,7 @@ class BadInputTests {
 		String role = role("LOGIN PASSWORD 'right'");
 		refused("spring.datasource.username=" + role, "spring.datasource.password=wrong");
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The database refuses to log in for leader election: FATAL: password authentication failed")
+			.contains("The database rejected the login for leader election: FATAL: password authentication failed")
 			.contains("Check leader-election.datasource.username and password");
 	}
 

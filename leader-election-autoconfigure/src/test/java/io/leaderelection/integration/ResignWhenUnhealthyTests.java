@@ -69,15 +69,15 @@ class ResignWhenUnhealthyTests {
 	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
-		health(first).well = false;
+		health(first).healthy = false;
 		eventually().until(second::leads);
 		eventually().until(() -> candidates(second).equals(List.of("second")));
 		eventually().until(() -> "second".equals(elector(first).status().leader()));
-		assertThat(elector(first).isUntilResumed()).isTrue();
+		assertThat(elector(first).isSuspendedUntilResumed()).isTrue();
 		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
-		health(first).well = true;
+		health(first).healthy = true;
 		eventually().until(() -> candidates(second).size() == 2);
 		assertThat(second.leads()).isTrue();
 		second.close();
@@ -87,10 +87,10 @@ class ResignWhenUnhealthyTests {
 	@Test
 	void nodeThatIsNotWellDoesNotLeadThoughNobodyElseStands() {
 		LocalNode only = start("only", "work").awaitLeader();
-		health(only).well = false;
+		health(only).healthy = false;
 		eventually().until(() -> !only.leads());
 		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(() -> !only.leads());
-		health(only).well = true;
+		health(only).healthy = true;
 		eventually().until(only::leads);
 	}
 
@@ -135,7 +135,7 @@ class ResignWhenUnhealthyTests {
 		assertThatException().isThrownBy(() -> start("unknown", "unknown"))
 			.havingRootCause()
 			.withMessageContaining("leader-election.resign-when-unhealthy.group")
-			.withMessageContaining("There is no health group of that name");
+			.withMessageContaining("There is no health group with this name");
 	}
 
 	private LocalNode start(String id, String healthGroup) {
@@ -175,7 +175,7 @@ class ResignWhenUnhealthyTests {
 	 */
 	static final class FakeHealth implements HealthIndicator {
 
-		private volatile boolean well = true;
+		private volatile boolean healthy = true;
 
 		private volatile boolean asked;
 
@@ -192,7 +192,7 @@ class ResignWhenUnhealthyTests {
 			catch (InterruptedException ex) {
 				Thread.currentThread().interrupt();
 			}
-			return (this.well ? Health.up() : Health.down()).build();
+			return (this.healthy ? Health.up() : Health.down()).build();
 		}
 
 	}

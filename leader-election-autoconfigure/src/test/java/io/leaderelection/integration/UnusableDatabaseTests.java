@@ -60,7 +60,8 @@ class UnusableDatabaseTests {
 	private static final String OLD_TEXT = "Leader election needs PostgreSQL 14 or later (for idle_session_timeout), "
 			+ "but the server is PostgreSQL 13.21";
 
-	private static final String OLD_ACTION = "Upgrade the server, or point leader-election.datasource.url at a later one.";
+	private static final String OLD_ACTION = "Upgrade the server, or point leader-election.datasource.url at a "
+			+ "later one.";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -120,7 +121,7 @@ class UnusableDatabaseTests {
 	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
 		String role = role();
 		foundLater(this.server.database(), output,
-				"The database refuses to log in for leader election: FATAL: password authentication failed",
+				"The database rejected the login for leader election: FATAL: password authentication failed",
 				"Check leader-election.datasource.username and password", "spring.datasource.username=" + role,
 				"spring.datasource.password=wrong");
 	}

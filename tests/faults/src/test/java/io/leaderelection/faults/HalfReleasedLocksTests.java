@@ -158,7 +158,7 @@ class HalfReleasedLocksTests {
 			ElectionSessions sessions = sessions(Mutant.NONE, "node-a");
 			this.fence = sessions.fence();
 			this.leader = sessions.open();
-			this.leader.stand();
+			this.leader.becomeCandidate();
 			Won won = (Won) this.leader.acquire(Duration.ofMillis(1));
 			this.dying = Integer.parseInt(server.query("SELECT pid FROM pg_locks WHERE " + mainKey()).get(0));
 			this.term = won.term();

@@ -143,7 +143,7 @@ class ServerLimitTests {
 				.until(() -> follower.output()
 					.stream()
 					.anyMatch((line) -> line
-						.contains("The database refuses to log in for leader election: FATAL: password authentication "
+						.contains("The database rejected the login for leader election: FATAL: password authentication "
 								+ "failed for user \"" + ROLE + "\"")
 							&& line.contains("Check leader-election.datasource.username and password")));
 			assertThat(faults.cluster().pids(follower)).isEmpty();

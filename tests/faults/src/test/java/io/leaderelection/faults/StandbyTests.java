@@ -80,7 +80,7 @@ class StandbyTests {
 			Awaitility.await().until(() -> candidates(this.primary).size() == 2);
 			assertThat(leader).isNotSameAs(follower);
 			assertThat(follower.output())
-				.anyMatch((line) -> line.contains("The server is a standby, on which nobody can lead"));
+				.anyMatch((line) -> line.contains("The server is a standby, on which no node can lead"));
 			assertThat(follower.find(Kind.GRANTED, Long.MIN_VALUE)).isEmpty();
 			Term old = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> writesOf(cluster, old) > 0);

@@ -33,9 +33,9 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A node that is kept from standing for a while.
+ * Tests for a node that suspends its candidacy.
  */
-class ElectionWithholdTests {
+class ElectionSuspensionTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
 
