@@ -35,6 +35,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
+import io.leaderelection.testsupport.Daemon;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -226,7 +227,7 @@ class ElectionRobustnessTests {
 		Runnable campaign = this.fixture.takeCampaign();
 		CountDownLatch checked = new CountDownLatch(1);
 		CountDownLatch locked = new CountDownLatch(1);
-		Thread thread = new Thread(campaign);
+		Thread thread = Daemon.create("campaign", campaign);
 		// pause() reads the clock once before its check; hold the thread there
 		AtomicInteger reads = new AtomicInteger();
 		this.time.onRead(() -> {
@@ -236,7 +237,6 @@ class ElectionRobustnessTests {
 				awaitLatch(locked);
 			}
 		});
-		thread.setDaemon(true);
 		thread.start();
 		awaitLatch(checked);
 		lock.lock();

@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import io.leaderelection.transaction.Coverage;
@@ -303,7 +304,7 @@ class HandOverTests {
 		OverlapWatch(LocalNode first, LocalNode second) {
 			var firstElector = first.elector();
 			var secondElector = second.elector();
-			this.thread = new Thread(() -> {
+			this.thread = Daemon.start("overlap watch", () -> {
 				while (!this.ended) {
 					// Twice the first: the answers about both hold at one moment
 					if (firstElector.isLeader() && secondElector.isLeader() && firstElector.isLeader()) {
@@ -312,8 +313,6 @@ class HandOverTests {
 					Thread.onSpinWait();
 				}
 			});
-			this.thread.setDaemon(true);
-			this.thread.start();
 		}
 
 		long overlaps() throws InterruptedException {

@@ -36,6 +36,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 
 import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -115,9 +116,7 @@ final class FencedWriter implements AutoCloseable {
 	}
 
 	private static Thread thread(Runnable task) {
-		Thread thread = new Thread(task, "fenced writer");
-		thread.setDaemon(true);
-		return thread;
+		return Daemon.create("fenced writer", task);
 	}
 
 	/**

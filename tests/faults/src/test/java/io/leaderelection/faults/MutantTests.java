@@ -59,7 +59,7 @@ class MutantTests {
 	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
 	void termsAcrossACrash(Mutant mutant) {
 		// Nothing but a term's own flush brings it to the disk within this time
-		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms")) {
+		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
 			check(mutant, "G3 terms", server, SHORT_WORK, (cluster) -> {
 				cluster.awaitLeader();
 				int reigns = cluster.history().reigns().size();

@@ -34,6 +34,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
@@ -159,9 +160,7 @@ public class WriterApplication {
 				thread.setUncaughtExceptionHandler((dead, ex) -> Recorder.record(Kind.DIED, ex.toString()));
 				thread.start();
 			}
-			Thread counter = new Thread(this::tell);
-			counter.setDaemon(true);
-			counter.start();
+			Daemon.start("counter", this::tell);
 		}
 
 		private void run(int writer) {

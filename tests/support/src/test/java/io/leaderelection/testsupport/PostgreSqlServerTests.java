@@ -71,6 +71,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void frozenServerCanBeStoppedAndClosed() {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			long postmaster = postmaster(own);
@@ -87,6 +88,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void primaryOfAFrozenStandbyCanBeClosed() {
 		PostgreSqlServer own = PostgreSqlServer.start();
 		long postmaster = postmaster(own);
@@ -122,6 +124,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void foreignProcessesGetNoSignal() {
 		int own = (int) ProcessHandle.current().pid();
 		assertThatIllegalArgumentException().isThrownBy(() -> server.signalBackend(own, "KILL"));
@@ -175,9 +178,17 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	void settingsThatAreNotGivenAreThoseOfPostgreSql() {
+		try (PostgreSqlServer own = PostgreSqlServer.start()) {
+			assertThat(own.query("SHOW synchronous_commit")).containsExactly("on");
+			assertThat(own.query("SHOW max_connections")).containsExactly("100");
+		}
+	}
+
+	@Test
 	void settingsOfTheCallerWinAndCrashesAreRecovered() {
 		assertThat(server.query("SHOW fsync")).containsExactly("off");
-		try (PostgreSqlServer own = PostgreSqlServer.start("fsync=on", "synchronous_commit=on")) {
+		try (PostgreSqlServer own = PostgreSqlServer.start("fsync=on")) {
 			assertThat(own.query("SHOW fsync")).containsExactly("on");
 			own.execute("CREATE TABLE kept AS SELECT 1 AS id");
 			own.reload("work_mem=5MB");
