@@ -64,7 +64,8 @@ final class Nodes implements AutoCloseable {
 			.of(Stream.of("server.port=0", "leader-election.node-id=" + id, "spring.application.name=" + this.group,
 					"spring.datasource.url=" + this.server.jdbcUrl(),
 					"spring.datasource.username=" + this.server.username(),
-					"spring.datasource.password=" + this.server.password()), Stream.of(this.properties), Stream.of(properties))
+					"spring.datasource.password=" + this.server.password()), Stream.of(this.properties),
+					Stream.of(properties))
 			.flatMap((source) -> source)
 			.map((property) -> "--" + property)
 			.toArray(String[]::new);

@@ -178,18 +178,12 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
-	void settingsThatAreNotGivenAreThoseOfPostgreSql() {
-		try (PostgreSqlServer own = PostgreSqlServer.start()) {
-			assertThat(own.query("SHOW synchronous_commit")).containsExactly("on");
-			assertThat(own.query("SHOW max_connections")).containsExactly("100");
-		}
-	}
-
-	@Test
 	void settingsOfTheCallerWinAndCrashesAreRecovered() {
 		assertThat(server.query("SHOW fsync")).containsExactly("off");
 		try (PostgreSqlServer own = PostgreSqlServer.start("fsync=on")) {
 			assertThat(own.query("SHOW fsync")).containsExactly("on");
+			assertThat(own.query("SHOW synchronous_commit")).containsExactly("on");
+			assertThat(own.query("SHOW max_connections")).containsExactly("100");
 			own.execute("CREATE TABLE kept AS SELECT 1 AS id");
 			own.reload("work_mem=5MB");
 			own.stop("immediate");
