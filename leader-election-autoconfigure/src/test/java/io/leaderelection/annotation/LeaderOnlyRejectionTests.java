@@ -68,7 +68,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for what {@link LeaderOnly @LeaderOnly} refuses to stand on.
+ * Tests for the beans and methods on which {@link LeaderOnly @LeaderOnly} is rejected.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyRejectionTests {
@@ -381,7 +381,7 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void annotatedClassWithMethodsThatNoProxySees() {
+	void annotatedClassWithMethodsThatNoProxyIntercepts() {
 		assertRejected(ClassWithFinalMethods.class, "Class '" + name(ClassWithFinalMethods.class)
 				+ "' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that "
 				+ "guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), "

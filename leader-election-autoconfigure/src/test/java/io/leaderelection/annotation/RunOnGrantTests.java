@@ -230,7 +230,7 @@ class RunOnGrantTests {
 	}
 
 	/**
-	 * As by a retry, or whatever else is around the guard.
+	 * As by a retry, or another interceptor around the guard.
 	 */
 	@Test
 	void publisherThatIsSubscribedToLateIsSkippedInTheNextTerm() {

@@ -43,12 +43,12 @@ final class FakeStore implements ElectionSessions {
 	private final List<String> trace;
 
 	/**
-	 * Who holds the lock, if it is somebody else.
+	 * The holder of the lock, if it is another node.
 	 */
 	@Nullable Leader leader;
 
 	/**
-	 * Whether the predecessor left in good order.
+	 * Whether the predecessor released the lock cleanly.
 	 */
 	boolean clean = true;
 
@@ -78,7 +78,7 @@ final class FakeStore implements ElectionSessions {
 	@Nullable String barrier;
 
 	/**
-	 * Who stands.
+	 * The candidates.
 	 */
 	List<Candidate> candidates = List.of(new Candidate("node-2", "pid 2"));
 

@@ -66,7 +66,7 @@ class NestedElectionsTests {
 		}
 		this.outer = this.electors.gate("outer").enter("outer");
 		this.inner = this.electors.gate("inner").enter("inner");
-		// Tells that the interrupt has been made
+		// Signals that the interrupt has been made
 		this.outer.last(this.outerCancelled::countDown);
 		this.inner.last(this.innerCancelled::countDown);
 	}

@@ -50,16 +50,16 @@ class HealthHysteresisTests {
 	}
 
 	@Test
-	void standsAgainWhenHealthHasBeenWellForAsLong() {
-		withhold();
+	void resumesCandidacyWhenHealthyForAsLong() {
+		suspend();
 		assertThat(answered(this.verdict, true, 40_000)).isFalse();
 		assertThat(answered(this.verdict, true, 69_999)).isFalse();
 		assertThat(answered(this.verdict, true, 70_000)).isTrue();
 	}
 
 	@Test
-	void badAnswerInBetweenPutsOffStandingAgain() {
-		withhold();
+	void unhealthyAnswerInBetweenDelaysCandidacy() {
+		suspend();
 		answered(this.verdict, true, 40_000);
 		answered(this.verdict, false, 50_000);
 		answered(this.verdict, true, 60_000);
@@ -68,7 +68,7 @@ class HealthHysteresisTests {
 	}
 
 	@Test
-	void healthThatFlapsKeepsNodeFromStandingAlsoIfItResignsAtOnce() {
+	void flappingHealthSuspendsCandidacyAlsoIfTheNodeResignsAtOnce() {
 		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		assertThat(answered(atOnce, false, 0)).isFalse();
 		for (int time = 100; time < 10_000; time += 100) {
@@ -97,7 +97,7 @@ class HealthHysteresisTests {
 	}
 
 	@Test
-	void answerThatCameLateSaysNothingOfTheTimeBefore() {
+	void lateAnswerDoesNotCoverTheTimeBefore() {
 		unanswered(this.verdict, 0, 30_000);
 		this.verdict.answered(true, time(0), time(100_000));
 		assertThat(this.verdict.isStanding()).isFalse();
@@ -131,13 +131,13 @@ class HealthHysteresisTests {
 			.isEqualTo(Duration.ofSeconds(5).toNanos());
 	}
 
-	private void withhold() {
+	private void suspend() {
 		answered(this.verdict, false, 0);
 		assertThat(answered(this.verdict, false, 30_000)).isFalse();
 	}
 
-	private static boolean answered(HealthHysteresis verdict, boolean well, long millis) {
-		verdict.answered(well, time(millis), time(millis));
+	private static boolean answered(HealthHysteresis verdict, boolean healthy, long millis) {
+		verdict.answered(healthy, time(millis), time(millis));
 		return verdict.isStanding();
 	}
 

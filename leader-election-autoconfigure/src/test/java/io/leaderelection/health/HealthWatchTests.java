@@ -57,7 +57,7 @@ class HealthWatchTests {
 			List.of(settings("first"), settings("second")), (settings) -> this.sessions, (event) -> {
 			});
 
-	private final AtomicInteger looks = new AtomicInteger();
+	private final AtomicInteger probes = new AtomicInteger();
 
 	private final AtomicInteger underWay = new AtomicInteger();
 
@@ -65,7 +65,7 @@ class HealthWatchTests {
 
 	private volatile CountDownLatch answer = new CountDownLatch(0);
 
-	private volatile boolean well = true;
+	private volatile boolean healthy = true;
 
 	private HealthWatch watch;
 
@@ -77,13 +77,13 @@ class HealthWatchTests {
 	}
 
 	@Test
-	void survivesWhatFailsInEachElectionAndSaysSoOnce(CapturedOutput output) {
+	void survivesFailuresInEachElectionAndLogsThemOnce(CapturedOutput output) {
 		this.sessions.broken = true;
 		start(this::isWell);
 		for (int round = 0; round < 2; round++) {
-			this.well = false;
+			this.healthy = false;
 			eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
-			this.well = true;
+			this.healthy = true;
 			eventually().until(() -> all((elector) -> !elector.isUntilResumed()));
 		}
 		assertThat(this.sessions.failures.get()).isGreaterThan(1);
@@ -91,16 +91,16 @@ class HealthWatchTests {
 	}
 
 	@Test
-	void healthThatCannotBeLookedAtIsBad() {
+	void healthThatCannotBeReadIsUnhealthy() {
 		start(() -> {
-			if (!this.well) {
+			if (!this.healthy) {
 				throw new NoClassDefFoundError("Broken");
 			}
 			return true;
 		});
-		this.well = false;
+		this.healthy = false;
 		eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
-		this.well = true;
+		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
 
@@ -110,12 +110,12 @@ class HealthWatchTests {
 		this.answer = new CountDownLatch(1);
 		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
 		assertThat(output).contains("Not standing until health of the test is well again: it does not answer");
-		int before = this.looks.get();
+		int before = this.probes.get();
 		this.watch.stop();
 		this.watch.start();
 		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
 		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
-		assertThat(this.looks).hasValue(before);
+		assertThat(this.probes).hasValue(before);
 		this.answer.countDown();
 		eventually().until(() -> all(LeaderElector::isLeader));
 		assertThat(this.mostUnderWay).hasValue(1);
@@ -126,28 +126,28 @@ class HealthWatchTests {
 		start(this::isWell);
 		this.answer = new CountDownLatch(1);
 		eventually().until(() -> this.underWay.get() == 1);
-		this.well = false;
+		this.healthy = false;
 		this.watch.stop();
 		this.answer.countDown();
 		eventually().until(() -> this.underWay.get() == 0);
-		this.well = true;
+		this.healthy = true;
 		this.watch.start();
-		int before = this.looks.get();
-		eventually().until(() -> this.looks.get() > before + 2);
+		int before = this.probes.get();
+		eventually().until(() -> this.probes.get() > before + 2);
 		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
 
 	@Test
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
-		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.well);
-		this.well = false;
+		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
+		this.healthy = false;
 		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
-		int before = this.looks.get();
-		eventually().until(() -> this.looks.get() > before + 15);
+		int before = this.probes.get();
+		eventually().until(() -> this.probes.get() > before + 15);
 		assertThat(all((elector) -> elector.isUntilResumed() && elector.statistics().granted() == 1)).isTrue();
 		assertThat(output).doesNotContain("Standing again");
-		this.well = true;
+		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
 
@@ -160,11 +160,11 @@ class HealthWatchTests {
 	}
 
 	private boolean isWell() {
-		this.looks.incrementAndGet();
+		this.probes.incrementAndGet();
 		this.mostUnderWay.accumulateAndGet(this.underWay.incrementAndGet(), Math::max);
 		try {
 			this.answer.await();
-			return this.well;
+			return this.healthy;
 		}
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);
@@ -188,7 +188,7 @@ class HealthWatchTests {
 	}
 
 	/**
-	 * A store that always elects, and fails when it is told of a resignation.
+	 * A store that always elects, and fails when a resignation is reported to it.
 	 */
 	private static final class BrokenSessions implements ElectionSessions {
 

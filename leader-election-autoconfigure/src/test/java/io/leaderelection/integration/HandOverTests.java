@@ -108,7 +108,7 @@ class HandOverTests {
 	}
 
 	@Test
-	void lonelyNodeStandsAgainAfterItResigned() throws Exception {
+	void onlyNodeIsACandidateAgainAfterItResigned() throws Exception {
 		try (LocalNode only = start()) {
 			assertThat(only.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			only.awaitLeader();
@@ -260,7 +260,7 @@ class HandOverTests {
 	}
 
 	@Test
-	void pausedContextHandsOverAndStandsAgain() {
+	void pausedContextHandsOverAndIsACandidateAgain() {
 		try (LocalNode first = start(); LocalNode second = start()) {
 			first.context().pause();
 			second.awaitLeader();
@@ -324,7 +324,7 @@ class HandOverTests {
 	}
 
 	/**
-	 * A job that takes until it is told to end.
+	 * A job that runs until the test ends it.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling

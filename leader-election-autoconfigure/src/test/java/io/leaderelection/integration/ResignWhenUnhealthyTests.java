@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * Nodes that lead only while they are well, on one server.
+ * Nodes that lead only while they are healthy, on one server.
  */
 class ResignWhenUnhealthyTests {
 
@@ -66,10 +66,10 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
+	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
-		health(first).well = false;
+		health(first).healthy = false;
 		eventually().until(second::leads);
 		eventually().until(() -> candidates(second).equals(List.of("second")));
 		eventually().until(() -> "second".equals(elector(first).status().leader()));
@@ -77,7 +77,7 @@ class ResignWhenUnhealthyTests {
 		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
-		health(first).well = true;
+		health(first).healthy = true;
 		eventually().until(() -> candidates(second).size() == 2);
 		assertThat(second.leads()).isTrue();
 		second.close();
@@ -85,12 +85,12 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void nodeThatIsNotWellDoesNotLeadThoughNobodyElseStands() {
+	void unhealthyNodeDoesNotLeadAlthoughThereIsNoOtherCandidate() {
 		LocalNode only = start("only", "work").awaitLeader();
-		health(only).well = false;
+		health(only).healthy = false;
 		eventually().until(() -> !only.leads());
 		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(() -> !only.leads());
-		health(only).well = true;
+		health(only).healthy = true;
 		eventually().until(only::leads);
 	}
 
@@ -108,7 +108,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void leaderWhoseCheckHangsHandsOverAndStandsAgainWhenItAnswers() {
+	void leaderWhoseCheckHangsHandsOverAndIsACandidateAgainWhenItAnswers() {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
 		CountDownLatch answer = new CountDownLatch(1);
@@ -175,7 +175,7 @@ class ResignWhenUnhealthyTests {
 	 */
 	static final class FakeHealth implements HealthIndicator {
 
-		private volatile boolean well = true;
+		private volatile boolean healthy = true;
 
 		private volatile boolean asked;
 
@@ -192,7 +192,7 @@ class ResignWhenUnhealthyTests {
 			catch (InterruptedException ex) {
 				Thread.currentThread().interrupt();
 			}
-			return (this.well ? Health.up() : Health.down()).build();
+			return (this.healthy ? Health.up() : Health.down()).build();
 		}
 
 	}

@@ -125,7 +125,7 @@ class FencingCoverageTests {
 	}
 
 	@Test
-	void routedTransactionsAreLookedAtOneByOne() {
+	void routedTransactionsAreInspectedOneByOne() {
 		Routed.database = "other_database";
 		try (ConfigurableApplicationContext context = start(Routed.class)) {
 			awaitCoverage(context, "routed", Coverage.OTHER_DATABASE);
@@ -276,7 +276,7 @@ class FencingCoverageTests {
 	}
 
 	@Test
-	void databaseThatComesLaterIsLookedAtLater() throws Exception {
+	void databaseThatIsAvailableLaterIsInspectedLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(server)) {
 			proxy.refuse();
 			try (ConfigurableApplicationContext context = FencedApplication.start(server, SecondManager.class,

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What {@code /actuator/health} and the probes tell on leaders, followers and nodes that
- * do not reach the database of their election.
+ * What {@code /actuator/health} and the probes report on leaders, followers and nodes
+ * that do not reach the database of their election.
  */
 class LeadershipHealthTests {
 
@@ -46,7 +46,7 @@ class LeadershipHealthTests {
 	private final TcpProxy proxy = new TcpProxy(this.server);
 
 	@Test
-	void leaderAndFollowerAreBothWell() {
+	void leaderAndFollowerAreBothHealthy() {
 		for (Node node : this.nodes.startTwo()) {
 			Http.Answer health = node.get("/actuator/health");
 			assertThat(health.status()).isEqualTo(200);
@@ -91,7 +91,7 @@ class LeadershipHealthTests {
 	}
 
 	@Test
-	void nodeThatDoesNotReachTheDatabaseForAMomentIsWell() {
+	void nodeThatDoesNotReachTheDatabaseForAMomentIsHealthy() {
 		Node node = startBehindProxy("1h", "only").awaitLeader();
 		this.proxy.refuse();
 		this.proxy.reset();

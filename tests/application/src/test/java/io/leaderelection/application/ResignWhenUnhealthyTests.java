@@ -32,7 +32,7 @@ import org.springframework.web.bind.annotation.RestController;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Nodes that lead only while their catalog is well.
+ * Nodes that lead only while their catalog is healthy.
  */
 class ResignWhenUnhealthyTests {
 
@@ -42,7 +42,7 @@ class ResignWhenUnhealthyTests {
 			"leader-election.resign-when-unhealthy.group=leading", "leader-election.resign-when-unhealthy.after=500ms");
 
 	@Test
-	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
+	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
 		List<Node> two = this.nodes.startTwo();
 		Node first = two.get(0);
 		Node second = two.get(1);
@@ -84,7 +84,7 @@ class ResignWhenUnhealthyTests {
 
 		@PostMapping("/catalog/{status}")
 		void set(@PathVariable String status) {
-			this.catalog.well = status.equals("up");
+			this.catalog.healthy = status.equals("up");
 		}
 
 	}
@@ -95,11 +95,11 @@ class ResignWhenUnhealthyTests {
 	@Component("catalogHealthIndicator")
 	static class CatalogHealthIndicator implements HealthIndicator {
 
-		private volatile boolean well = true;
+		private volatile boolean healthy = true;
 
 		@Override
 		public Health health() {
-			return (this.well ? Health.up() : Health.down()).build();
+			return (this.healthy ? Health.up() : Health.down()).build();
 		}
 
 	}

@@ -90,7 +90,7 @@ class ApplicationFaultTests {
 		faults.run("resigned, listeners throw", () -> awaitLeaderWith("faults.listeners-throw=true"),
 				(leader) -> leader.command("resign"), (outcome) -> {
 					outcome.revokedBecause("RESIGNED");
-					// It may lead again, and its listeners are told again
+					// It may lead again, and its listeners are notified again
 					cluster.awaitHeadOfQueue();
 					cluster.node(outcome.next().node()).command("resign");
 					outcome.old().await(Kind.GRANTED_ENDED, outcome.next().time());
@@ -166,7 +166,8 @@ class ApplicationFaultTests {
 
 	/**
 	 * Let the leader resign, and return who leads next, once the other one waits for the
-	 * lock again: two nodes that have both just resigned may stand again in any order.
+	 * lock again: two nodes that have both just resigned may become candidates again in
+	 * any order.
 	 */
 	private static NodeProcess awaitSuccessor() {
 		NodeProcess leader = cluster.awaitSessions().awaitLeader();

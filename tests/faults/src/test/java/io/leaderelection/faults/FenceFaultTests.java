@@ -183,7 +183,7 @@ class FenceFaultTests {
 	}
 
 	/**
-	 * Let the held transaction go on, and tell how it ended. It has left nothing then.
+	 * Let the held transaction go on, and return how it ended. It has left nothing then.
 	 */
 	private String release(Outcome outcome) {
 		outcome.old().command("release");

@@ -142,7 +142,7 @@ final class History {
 	}
 
 	/**
-	 * Return when a node was last heard of.
+	 * Return the time of the last report of a node.
 	 */
 	long lastTime(String node) {
 		return of(node).stream().mapToLong(Entry::time).max().orElse(Long.MIN_VALUE);

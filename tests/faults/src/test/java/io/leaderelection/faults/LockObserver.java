@@ -34,8 +34,8 @@ import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
 /**
- * Asks the server over and over who holds what. Whatever happens to the server, it goes
- * on when that is back.
+ * Asks the server over and over who holds what. After any fault of the server it goes on
+ * when that is back.
  */
 final class LockObserver implements AutoCloseable {
 

@@ -215,7 +215,7 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether the node led when it was last heard of.
+	 * Return whether the node led in its last report.
 	 */
 	boolean leads() {
 		return this.leading && isAlive();

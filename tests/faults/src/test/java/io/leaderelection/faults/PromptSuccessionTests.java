@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Faults that the server or the node notices at once. The lease is so long that nobody
+ * Faults that the server or the node notices at once. The lease is so long that no node
  * can have waited for its end.
  */
 class PromptSuccessionTests {

@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Faults of a node that is about to lead: at the head of the queue, between its win and
- * its grant, and just after. The takeover delay is long, so that nobody who is exempted
+ * its grant, and just after. The takeover delay is long, so that no node that is exempted
  * from it goes unnoticed.
  */
 class TakeoverFaultTests {
@@ -83,7 +83,7 @@ class TakeoverFaultTests {
 			head[0] = cluster.awaitHeadOfQueue();
 			head[0].signal("STOP");
 			leader.signal("KILL");
-			// Its session has won, and nobody reads that it has
+			// Its session has won, and no thread reads that it has
 			assertThat(cluster.awaitHolder(leader)).isSameAs(head[0]);
 		}, (outcome) -> {
 			outcome.nextWithin(LEASE.plus(TAKEOVER_DELAY));
@@ -167,7 +167,7 @@ class TakeoverFaultTests {
 	void winnerKilledBesideTheMarkerOfAFrozenResigner() {
 		faults.run("resigner frozen behind its marker, the winner killed beside it",
 				this.winners::besideTheMarkerOfAFrozenResigner, (winner) -> winner.signal("KILL"), (outcome) -> {
-					// Nobody was granted since the resignation, so nobody need be waited
+					// No node was granted since the resignation, so none need be waited
 					// for
 					outcome.nextWithin(LEASE);
 					assertThat(outcome.old().find(Kind.TRUE_FROM, outcome.at())).isEmpty();
@@ -193,8 +193,8 @@ class TakeoverFaultTests {
 	}
 
 	/**
-	 * The winner that was hit was never granted and left no marker, so that whoever came
-	 * next has waited out the delay.
+	 * The winner that was hit was never granted and left no marker, so that the next
+	 * winner next has waited out the delay.
 	 */
 	private static void neverGranted(Outcome outcome, Duration silence, Step<Outcome> repair) {
 		outcome.nextNotBeforeTakeoverDelay();

@@ -92,7 +92,7 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.blackHole(Direction.TO_CLIENT);
-		send(client, "heard");
+		send(client, "after");
 		assertSilent(client);
 		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
 		this.proxy.heal();
@@ -112,7 +112,7 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
-		send(client, "heard");
+		send(client, "after");
 		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
 		this.proxy.blackHole(Direction.TO_CLIENT);
 		this.proxy.release();
@@ -154,11 +154,11 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
-		send(client, "heard");
+		send(client, "after");
 		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
 		assertSilent(client);
 		this.proxy.heal();
-		assertThat(read(client, 5)).isEqualTo("heard");
+		assertThat(read(client, 5)).isEqualTo("after");
 	}
 
 	@Test
@@ -204,7 +204,7 @@ class TcpProxyTests {
 	}
 
 	@Test
-	void healMendsWhatWasNotCutYet() throws IOException {
+	void healRestoresWhatWasNotCutYet() throws IOException {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.cutInMessage(Direction.TO_SERVER, 2);
@@ -214,7 +214,7 @@ class TcpProxyTests {
 	}
 
 	@Test
-	void resetIsSeenByBothSides() throws IOException {
+	void resetReachesBothSides() throws IOException {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.reset();
@@ -234,7 +234,7 @@ class TcpProxyTests {
 
 	@Test
 	void refusalOfTheServerIsAReset() throws IOException {
-		// Bound, so that nobody else gets the port, but not listening
+		// Bound, so that no other process gets the port, but not listening
 		try (Socket silent = new Socket()) {
 			silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
 			try (TcpProxy away = new TcpProxy("localhost", silent.getLocalPort());
