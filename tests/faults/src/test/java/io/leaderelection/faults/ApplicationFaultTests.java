@@ -22,7 +22,7 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -38,6 +38,7 @@ class ApplicationFaultTests {
 
 	private static final Duration LONGER = Duration.ofMillis(1500);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private static Cluster cluster;
@@ -46,11 +47,6 @@ class ApplicationFaultTests {
 	static void startNodes() {
 		cluster = new Cluster(PostgreSqlServer.shared(), LEASE, Cluster.TAKEOVER_DELAY).start(1);
 		faults = new FaultRuns(cluster);
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test

@@ -26,7 +26,7 @@ import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,6 +42,7 @@ class FenceFaultTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private Entry held;
@@ -50,11 +51,6 @@ class FenceFaultTests {
 	static void startNodes() {
 		faults = new FaultRuns(
 				new Cluster(server, Cluster.LEASE, Cluster.TAKEOVER_DELAY).withWritesThroughProxies().start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test

@@ -19,7 +19,7 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -31,16 +31,12 @@ class PromptSuccessionTests {
 
 	private static final Duration LEASE = FaultRuns.SLACK.multipliedBy(4);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	@BeforeAll
 	static void startNodes() {
 		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), LEASE, Cluster.TAKEOVER_DELAY).start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test

@@ -22,8 +22,8 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +40,7 @@ class TakeoverFaultTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(500);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private static Cluster cluster;
@@ -50,11 +51,6 @@ class TakeoverFaultTests {
 	static void startNodes() {
 		cluster = new Cluster(PostgreSqlServer.shared(), LEASE, TAKEOVER_DELAY).start(3);
 		faults = new FaultRuns(cluster);
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@AfterEach

@@ -94,7 +94,7 @@ class TcpProxyTests {
 		this.proxy.blackHole(Direction.TO_CLIENT);
 		send(client, "after");
 		assertSilent(client);
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		this.proxy.heal();
 		assertReset(client);
 		client = connect();
@@ -104,7 +104,7 @@ class TcpProxyTests {
 		assertThat(client.getInputStream().read()).isEqualTo(-1);
 		send(client, "lost");
 		this.proxy.heal();
-		assertThat(this.server.received()).isEqualTo("beforeheardx");
+		assertThat(this.server.received()).isEqualTo("beforeafterx");
 	}
 
 	@Test
@@ -113,7 +113,7 @@ class TcpProxyTests {
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
 		send(client, "after");
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		this.proxy.blackHole(Direction.TO_CLIENT);
 		this.proxy.release();
 		assertSilent(client);
@@ -155,7 +155,7 @@ class TcpProxyTests {
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
 		send(client, "after");
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		assertSilent(client);
 		this.proxy.heal();
 		assertThat(read(client, 5)).isEqualTo("after");
