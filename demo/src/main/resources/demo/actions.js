@@ -1,9 +1,9 @@
-// What can be done to a node now, and what is to be expected of it.
+// The actions on a node, and what to expect of them.
 
 import { seconds } from "./format.js";
 import { latestOf, leadingTerms } from "./seams.js";
 
-/** Whether a node could lead if nobody else did. */
+/** Whether a node could lead if no other node did. */
 export const canLead = (node) => node.process === "running" && !node.cut;
 
 /** The node that leads, if one does and no other, and can be asked to do something. */
@@ -13,7 +13,7 @@ export function leaderOf(state) {
   return (node?.process === "running") ? node : null;
 }
 
-/** Whether others wait for a node: it leads, or nobody has led since it was heard last. */
+/** Whether others wait for a node: it leads, or no node has led since its last report. */
 function isWaitedFor(node, state) {
   const last = latestOf(state.terms);
   return last?.node === node.name && (last.to === null || last.provisional) && node.process !== "dead";
@@ -23,45 +23,45 @@ function isWaitedFor(node, state) {
 export function nextLeader(action, node, state) {
   const others = state.nodes.filter((other) => other !== node && other.process !== "dead");
   if (!others.some(canLead)) {
-    return "nobody else could lead";
+    return "no other node could lead";
   }
   const { lease, takeoverDelay } = state;
   // A node that is frozen or cut off may be first in the queue
   if (others.some((other) => other.process === "frozen" || other.cut)) {
-    return "next leader within " + seconds(isToldOf(action, node) ? lease : 2 * lease + takeoverDelay);
+    return "next leader within " + seconds(isNotified(action, node) ? lease : 2 * lease + takeoverDelay);
   }
-  if (isToldOf(action, node)) {
+  if (isNotified(action, node)) {
     return (action === "resign") ? "next leader at once" : "next leader in well under 1 s";
   }
   return "next leader within " + seconds(lease + takeoverDelay);
 }
 
-/** Whether the database hears of it, rather than only of nothing for a lease. */
-const isToldOf = (action, node) => !node.cut && (action === "resign" || action === "kill");
+/** Whether the database is notified of it, rather than waiting for a lease without any contact. */
+const isNotified = (action, node) => !node.cut && (action === "resign" || action === "kill");
 
-/** What can be done to a node: what it says, and whether it can be done. */
+/** The actions on a node, with their labels, hints, and whether each is possible now. */
 export function actionsOf(node, state) {
   const leads = leaderOf(state) === node;
   const running = node.process === "running";
-  const harm = (what, action) => (isWaitedFor(node, state) ? what + ": " + nextLeader(action, node, state) + "."
+  const effect = (what, action) => (isWaitedFor(node, state) ? what + ": " + nextLeader(action, node, state) + "."
       : "It does not lead: nothing changes.");
   return [
     { slot: "resign", action: "resign", label: "Resign", enabled: running && leads,
-      hint: leads ? harm(node.cut ? "Finishes its work, which the database cannot see"
+      hint: leads ? effect(node.cut ? "Finishes its work; the database is not notified"
           : "Finishes its work and hands over", "resign") : "Only the leader can hand over." },
     (node.process === "dead")
       ? { slot: "kill", action: "start", label: "Start", enabled: true, hint: "A new process of this name." }
       : { slot: "kill", action: "kill", label: "kill -9", enabled: true,
-        hint: harm(node.cut ? "Ends the process, which the database cannot see" : "Ends the process at once", "kill") },
+        hint: effect(node.cut ? "Ends the process; the database is not notified" : "Ends the process at once", "kill") },
     (node.process === "frozen")
       ? { slot: "freeze", action: "thaw", label: "Thaw", enabled: true,
-        hint: "SIGCONT. It looks at the clock before it does anything as the leader." }
+        hint: "SIGCONT. It checks the clock before it acts as the leader." }
       : { slot: "freeze", action: "freeze", label: "Freeze", enabled: running,
-        hint: running ? harm("SIGSTOP, as a very long pause", "freeze") : "It does not run." },
+        hint: running ? effect("SIGSTOP, as a very long pause", "freeze") : "It does not run." },
     node.cut
       ? { slot: "cut", action: "reconnect", label: "Reconnect", enabled: node.process !== "dead",
-        hint: "Its way to the database carries bytes again." }
+        hint: "Its network path to the database works again." }
       : { slot: "cut", action: "cut", label: "Cut off", enabled: running,
-        hint: running ? harm("It and the database hear nothing of each other", "cut") : "It does not run." }
+        hint: running ? effect("Nothing passes between it and the database", "cut") : "It does not run." }
   ];
 }

@@ -1,11 +1,11 @@
-// What the buttons ask of the demo, and its replies.
+// The requests of the buttons to the demo, and its replies.
 
 import { announce, text } from "./dom.js";
 
-const PATIENCE = 30_000;
+const TIMEOUT = 30_000;
 
-/** How soon after a reply a change is what was asked for, and not the next thing. */
-const MEANT = 2000;
+/** A change this soon after a reply is the one that was asked for. */
+const EXPECTED = 2000;
 
 const replies = new WeakMap();
 
@@ -13,10 +13,10 @@ export const further = () => ask("api/nodes");
 
 export const toNode = (node, action) => ask("api/nodes/" + encodeURIComponent(node) + "/" + action);
 
-/** Ask, and return what the demo answered: the message, and whether it does what was asked. */
+/** Send a request, and return the message of the demo and whether it accepts the request. */
 async function ask(path) {
   try {
-    const response = await fetch(path, { method: "POST", signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(path, { method: "POST", signal: AbortSignal.timeout(TIMEOUT) });
     const body = await response.json().catch(() => ({}));
     return { ok: response.ok, message: body.message ?? (response.ok ? "" : "Refused: HTTP " + response.status) };
   }
@@ -25,7 +25,7 @@ async function ask(path) {
   }
 }
 
-/** Ask on behalf of a button, unless it waits for an answer already. Only a refusal is announced: else it is seen. */
+/** Ask on behalf of a button, unless it already waits for an answer. Only a refusal is announced: success is visible. */
 export async function once(button, asked, reply) {
   if (button.getAttribute("aria-busy") === "true") {
     return;
@@ -41,12 +41,12 @@ export async function once(button, asked, reply) {
   }
 }
 
-/** Take back a reply when what it was about has changed. */
+/** Remove a reply when its subject has changed. */
 export function outdate(reply, about) {
   const { at = 0, about: before } = replies.get(reply) ?? {};
   if (before !== about) {
     replies.set(reply, { at, about });
-    if (Date.now() - at > MEANT) {
+    if (Date.now() - at > EXPECTED) {
       text(reply, "");
     }
   }

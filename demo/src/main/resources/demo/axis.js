@@ -1,4 +1,4 @@
-// What the timeline stands on: a lane for each node, and the time of day.
+// The background of the timeline: a lane for each node, and the time of day.
 
 import { colourOf } from "./colours.js";
 import { label, svg } from "./dom.js";
@@ -29,7 +29,7 @@ export class Axis {
         (node) => lane(node, colourOf(node), this.#scale.lane(node))));
   }
 
-  /** Draw the times of day of a picture that ends at a time, where they are others than before. */
+  /** Draw the times of day of a picture that ends at a time, if they have changed. */
   place(end) {
     const { span, width, height } = this.#scale;
     const length = STEPS[span];

@@ -11,7 +11,7 @@ export class Bands {
   shown = svg("g");
   /** To be drawn above all else, so that no line crosses them. */
   lengths = svg("g");
-  /** In a layer that stands still: they move within their bands. */
+  /** In a layer that does not move: they move within their bands. */
   names = svg("g");
   #scale;
   #labels = [];
@@ -53,7 +53,7 @@ export class Bands {
     let free = -Infinity;
     return seams.filter((seam) => seam.kind !== "unknown").flatMap((seam) => {
       const { kind, from, to, provisional } = seam;
-      // A node that is silent may have led for longer than it could say
+      // A node that is silent may have led for longer than it could report
       const words = (kind === "overlap" ? "two lead for " : provisional ? "\u2264 " : "") + millis(lengthOf(seam, now))
         + (to === null ? " so far" : "");
       const half = words.length * 3.5 + 3;

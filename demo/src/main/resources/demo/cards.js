@@ -1,4 +1,4 @@
-// A card for each node: what it says of itself, how fresh that is, and what can be done to it.
+// A card for each node: its last report, the age of that report, and the actions on the node.
 
 import { actionsOf } from "./actions.js";
 import { further, once, outdate, toNode } from "./ask.js";
@@ -32,15 +32,15 @@ export function enableAdding() {
 
 export function show(newState) {
   state = newState;
-  text(byId("trust"), "After each confirmation a leader trusts itself for " + seconds(state.trust)
+  text(byId("trust"), "After each confirmation a leader relies on its leadership for " + seconds(state.trust)
       + ", three quarters of its lease. The database waits for the whole lease, " + seconds(state.lease)
-      + ": so a silent leader has stopped before the next one leads.");
+      + ", so a silent leader has stopped before the next one leads.");
   outdate(byId("add-reply"), state.nodes.map((node) => node.process).join());
   reconcile(byId("cards"), state.nodes, (node) => node.name, create, update);
   frame();
 }
 
-/** What moves between two messages: the lease and the age of what was said. */
+/** What changes between two messages: the remaining lease and the age of the report. */
 export function frame() {
   for (const card of byId("cards").children) {
     const own = parts.get(card);
@@ -67,10 +67,10 @@ function create(node) {
     lease: createLease(id),
     remark: tested("p", "remark", { "class": "remark" }),
     reply: tested("p", "reply", { "class": "reply" }),
-    actions: element("ul", { "class": "actions", "aria-label": "What to do to " + node.name }),
+    actions: element("ul", { "class": "actions", "aria-label": "Actions on " + node.name }),
     buttons: new Map()
   };
-  const facts = element("dl", { "class": "facts" }, fact("Term", own.term), fact("Leader it sees", own.leader),
+  const facts = element("dl", { "class": "facts" }, fact("Term", own.term), fact("Leader it reports", own.leader),
       fact("Last confirmation", own.confirmation), fact("Health", own.health), fact("Runs, leader / all", own.work),
       fact("Process", element("dd", {}, own.pid, own.link)));
   const card = element("li", { "class": "card " + colourOf(node.name), "data-testid": "node-" + node.name },
@@ -94,7 +94,7 @@ function update(card, node) {
   attribute(card, "data-process", node.process);
   attribute(card, "data-cut", Boolean(node.cut));
   attribute(card, "data-old", isOld(node));
-  text(own.role, (ROLE[role] ?? role ?? "No role") + (role && isOld(node) ? ", when last heard" : ""));
+  text(own.role, (ROLE[role] ?? role ?? "No role") + (role && isOld(node) ? ", in its last report" : ""));
   text(own.process, PROCESS[node.process] ?? String(node.process));
   text(own.cut, node.cut ? "\u2702 cut off" : "");
   own.cut.hidden = !node.cut;
@@ -115,7 +115,7 @@ function update(card, node) {
 
 function remarkOn(node) {
   if (node.process === "frozen") {
-    return "It stands still and cannot answer: this is what it said last.";
+    return "It is frozen and cannot answer: this is its last report.";
   }
   if (node.process === "dead" || !node.leadership) {
     return "";

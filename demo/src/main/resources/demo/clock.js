@@ -1,15 +1,15 @@
-// The clock of the demo, as far as the page can know it: what a message says, at the least delay of late.
+// The clock of the demo, as the page estimates it: from the message that had the shortest delay recently.
 
 const WINDOW = 10_000;
 
-let heardOf = [];
+let samples = [];
 let offset = 0;
 
-/** A message that comes late does not set the clock back, unless for a while all do: then it was set. */
-export function heard(now) {
+/** A late message does not set the clock back, unless all messages of the window do: then the clock was changed. */
+export function synchronize(now) {
   const at = performance.now();
-  heardOf = [...heardOf.filter((one) => one.at > at - WINDOW), { at, difference: now - Date.now() }];
-  offset = Math.max(...heardOf.map((one) => one.difference));
+  samples = [...samples.filter((one) => one.at > at - WINDOW), { at, difference: now - Date.now() }];
+  offset = Math.max(...samples.map((one) => one.difference));
 }
 
 export const now = () => Date.now() + offset;

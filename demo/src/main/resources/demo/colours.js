@@ -1,4 +1,4 @@
-// A colour for each node, in the order of their appearance. Names stand beside it wherever it is used.
+// A colour for each node, in the order of their appearance. Its name is beside it wherever it is used.
 
 const COLOURS = 9;
 const colours = new Map();

@@ -1,16 +1,16 @@
-// The counter that must not lie: it is green only for what was counted, and not long ago.
+// The counter of rows. It is green only for a recent count.
 
 import { now } from "./clock.js";
 import { announce, attribute, byId, text } from "./dom.js";
 import { count, time } from "./format.js";
 
-/** How much later than it said the demo may count. */
+/** How much later than announced the demo may count. */
 const LATE = 5000;
 
 const VERDICT = {
   waiting: "Not counted yet",
   clean: "\u2713 None twice, none by a former leader. Counted in the database.",
-  broken: "\u26a0 This must never be: look at both figures. Please report it."
+  broken: "\u26a0 This must never happen. Check both figures and please report it."
 };
 
 let broken = false;

@@ -1,7 +1,7 @@
 // The page of the demo: one state, four times a second, and a view for each part of it.
 
 import * as cards from "./cards.js";
-import { heard, now } from "./clock.js";
+import { synchronize, now } from "./clock.js";
 import { colourOf } from "./colours.js";
 import * as counter from "./counter.js";
 import { announce, byId, calm, text } from "./dom.js";
@@ -9,19 +9,19 @@ import * as faults from "./faults.js";
 import { duration, time } from "./format.js";
 import * as headline from "./headline.js";
 import * as leader from "./leader.js";
-import { asHeard } from "./lease.js";
+import { asReported } from "./lease.js";
 import { connect } from "./stream.js";
 import * as summary from "./summary.js";
 import { Timeline } from "./timeline.js";
 
-/** How late a message may be: this page was asleep, and there is a later one behind it. */
+/** A message that is later than this is skipped: the page was suspended, and a newer message follows. */
 const LATE = 2000;
 
 const timeline = new Timeline();
 let last = null;
 
 function onState(message) {
-  heard(message.now);
+  synchronize(message.now);
   if (last && message.run !== last.run) {
     location.reload();
     return;
@@ -32,7 +32,7 @@ function onState(message) {
   message.nodes.forEach((node) => colourOf(node.name));
   const returned = last && !last.live;
   last = { ...message, live: true, lease: duration(message.lease), trust: duration(message.trust),
-    takeoverDelay: duration(message.takeoverDelay), terms: asHeard(message.terms, message.nodes) };
+    takeoverDelay: duration(message.takeoverDelay), terms: asReported(message.terms, message.nodes) };
   connection("live", "Live");
   byId("lost").hidden = true;
   if (returned) {
@@ -58,8 +58,8 @@ function onLost() {
   }
   else if (last.live) {
     last.live = false;
-    lost("The connection to the demo is lost. What you see is as of " + time(last.now)
-        + ". Trying again every second; if the demo was ended, start it anew.");
+    lost("The connection to the demo is lost. The figures are as of " + time(last.now)
+        + ". Trying again every second; if the demo was stopped, start it again.");
     leader.show(last);
     cards.show(last);
     timeline.frame();

@@ -1,4 +1,4 @@
-// Small helpers for the page. Text is only ever set as text: what nodes tell never becomes markup.
+// Small helpers for the page. Text is only ever set as text: what nodes report never becomes markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ function fill(created, attributes, children) {
   return created;
 }
 
-/** Set the text, if it is another one: a screen reader hears only of changes, a selection stays. */
+/** Set the text if it has changed, so that a screen reader reads only changes and a selection stays. */
 export function text(target, value) {
   if (target.textContent !== value) {
     target.textContent = value;
@@ -59,14 +59,14 @@ export function reconcile(parent, items, key, create, update) {
 
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** How many announcements stay, for who reads them slowly. */
-const HEARD = 5;
+/** How many announcements stay readable. */
+const ANNOUNCED = 5;
 
-/** Tell a screen reader. It says one after the other, as in a log: none takes the place of one before. */
+/** Announce a message to a screen reader, as an entry of a log: it does not replace earlier ones. */
 export function announce(message) {
   const log = byId("announcer");
   log.append(element("p", {}, message));
-  while (log.children.length > HEARD) {
+  while (log.children.length > ANNOUNCED) {
     log.firstChild.remove();
   }
 }

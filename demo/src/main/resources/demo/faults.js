@@ -1,4 +1,4 @@
-// What was done, what was to be expected by the configured lease, and what happened.
+// What was done, what was expected with the configured lease, and what happened.
 
 import { now } from "./clock.js";
 import { colourOf } from "./colours.js";
@@ -8,7 +8,7 @@ import { expected, figures, isKnown, isLate, isOvertaken, overtaken, result, tit
 
 const SHOWN = 10;
 
-/** How old a fault may be to be looked at on the timeline. */
+/** How old a fault may be to be shown on the timeline. */
 const DRAWN = 140_000;
 
 let waiting = [];
@@ -88,11 +88,11 @@ function update(row, fault) {
 }
 
 function showResult(own, { who, what, millis: took, rest }) {
-  const said = [who, what, took, rest].join("|");
-  if (own.said === said) {
+  const shown = [who, what, took, rest].join("|");
+  if (own.shown === shown) {
     return;
   }
-  own.said = said;
+  own.shown = shown;
   own.happened.replaceChildren(...(isKnown(took) ? [element("strong", { "data-testid": "fault-leader" }, who), what,
     element("strong", { "class": "took", "data-testid": "fault-millis" }, millis(took))] : []), rest);
 }

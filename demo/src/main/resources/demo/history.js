@@ -1,9 +1,9 @@
-// What the timeline draws: ticks, terms and faults. Ticks are kept somewhat longer than the demo tells them, so that
-// one can stop the timeline and look.
+// What the timeline draws: ticks, terms and faults. Ticks are kept somewhat longer than the demo sends them, so that
+// the timeline can be paused.
 
 const KEPT = 200_000;
 
-/** How late a tick may be told. */
+/** How late a tick may arrive. */
 const LATE = 5000;
 
 export class History {
@@ -13,8 +13,8 @@ export class History {
   nodes = [];
 
   /**
-   * Take in what the demo tells, and forget what is too old to be drawn.
-   * @param held the time at which the timeline stands still, or null
+   * Add the state of the demo, and remove what is too old to be drawn.
+   * @param held the time at which the timeline is paused, or null
    * @return the ticks that are new
    */
   add(state, held) {

@@ -1,4 +1,4 @@
-// The buttons beside the headline: they do to the leader of the moment what those on its card do.
+// The buttons beside the headline. They act on the current leader, as those on its card do.
 
 import { leaderOf, nextLeader } from "./actions.js";
 import { once, outdate, toNode } from "./ask.js";
@@ -25,7 +25,7 @@ export function show(newState) {
   for (const button of buttons()) {
     attribute(button, "aria-disabled", (leader && state.live) ? null : "true");
     text(byId(button.getAttribute("aria-describedby")),
-        leader ? nextLeader(button.dataset.action, leader, state) : "no leader is heard");
+        leader ? nextLeader(button.dataset.action, leader, state) : "no leader reports");
   }
   outdate(byId("leader-reply"), leader ? [leader.name, leader.pid, leader.cut].join("|") : "");
 }

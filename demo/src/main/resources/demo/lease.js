@@ -1,18 +1,18 @@
-// How long a leader trusts itself: its lease, as far as it relies on it.
+// The lease of a leader, as far as the node itself relies on it.
 
 import { now } from "./clock.js";
 import { attribute, calm, element, text } from "./dom.js";
 import { duration, span } from "./format.js";
 import { latestOf } from "./seams.js";
 
-/** How old what a node said may be before the page calls it old: one answer that comes late does not make it so. */
+/** How old a report may be before the page calls it old. One late answer is tolerated. */
 const FRESH = 1500;
 
 export function createLease(id) {
   const own = {
     words: element("p", { "data-testid": "lease-text", "class": "lease-text", id: id + "-lease" }),
     meter: element("div", { "data-testid": "lease", "class": "lease", role: "meter",
-      "aria-label": "Trusts itself for, in seconds", "aria-describedby": id + "-lease", "aria-valuemin": "0" }),
+      "aria-label": "Lease remaining, in seconds", "aria-describedby": id + "-lease", "aria-valuemin": "0" }),
     bar: element("div", { "class": "lease-bar" })
   };
   own.meter.append(own.bar);
@@ -33,14 +33,14 @@ export function roleOf(node) {
   return (node.process === "dead" || node.process === "starting") ? null : node.leadership?.role ?? null;
 }
 
-/** Whether what a node said last is all there is to know. */
+/** Whether only an old report of a node is available. */
 export function isOld(node) {
   return node.process !== "dead" && Boolean(node.leadership)
       && (node.process === "frozen" || now() - node.seenAt > FRESH);
 }
 
-/** The terms, of which the last one is not open if its node is silent: it trusts itself for as long as it said last. */
-export function asHeard(terms, nodes) {
+/** The terms. The last one ends with the lease of the last report if its node is silent. */
+export function asReported(terms, nodes) {
   const last = latestOf(terms);
   const node = nodes.find((one) => one.name === last?.node);
   if (last?.to !== null || !node || !isOld(node)) {
@@ -50,20 +50,20 @@ export function asHeard(terms, nodes) {
   return terms.map((term) => (term === last ? { ...term, to, provisional: true } : term));
 }
 
-/** Whether it says that it leads, or that it is about to hand over. */
+/** Whether a node reports that it leads, or that it is about to hand over. */
 export const leads = (node) => ["leader", "resigning"].includes(roleOf(node));
 
 /**
- * What is left by now, less than nothing if it is over: it runs out by the clock, whether the process can look at it
- * or not. Of a node that answers it is not over before it says so: with a short lease it has been confirmed again.
+ * The remaining lease, negative once it has expired. It expires by the clock, also for a frozen process. For a node
+ * that answers it never reaches zero between two reports: with a short lease it has been confirmed in between.
  */
 function remainingOf(node) {
   if (!leads(node)) {
     return 0;
   }
-  const said = duration(node.leadership.leaseRemaining);
-  const left = said - Math.max(0, now() - node.seenAt);
-  return isOld(node) ? left : Math.max(left, said / 2);
+  const reported = duration(node.leadership.leaseRemaining);
+  const left = reported - Math.max(0, now() - node.seenAt);
+  return isOld(node) ? left : Math.max(left, reported / 2);
 }
 
 function wordsOf(node, remaining, { terms }) {
@@ -74,8 +74,8 @@ function wordsOf(node, remaining, { terms }) {
     return "No lease: it does not lead";
   }
   if (remaining > 0) {
-    return "Trusts itself for " + span(remaining) + " more" + (isOld(node) ? ", by the clock" : "");
+    return "Lease: " + span(remaining) + " remaining" + (isOld(node) ? ", by the clock" : "");
   }
-  return "Has stopped trusting itself; " + (latestOf(terms)?.node === node.name
-      ? "the database waits for the rest of the lease" : "another node leads");
+  return "Lease expired on the node; " + (latestOf(terms)?.node === node.name
+      ? "the database waits for the rest of it" : "another node leads");
 }

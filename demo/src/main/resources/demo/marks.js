@@ -43,7 +43,7 @@ export class Marks {
     return shown;
   }
 
-  /** What was done stands to the right of its badge, or to the left of it, or nowhere if there is no room. */
+  /** A label is to the right of its badge, to the left of it, or hidden if there is no room. */
   place(end) {
     const right = this.#scale.x(end);
     const left = this.#scale.left(end);

@@ -1,4 +1,4 @@
-// Where a moment and a node are on the timeline. A world that stands still: a frame moves all of it to the left.
+// Where a moment and a node are on the timeline. The drawing is fixed: each frame moves all of it to the left.
 
 export const TOP = 26;
 export const LANE = 62;

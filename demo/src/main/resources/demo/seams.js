@@ -1,11 +1,11 @@
-// How one term follows another: whether nobody led in between, or two did.
+// How one term follows another: with a time without a leader, or with two leaders.
 
 /**
- * What lies between the terms, in the order of time, each with the term that it comes before:
- * - gap: nobody led. It is provisional if the node before was not heard since and may have led for longer.
+ * The transitions between the terms, in the order of time, each with the term that follows it:
+ * - gap: no node led. It is provisional if the node before has not reported since and may have led for longer.
  * - overlap: two led.
- * - unknown: the node before has not been heard since the next one began to lead.
- * The last one may be open: nobody leads now.
+ * - unknown: the node before has not reported since the next one began to lead.
+ * The last one may be open: no node leads now.
  */
 export function seamsOf(terms, now) {
   const seams = [];
@@ -33,10 +33,10 @@ function seam(before, term) {
 
 const endOf = (term) => term.to ?? Infinity;
 
-/** How long it is, or has been so far. */
+/** The duration of a transition, up to now if it is open. */
 export const lengthOf = (seam, now) => (seam.to ?? now) - seam.from;
 
-/** Who leads now by what is heard: more than one must never be. */
+/** The terms that are in progress by the last reports. There must never be more than one. */
 export const leadingTerms = (terms) => terms.filter((term) => term.to === null && !term.provisional);
 
 export const latestOf = (terms) => terms.reduce((latest, term) => (!latest || term.from > latest.from ? term : latest),

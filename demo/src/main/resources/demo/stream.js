@@ -1,4 +1,4 @@
-// The state of the demo, four times a second. A stream that breaks, or is silent, is opened anew.
+// The state of the demo, four times a second. A stream that breaks or is silent is opened again.
 
 const SILENCE = 2500;
 const RETRY = 1000;
@@ -7,7 +7,7 @@ export function connect({ onState, onLost }) {
   let source = null;
   let watchdog = null;
   let retry = null;
-  let heardAt = 0;
+  let receivedAt = 0;
 
   function open() {
     close();
@@ -29,10 +29,10 @@ export function connect({ onState, onLost }) {
 
   function watch() {
     clearTimeout(watchdog);
-    heardAt = Date.now();
+    receivedAt = Date.now();
     watchdog = setTimeout(() => {
-      // A timer that is late itself says that this page was asleep, not that the demo is silent
-      const asleep = document.hidden || Date.now() - heardAt > 2 * SILENCE;
+      // A timer that is late itself shows that this page was suspended, not that the demo is silent
+      const asleep = document.hidden || Date.now() - receivedAt > 2 * SILENCE;
       (asleep ? open : again)();
     }, SILENCE);
   }
@@ -44,7 +44,7 @@ export function connect({ onState, onLost }) {
   }
 
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && retry === null && Date.now() - heardAt > SILENCE) {
+    if (!document.hidden && retry === null && Date.now() - receivedAt > SILENCE) {
       open();
     }
   });

@@ -1,26 +1,26 @@
-// What was done last, how long failovers took, and what a screen reader hears of it.
+// The latest fault, how long failovers took, and what is announced to a screen reader.
 
 import { now } from "./clock.js";
 import { announce, attribute, byId, reconcile, text } from "./dom.js";
 import { millis } from "./format.js";
-import { isKnown, isOvertaken, told } from "./words.js";
+import { isKnown, isOvertaken, describe } from "./words.js";
 
 const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign", end: "ended from elsewhere" };
 
-/** How long an outcome may wait for its figures before it is told without them. */
-const PATIENCE = 3000;
+/** How long an outcome may wait for its figures before it is announced without them. */
+const GRACE = 3000;
 
 let announced = null;
 
 export function show(faults) {
   showLatest(faults[0]);
   showTimes(faults);
-  tell(faults);
+  announceChanges(faults);
 }
 
 function showLatest(fault) {
   if (fault) {
-    text(byId("latest"), told(fault));
+    text(byId("latest"), describe(fault));
     attribute(byId("latest"), "data-outcome", (fault.outcome || isOvertaken(fault)) ? "known" : "waiting");
   }
 }
@@ -48,19 +48,19 @@ function showTimes(faults) {
   }, () => {});
 }
 
-/** Once when it is done, once when it is known, and with all its figures if they come late. */
-function tell(faults) {
+/** Announce a fault when it is injected, when its outcome is known, and again if its figures come late. */
+function announceChanges(faults) {
   const stages = new Map(faults.map((fault) => [fault.id, stageOf(fault)]));
   if (announced !== null) {
-    faults.filter((fault) => stages.get(fault.id) !== (announced.get(fault.id) ?? "none")).reverse().map(told)
+    faults.filter((fault) => stages.get(fault.id) !== (announced.get(fault.id) ?? "none")).reverse().map(describe)
       .forEach(announce);
   }
   announced = stages;
 }
 
-/** Whether what came of it will be told soon, so that nothing else has to tell it. */
-export const isUntold = (fault) => stageOf(fault) === "done"
-  && now() - fault.at < (fault.boundMillis ?? 10_000) + PATIENCE;
+/** Whether the outcome of a fault will be announced soon, so that nothing else has to announce it. */
+export const isPending = (fault) => stageOf(fault) === "done"
+  && now() - fault.at < (fault.boundMillis ?? 10_000) + GRACE;
 
 function stageOf({ id, at, outcome, overtakenBy }) {
   if (isKnown(overtakenBy) && !outcome?.complete) {
@@ -69,6 +69,6 @@ function stageOf({ id, at, outcome, overtakenBy }) {
   if (outcome?.complete) {
     return "complete";
   }
-  const late = outcome && (announced?.get(id) === "late" || now() - (at + (outcome.millis ?? 0)) > PATIENCE);
+  const late = outcome && (announced?.get(id) === "late" || now() - (at + (outcome.millis ?? 0)) > GRACE);
   return late ? "late" : "done";
 }

@@ -29,7 +29,7 @@ function endOf({ to, provisional, reason }) {
   if (to === null) {
     return "leads";
   }
-  return time(to, 3) + (provisional ? " (by what it said last)"
+  return time(to, 3) + (provisional ? " (by its last report)"
       : reason ? " (" + reason.toLowerCase().replaceAll("_", " ") + ")" : "");
 }
 

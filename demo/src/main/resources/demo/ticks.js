@@ -14,7 +14,7 @@ export class Ticks {
     this.#scale = scale;
   }
 
-  /** Whether so much is out of sight that it is better to begin anew. */
+  /** Whether so much is out of sight that drawing everything again is cheaper. */
   isWorn(size) {
     return this.#drawn > 2 * size + 100;
   }
@@ -37,7 +37,7 @@ export class Ticks {
     const changed = new Set();
     for (const { node, kind, at } of ticks) {
       const path = this.#path(node, kind);
-      // Those that were seen at one time stand side by side
+      // Those of one time are drawn side by side
       const before = path.times.get(at) ?? 0;
       path.times.set(at, before + 1);
       const x = (this.#scale.x(at) + before * 2 * this.#stroke()).toFixed(2);

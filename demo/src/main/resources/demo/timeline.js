@@ -1,4 +1,4 @@
-// All nodes on one time axis. What is drawn stands still in a world of its own, which a frame moves to the left.
+// All nodes on one time axis. What is drawn is fixed in one layer, which each frame moves to the left.
 
 import { Axis } from "./axis.js";
 import { Bands } from "./bands.js";
@@ -12,14 +12,14 @@ import { seamsOf } from "./seams.js";
 import * as table from "./table.js";
 import { Ticks } from "./ticks.js";
 
-/** What is shown before and after what a visitor wants to look at. */
+/** The time that is shown before and after a selected fault. */
 const BEFORE = 2000;
 const AFTER = 3000;
 
-/** What is not over is drawn ahead, but not for ever. */
+/** What has no end yet is drawn ahead, and drawn again after this time. */
 const REDRAWN = 300_000;
 
-/** With a lease of that length, a minute is not enough to see what becomes of a frozen leader. */
+/** With a lease of that length, a minute is not enough to show what happens to a frozen leader. */
 const LONG_LEASE = 20_000;
 
 export class Timeline {
@@ -29,7 +29,7 @@ export class Timeline {
   #bands = new Bands(this.#scale);
   #ticks = new Ticks(this.#scale);
   #marks = new Marks(this.#scale);
-  // A layer of its own, which moves without being painted anew
+  // A layer of its own, which moves without being painted again
   #world = svg("svg", { "class": "world" }, hatching(), this.#axis.grid, this.#bands.shown, this.#ticks.shown,
       this.#marks.shown, this.#bands.lengths);
   #fixed = svg("svg", { "class": "fixed" }, this.#axis.lanes, this.#bands.names);
@@ -46,7 +46,7 @@ export class Timeline {
       input.addEventListener("change", () => this.#zoom(Number(input.value)));
     }
     byId("pause").addEventListener("click", () => this.#hold(this.#end === null ? this.#now() : null));
-    byId("timeline-details").addEventListener("toggle", () => this.#tell());
+    byId("timeline-details").addEventListener("toggle", () => this.#describe());
   }
 
   /** Milliseconds from frame to frame: about one pixel. */
@@ -65,7 +65,7 @@ export class Timeline {
       this.#ticks.draw(added);
       this.#drawTerms();
     }
-    this.#tell();
+    this.#describe();
   }
 
   frame() {
@@ -78,7 +78,7 @@ export class Timeline {
     }
   }
 
-  /** Stop, and look at what was done and what came of it. */
+  /** Pause at a fault and its outcome. */
   seek({ at, outcome }) {
     const end = Math.min(this.#now(), at + Math.max(0, outcome?.millis ?? 0) + AFTER);
     this.#zoom([20, 60].find((span) => span * 1000 >= end - at + BEFORE) ?? 120);
@@ -87,7 +87,7 @@ export class Timeline {
     byId("pause").focus({ preventScroll: true });
   }
 
-  /** By the clock, or when the demo was last heard. */
+  /** The time of the clock, or of the last message if the connection is lost. */
   #now() {
     return this.#state?.live === false ? this.#state.now : now();
   }
@@ -95,17 +95,17 @@ export class Timeline {
   #hold(end) {
     this.#end = end;
     byId("pause").setAttribute("aria-pressed", String(end !== null));
-    text(byId("pause"), (end !== null) ? "Go on" : "Pause");
+    text(byId("pause"), (end !== null) ? "Resume" : "Pause");
     byId("plot").dataset.held = end !== null;
     this.frame();
-    this.#tell();
+    this.#describe();
   }
 
   #zoom(span) {
     this.#scale.span = span;
     document.querySelector('input[name="span"][value="' + span + '"]').checked = true;
     this.#rebuild();
-    this.#tell();
+    this.#describe();
   }
 
   #resize() {
@@ -151,7 +151,7 @@ export class Timeline {
   }
 
   /** In words and figures, for the time that is shown. */
-  #tell() {
+  #describe() {
     if (!this.#state) {
       return;
     }

@@ -1,4 +1,4 @@
-// What is said of a fault: what was done, and what came of it.
+// The description of a fault: what was done, and its outcome.
 
 import { millis, plural } from "./format.js";
 
@@ -21,22 +21,22 @@ export const isOvertaken = (fault) => isKnown(fault.overtakenBy);
 
 export const isLate = ({ boundMillis, outcome }) => isKnown(boundMillis) && outcome.millis > boundMillis;
 
-/** What the time of an outcome means, where it is not how long it took until another node led. */
+/** What the time of an outcome means, where it is not the time until another node led. */
 function recovery({ action, outcome }) {
   switch (action) {
     case "thaw":
-      return outcome.noticed ? " found out that it leads no more after "
-        : " was in touch with the database again within ";
+      return outcome.noticed ? " noticed that it no longer leads after "
+        : " reached the database again within ";
     case "reconnect":
-      return " was in touch with the database again within ";
+      return " reached the database again within ";
     case "start":
-      return " was in touch with the database within ";
+      return " reached the database within ";
     default:
       return null;
   }
 }
 
-/** What came of a fault: who, did what, after how long, and what else there is to say. */
+/** The outcome of a fault: which node, what it did, after how long, and any further remark. */
 export function result(fault) {
   const { outcome, node } = fault;
   if (isKnown(outcome.millis)) {
@@ -46,15 +46,15 @@ export function result(fault) {
         : { who: outcome.leader, what: " leads after ", millis: outcome.millis, rest: late };
   }
   if (!outcome.leader) {
-    return { rest: "Nobody leads." };
+    return { rest: "No node leads." };
   }
   if (!outcome.sameTerm) {
-    return { rest: "It did not lead: this changed nothing by itself." };
+    return { rest: "It did not lead: the change of leader has another cause." };
   }
   return { rest: outcome.leader + (outcome.leader === node ? " still leads." : " leads as before.") };
 }
 
-/** Who leads once a node is back. Nobody, for a moment, is no news. */
+/** Who leads once a node is back. That no node leads for a moment is not reported. */
 function leads({ outcome, node }) {
   if (!outcome.leader) {
     return "";
@@ -70,7 +70,7 @@ export function figures(fault) {
   return [
     (isKnown(overlap) || open) && { name: "overlap", label: "Two leaders at once", known: isKnown(overlap),
       value: isKnown(overlap) ? millis(overlap) : later, bad: overlap > 0 },
-    isKnown(missed) && { name: "missed", label: "Runs that were missed", known: true, value: String(missed),
+    isKnown(missed) && { name: "missed", label: "Missed runs", known: true, value: String(missed),
       bad: false }
   ].filter(Boolean);
 }
@@ -78,8 +78,8 @@ export function figures(fault) {
 // Between a figure and its unit no line may break
 export const expected = (fault) => "Expected: " + fault.expect.replace(/(\d) (m?s)\b/g, "$1\u00a0$2");
 
-/** All of it in a few sentences. */
-export function told(fault) {
+/** The whole fault in a few sentences. */
+export function describe(fault) {
   const { outcome } = fault;
   if (!outcome) {
     return title(fault) + ". " + (isOvertaken(fault) ? overtaken(fault) : expected(fault) + ".");
@@ -91,5 +91,5 @@ export function told(fault) {
     isKnown(outcome.missedTicks) && plural(outcome.missedTicks, "run") + " missed."].filter(Boolean).join(" ");
 }
 
-export const overtaken = (fault) => "Overtaken by " + fault.overtakenBy
-    + ": what would have come of it cannot be known.";
+export const overtaken = (fault) => "Superseded by " + fault.overtakenBy
+    + ": its own outcome cannot be determined.";

@@ -42,7 +42,7 @@ enum Action {
 	}
 
 	/**
-	 * Whether it lets a node come back, rather than do harm to it.
+	 * Whether it brings a node back, rather than break it.
 	 */
 	boolean isRecovery() {
 		return this == THAW || this == RECONNECT || this == START;
@@ -56,9 +56,9 @@ enum Action {
 	}
 
 	/**
-	 * The action whose end this is.
+	 * Return the action that this one undoes, or this one if it undoes none.
 	 */
-	Action harm() {
+	Action undone() {
 		return switch (this) {
 			case THAW -> FREEZE;
 			case RECONNECT -> CUT;

@@ -35,7 +35,7 @@ final class Background {
 	}
 
 	/**
-	 * Wait, between two looks at something that another process does.
+	 * Wait, between two checks of what another process does.
 	 */
 	static void pause(long millis) {
 		try {

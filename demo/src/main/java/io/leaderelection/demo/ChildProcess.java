@@ -34,8 +34,8 @@ record ChildProcess(String name, ProcessHandle handle) {
 	private static final long TOLERANCE = 2000;
 
 	/**
-	 * Find the process of a line, if it lives. The time of its start tells it from
-	 * another one that got its id.
+	 * Find the process of a line, if it lives. The time of its start distinguishes it
+	 * from another one that got its id.
 	 */
 	static Optional<ChildProcess> parse(String line) {
 		String[] parts = line.split(" ");

@@ -39,7 +39,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 
 	private final Faults faults;
 
-	private final ClusterMonitor watch;
+	private final ClusterMonitor monitor;
 
 	private final List<Member> members = new CopyOnWriteArrayList<>();
 
@@ -49,11 +49,11 @@ class Cluster implements ProcessListener, AutoCloseable {
 		this.directory = directory;
 		this.command = command;
 		this.faults = new Faults(new Outcomes(this.terms, database, command.settings().silence()));
-		this.watch = new ClusterMonitor(this.members, command.settings(), this.terms, this.faults, database, counter);
+		this.monitor = new ClusterMonitor(this.members, command.settings(), this.terms, this.faults, database, counter);
 	}
 
 	Cluster start() {
-		this.watch.start();
+		this.monitor.start();
 		return this;
 	}
 
@@ -97,7 +97,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 	}
 
 	/**
-	 * Start a further node at the wish of a visitor.
+	 * Start a further node on request of a visitor.
 	 */
 	synchronized String addFurther() throws IOException {
 		Instant at = Instant.now();
@@ -108,9 +108,9 @@ class Cluster implements ProcessListener, AutoCloseable {
 	}
 
 	/**
-	 * Do something to a node at the wish of a visitor.
+	 * Do something to a node on request of a visitor.
 	 * @return a message for the page
-	 * @throws RefusedException if it makes no sense now
+	 * @throws RefusedException if it is not possible now
 	 */
 	synchronized String act(String name, Action action) throws IOException, InterruptedException {
 		refuseIfClosed();
@@ -130,7 +130,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 
 	private @Nullable ObservedTerm ledBy(NodeProcess node, Action action, @Nullable ObservedTerm current) {
 		if (action.isRecovery()) {
-			return this.faults.ledWhenHit(action.harm(), node);
+			return this.faults.ledWhenFaulted(action.undone(), node);
 		}
 		return (current != null && current.pid == node.pid()) ? current : null;
 	}
@@ -146,7 +146,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 	}
 
 	DemoState state() {
-		return this.watch.state();
+		return this.monitor.state();
 	}
 
 	@Override
@@ -154,7 +154,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 		synchronized (this) {
 			this.closed = true;
 		}
-		this.watch.close();
+		this.monitor.close();
 		this.members.forEach((member) -> member.probe().close());
 		nodes().forEach(NodeProcess::stop);
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);

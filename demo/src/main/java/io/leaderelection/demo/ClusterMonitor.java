@@ -23,7 +23,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 
 /**
- * Watches what becomes of the nodes, and says so to the page.
+ * Observes the nodes and the rows, and makes the state for the page of it.
  */
 class ClusterMonitor implements AutoCloseable {
 
@@ -69,11 +69,11 @@ class ClusterMonitor implements AutoCloseable {
 	private void repeat() {
 		while (!this.closed) {
 			try {
-				look(Instant.now());
+				update(Instant.now());
 			}
 			catch (RuntimeException ex) {
 				if (!this.closed) {
-					System.err.println("Could not find out what happened: " + ex);
+					System.err.println("Could not update the outcomes: " + ex);
 					this.database.reset();
 				}
 			}
@@ -81,7 +81,7 @@ class ClusterMonitor implements AutoCloseable {
 		}
 	}
 
-	private void look(Instant now) {
+	private void update(Instant now) {
 		this.leaderTicks = this.database.ticksSince(now.minus(DemoState.SHOWN));
 		this.faults.update(
 				this.members.stream().collect(Collectors.toMap(Member::node, (member) -> member.probe().view())), now);

@@ -17,7 +17,7 @@
 package io.leaderelection.demo;
 
 /**
- * Starts the demo: a PostgreSQL, nodes of the sample, and a page to harm them and watch.
+ * Starts the demo: a PostgreSQL, nodes of the sample, and a page to break them and watch.
  */
 public final class DemoCluster {
 

@@ -46,11 +46,11 @@ public final class DemoNode {
 	private static void endWithInput() {
 		try {
 			while (System.in.read() != -1) {
-				// Nothing is said here
+				// Nothing is sent here
 			}
 		}
 		catch (IOException ex) {
-			// As good as its end
+			// The same as its end
 		}
 		Runtime.getRuntime().halt(1);
 	}

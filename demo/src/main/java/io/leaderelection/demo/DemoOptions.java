@@ -59,7 +59,7 @@ record DemoOptions(int nodes, int port, Duration lease) {
 			}
 		}
 		catch (NumberFormatException ex) {
-			// Said below
+			// Reported below
 		}
 		throw new DemoException(option + " must be a number from " + min + " to " + max + ".\n" + USAGE);
 	}
@@ -72,7 +72,7 @@ record DemoOptions(int nodes, int port, Duration lease) {
 			}
 		}
 		catch (IllegalArgumentException ex) {
-			// Said below
+			// Reported below
 		}
 		throw new DemoException("--lease must be a time from 500ms to 1m.\n" + USAGE);
 	}

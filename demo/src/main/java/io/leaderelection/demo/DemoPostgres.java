@@ -30,8 +30,8 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The process that owns the PostgreSQL of the demo. It ends when the launcher says so or
- * is gone, however that came, which closes its input: then it kills the nodes that are
+ * The process that owns the PostgreSQL of the demo. It ends when the launcher closes its
+ * input, which also happens if the launcher is killed: then it kills the nodes that are
  * left (a frozen one cannot end by itself), stops PostgreSQL and, if the launcher is
  * gone, removes all files.
  */
@@ -66,7 +66,7 @@ public final class DemoPostgres {
 
 	private synchronized void start() throws IOException, SQLException {
 		String password = UUID.randomUUID().toString();
-		// The time of each commit is what tells that a row was written too late
+		// The time of each commit shows whether a row was written too late
 		EmbeddedPostgres postgres = EmbeddedServer.start(this.directory.data(),
 				this.directory.log(RunDirectory.POSTGRES), password, Map.of("track_commit_timestamp", "on"));
 		this.postgres = postgres;

@@ -28,19 +28,19 @@ import tools.jackson.databind.JsonNode;
  *
  * @param run names this run of the demo
  * @param lease the lease of the election
- * @param trust how long a leader trusts itself after it last heard of the database
- * @param takeoverDelay what a new leader waits for the old one to notice
- * @param now when this was said
+ * @param trust how long a leader relies on its leadership after a confirmation
+ * @param takeoverDelay how long a new leader waits before its first work
+ * @param now the time of this state
  * @param nodes the nodes
  * @param ticks the ticks of the last two minutes
  * @param terms the last terms, the latest last
  * @param faults what visitors did, the latest first
- * @param rows what the database says
+ * @param rows the counts of the database
  */
 record DemoState(String run, String lease, String trust, String takeoverDelay, long now, List<Node> nodes,
 		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
 
-	/** For how long ticks are told. */
+	/** For how long ticks are sent. */
 	static final Duration SHOWN = Duration.ofMinutes(2);
 
 	/**
@@ -51,10 +51,10 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param pid its process id
 	 * @param process {@code starting}, {@code running}, {@code frozen} or {@code dead}
 	 * @param cut whether it is cut off from the database
-	 * @param health what its health endpoint says, if it answers
-	 * @param leadership what its endpoint says, or said last
+	 * @param health the status of its health endpoint, if it answers
+	 * @param leadership the last answer of its leadership endpoint
 	 * @param seenAt when it was asked for that
-	 * @param leaderTicks how often it ran the job of the leader, if it has said anything
+	 * @param leaderTicks how often it ran the job of the leader, if it has reported
 	 * @param allTicks how often it ran the job of all nodes
 	 */
 	record Node(String name, @Nullable String url, long pid, String process, boolean cut, @Nullable String health,
@@ -68,7 +68,7 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param kind {@code leader} or {@code all}
 	 * @param term in which term, for that of the leader
 	 * @param at when
-	 * @param number tells it from others: of the row that the leader wrote, or how often
+	 * @param number makes it unique: that of the row that the leader wrote, or how often
 	 * the process had run the job of all nodes by then
 	 */
 	record Tick(String node, String kind, @Nullable String term, long at, long number) {
@@ -82,8 +82,8 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param from since when
 	 * @param to until when, if it has ended
 	 * @param reason why it has ended
-	 * @param provisional whether its end is only what the node said last of its trust, as
-	 * it was not heard of since or could not be asked any more
+	 * @param provisional whether its end is only that of the trust in the last report, as
+	 * the node has not reported since or has ended
 	 */
 	record Span(String term, String node, long from, @Nullable Long to, @Nullable String reason, boolean provisional) {
 	}
@@ -113,10 +113,11 @@ record DemoState(String run, String lease, String trust, String takeoverDelay, l
 	 * @param sameTerm whether that is the term that it was before
 	 * @param grantedAt since when, if another node leads because of it
 	 * @param millis how long that took, or how long the node took to notice or to come up
-	 * @param noticed whether the node found out that it leads no more
-	 * @param overlapMillis for how long two nodes believed to lead, if that is known
+	 * @param noticed whether the node noticed that it no longer leads
+	 * @param overlapMillis for how long two nodes considered themselves the leader, if
+	 * that is known
 	 * @param missedTicks how many ticks of the leader are missing, if that is known
-	 * @param complete whether there is no more to come
+	 * @param complete whether no figure is missing
 	 */
 	record Outcome(@Nullable String leader, boolean sameTerm, @Nullable Long grantedAt, @Nullable Long millis,
 			boolean noticed, @Nullable Long overlapMillis, @Nullable Long missedTicks, boolean complete) {

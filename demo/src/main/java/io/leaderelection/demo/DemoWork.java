@@ -28,9 +28,9 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.util.Assert;
 
 /**
- * Work at a pace that one can watch: a job of the leader that writes a row with every
- * tick, and a job of all nodes. Their metrics are those that Spring and the election
- * keep. No component, or the sample would find it.
+ * Work at a visible pace: a job of the leader that writes a row with every tick, and a
+ * job of all nodes. Their metrics are those that Spring and the election keep. No
+ * component, or the sample would find it.
  */
 class DemoWork {
 
@@ -70,7 +70,7 @@ class DemoWork {
 
 	@Scheduled(fixedRate = ALL_PERIOD)
 	void everywhere() {
-		// That it runs is all there is to see
+		// Only its runs are counted
 	}
 
 }

@@ -22,9 +22,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to expect of what a visitor does, by what is configured.
+ * The expected outcome of an action, by the configured times.
  *
- * @param text what should come of it
+ * @param text the expected outcome
  * @param bound within what time another node should lead, if one should
  */
 record Expectation(String text, @Nullable Duration bound) {
@@ -32,21 +32,23 @@ record Expectation(String text, @Nullable Duration bound) {
 	private static final Duration MOMENT = Duration.ofSeconds(1);
 
 	/**
-	 * Say what to expect.
+	 * Return what to expect.
 	 * @param settings what is configured
-	 * @param leads whether it is done to the leader, or to one that led when it was hit
+	 * @param leads whether it is done to the leader, or to a node that led at the fault
+	 * before
 	 * @param others what the other nodes can do
 	 * @param cut whether the node is cut off already
 	 */
 	static Expectation of(Action action, Settings settings, boolean leads, Others others, boolean cut) {
 		return switch (action) {
 			case THAW -> new Expectation(
-					leads ? "finds out that it leads no more, if another node leads by now, before it works again"
-							: "goes on following",
+					leads ? "notices before it works again that it no longer leads, if another node leads by then"
+							: "continues to follow",
 					null);
 			case RECONNECT -> new Expectation(
-					"is a candidate again within some 5 s: the longer it was cut off, the less often it tries", null);
-			case START -> new Expectation("comes up and follows, or leads if nobody does", null);
+					"is a candidate again within about 5 s: the longer it was cut off, the less often it reconnects",
+					null);
+			case START -> new Expectation("starts and follows, or leads if no other node does", null);
 			default -> leads ? ofLeader(action, settings, others, cut)
 					: new Expectation("nothing changes: it does not lead", null);
 		};
@@ -54,10 +56,10 @@ record Expectation(String text, @Nullable Duration bound) {
 
 	private static Expectation ofLeader(Action action, Settings settings, Others others, boolean cut) {
 		if (others == Others.NONE) {
-			return new Expectation("nobody leads: no other node could", null);
+			return new Expectation("no node leads: no other node could", null);
 		}
-		boolean told = !cut && (action == Action.RESIGN || action.isEnd());
-		Duration bound = told ? MOMENT : settings.silence().plus(MOMENT);
+		boolean notified = !cut && (action == Action.RESIGN || action.isEnd());
+		Duration bound = notified ? MOMENT : settings.silence().plus(MOMENT);
 		String expected = ofLeader(action, settings, cut);
 		return (others == Others.READY) ? new Expectation(expected, bound)
 				: new Expectation(
@@ -68,17 +70,16 @@ record Expectation(String text, @Nullable Duration bound) {
 
 	private static String ofLeader(Action action, Settings settings, boolean cut) {
 		String inSilence = "another node leads within " + seconds(settings.silence())
-				+ " (lease and takeover delay) and a moment";
+				+ " (lease and takeover delay), or shortly after";
 		return switch (action) {
-			case RESIGN -> cut ? "finishes its work; nobody tells the database, as the node is cut off: " + inSilence
+			case RESIGN -> cut ? "finishes its work; the database is not notified, as the node is cut off: " + inSilence
 					: "finishes its work and hands over: another node leads at once, without the takeover delay";
-			case FREEZE -> inSilence + "; thawed before that, this one goes on leading";
-			case CUT -> inSilence + "; this one stops leading before, " + seconds(settings.trust())
-					+ " after it last heard at most. Reconnecting resets its connections, which costs it its"
-					+ " leadership too";
-			default -> cut ? "nobody tells the database, as the node is cut off: " + inSilence
-					: "another node leads after the takeover delay, " + seconds(settings.takeoverDelay())
-							+ ", and a moment";
+			case FREEZE -> inSilence + "; if it is thawed before that, it continues to lead";
+			case CUT -> inSilence + "; this node stops leading before, at most " + seconds(settings.trust())
+					+ " after its last confirmation. Reconnecting resets its connections, which also ends its"
+					+ " leadership";
+			default -> cut ? "the database is not notified, as the node is cut off: " + inSilence
+					: "another node leads shortly after the takeover delay of " + seconds(settings.takeoverDelay());
 		};
 	}
 
@@ -90,19 +91,19 @@ record Expectation(String text, @Nullable Duration bound) {
 	 * What is configured.
 	 *
 	 * @param lease the lease of the election
-	 * @param takeoverDelay what a new leader waits for the old one to notice
+	 * @param takeoverDelay how long a new leader waits before its first work
 	 */
 	record Settings(Duration lease, Duration takeoverDelay) {
 
 		/**
-		 * How long a leader trusts itself after it last heard of the database.
+		 * How long a leader relies on its leadership after a confirmation.
 		 */
 		Duration trust() {
 			return this.lease.multipliedBy(3).dividedBy(4);
 		}
 
 		/**
-		 * After how much silence of the leader another node leads.
+		 * The time without contact to the leader after which another node leads.
 		 */
 		Duration silence() {
 			return this.lease.plus(this.takeoverDelay);

@@ -22,7 +22,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that a visitor did to a node, and what came of it.
+ * An action of a visitor on a node, and its outcome.
  */
 final class Fault {
 
@@ -48,8 +48,8 @@ final class Fault {
 
 	/**
 	 * Create a new {@code Fault} instance.
-	 * @param led the term that it may end, if it was done to the leader, or that the harm
-	 * may have ended of which this is the end
+	 * @param led the term that it may end, if it was done to the leader; for a recovery,
+	 * the term that the fault before it may have ended
 	 * @param before the term at that time
 	 */
 	Fault(int id, Action action, NodeProcess node, Instant at, @Nullable ObservedTerm led,
@@ -86,12 +86,12 @@ final class Fault {
 	/**
 	 * Whether it was done to the leader, and no other node could lead.
 	 */
-	boolean isHopeless() {
+	boolean leavesNoCandidate() {
 		return this.led != null && this.expectation.bound() == null;
 	}
 
 	/**
-	 * Whether all is known that can be known of what came of it.
+	 * Whether its outcome cannot change any more.
 	 */
 	boolean isSettled() {
 		DemoState.Outcome outcome = this.outcome;
@@ -99,9 +99,9 @@ final class Fault {
 	}
 
 	/**
-	 * Take note that something else was done, before anything came of this. If that
-	 * concerns the same node or leader, nobody can tell any more what does. Harm to
-	 * another node, which may be the one that would have led, only delays it.
+	 * Record that another action was done before this one had an outcome. If that
+	 * concerns the same node or leader, the outcome of this one can no longer be
+	 * determined. A fault of another node, which may be the next leader, only delays it.
 	 */
 	void overtake(Fault by) {
 		if (this.outcome != null || isSettled()) {

@@ -25,7 +25,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What visitors did, and what came of it.
+ * The faults that visitors injected, and their outcomes.
  */
 class Faults {
 
@@ -59,19 +59,19 @@ class Faults {
 	}
 
 	/**
-	 * Return the leader that the process of a node was when it was frozen or cut off
-	 * last, which is what its thaw or return is about.
+	 * Return the term in which the process of a node led when it was last frozen or cut
+	 * off, if it led.
 	 */
-	synchronized @Nullable ObservedTerm ledWhenHit(Action harm, NodeProcess node) {
+	synchronized @Nullable ObservedTerm ledWhenFaulted(Action action, NodeProcess node) {
 		ObservedTerm led = null;
 		for (Fault fault : this.faults) {
-			led = (fault.node() == node && fault.action() == harm) ? fault.led() : led;
+			led = (fault.node() == node && fault.action() == action) ? fault.led() : led;
 		}
 		return (led != null && led.pid == node.pid()) ? led : null;
 	}
 
 	/**
-	 * Look what came of the faults of which that is not known in full.
+	 * Update the outcomes that are not complete yet.
 	 */
 	void update(Map<NodeProcess, NodeView> views, Instant now) {
 		List<Fault> open;

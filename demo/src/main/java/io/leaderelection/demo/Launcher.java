@@ -57,7 +57,7 @@ final class Launcher {
 			startParts(options);
 		}
 		catch (IOException | RuntimeException ex) {
-			// Whatever fails since all is being stopped is no news
+			// A failure while everything is being stopped is expected
 			if (!this.stopped) {
 				throw ex;
 			}
@@ -170,7 +170,7 @@ final class Launcher {
 			return true;
 		}
 		catch (IOException ex) {
-			System.err.println("Could not find out what is left: " + ex);
+			System.err.println("Could not determine what is left: " + ex);
 			return false;
 		}
 	}

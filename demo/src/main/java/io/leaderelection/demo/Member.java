@@ -21,7 +21,7 @@ import java.io.IOException;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A node, and what it says.
+ * A node, and its reports.
  *
  * @param node the node
  * @param probe asks it
@@ -32,7 +32,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 	 * Do something to the node.
 	 * @param action what
 	 * @return a message for the page
-	 * @throws RefusedException if it makes no sense now
+	 * @throws RefusedException if it is not possible now
 	 */
 	String act(Action action) throws IOException, InterruptedException {
 		String name = this.node.name();
@@ -53,7 +53,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 			case CUT -> {
 				refuseIf(this.node.state() == ProcessState.DEAD || this.node.proxy().isCut(), "cannot be cut off");
 				this.node.proxy().cut();
-				yield name + " is cut off: what it and the database send is swallowed";
+				yield name + " is cut off: what it and the database send is dropped";
 			}
 			case RECONNECT -> {
 				refuseIf(!this.node.proxy().isCut(), "is not cut off");
@@ -65,7 +65,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 				this.node.start();
 				yield name + " starts";
 			}
-			case END -> throw new IllegalArgumentException("Nobody can ask for that");
+			case END -> throw new IllegalArgumentException("A visitor cannot request END");
 		};
 	}
 
@@ -86,18 +86,18 @@ record Member(NodeProcess node, NodeProbe probe) {
 
 	DemoState.Node state() {
 		NodeView view = this.probe.view();
-		// A process that has just been started has not said anything
-		boolean said = view.pid() == this.node.pid() || this.node.state() == ProcessState.DEAD;
-		NodeObservation sighting = said ? view.sighting() : null;
-		ObjectNode leadership = (sighting != null) ? sighting.leadership() : null;
+		// A process that has just been started has not reported
+		boolean reported = view.pid() == this.node.pid() || this.node.state() == ProcessState.DEAD;
+		NodeObservation observation = reported ? view.observation() : null;
+		ObjectNode leadership = (observation != null) ? observation.leadership() : null;
 		if (leadership != null && (view.stale() || this.node.state() == ProcessState.FROZEN)) {
 			leadership = leadership.deepCopy().put("stale", true);
 		}
 		return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
 				this.node.proxy().isCut(), this.probe.health(), leadership,
-				(sighting != null) ? Long.valueOf(sighting.asked().toEpochMilli()) : null,
-				(sighting != null) ? Long.valueOf(sighting.metrics().leaderTicks()) : null,
-				(sighting != null) ? Long.valueOf(sighting.metrics().allTicks()) : null);
+				(observation != null) ? Long.valueOf(observation.asked().toEpochMilli()) : null,
+				(observation != null) ? Long.valueOf(observation.metrics().leaderTicks()) : null,
+				(observation != null) ? Long.valueOf(observation.metrics().allTicks()) : null);
 	}
 
 }

@@ -23,7 +23,7 @@ import java.util.Properties;
 import io.leaderelection.sample.postgres.ChildJvm;
 
 /**
- * How a node is started: the sample, told by its command line what differs in the demo.
+ * How a node is started: the sample, with the command line of the demo.
  *
  * @param directory where its files go
  * @param connection where the database is

@@ -40,13 +40,13 @@ record NodeMetrics(long leaderTicks, long allTicks, double led) {
 	private static final Pattern SAMPLE = Pattern.compile("^(\\w+)\\{(.*)} (\\S+)$", Pattern.MULTILINE);
 
 	/**
-	 * Read what the endpoint says.
-	 * @throws IOException if it does not say for how long the node has led
+	 * Parse the metrics.
+	 * @throws IOException if the time that the node has led is missing
 	 */
 	static NodeMetrics parse(String text) throws IOException {
 		List<MatchResult> samples = SAMPLE.matcher(text).results().toList();
 		if (samples.stream().noneMatch((sample) -> sample.group(1).equals(LED))) {
-			throw new IOException("No " + LED + " in what the metrics say");
+			throw new IOException("No " + LED + " among the metrics");
 		}
 		return new NodeMetrics(
 				(long) sum(samples, "leader_election_invocations_total", "method=\"DemoWork.tick\"", "outcome=\"run\""),

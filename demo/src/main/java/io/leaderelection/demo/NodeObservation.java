@@ -22,27 +22,27 @@ import java.time.Instant;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What a node answered. Its metrics were asked for right after.
+ * An answer of a node. Its metrics were requested right after it.
  *
  * @param asked when it was asked
- * @param leadership what its leadership endpoint said
+ * @param leadership the answer of its leadership endpoint
  * @param answered when it had answered
- * @param metrics what its metrics said
- * @param measured when they had been said
+ * @param metrics its metrics
+ * @param measured when the metrics had been answered
  */
 record NodeObservation(Instant asked, ObjectNode leadership, Instant answered, NodeMetrics metrics, Instant measured) {
 
 	private static final Duration PROMPT = Duration.ofMillis(100);
 
 	/**
-	 * Whether the time of the metrics is known well enough to reckon with them.
+	 * Whether the time of the metrics is known precisely enough to calculate with them.
 	 */
 	boolean isPrompt() {
 		return Duration.between(this.answered, this.measured).compareTo(PROMPT) <= 0;
 	}
 
 	/**
-	 * Until when the node trusts itself, if it hears nothing.
+	 * Until when the node considers itself the leader without a further confirmation.
 	 */
 	Instant trustedUntil() {
 		return this.asked.plus(Duration.parse(this.leadership.path("leaseRemaining").asString()));

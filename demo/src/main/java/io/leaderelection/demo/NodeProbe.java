@@ -71,7 +71,7 @@ class NodeProbe {
 	}
 
 	/**
-	 * What its health endpoint says, {@code null} if it does not answer.
+	 * The status of its health endpoint, {@code null} if it does not answer.
 	 */
 	@Nullable String health() {
 		return this.view.stale() ? null : this.health;
@@ -82,8 +82,8 @@ class NodeProbe {
 	}
 
 	/**
-	 * When the job of all nodes ran here in the last two minutes, to the interval of the
-	 * looks at its counter.
+	 * When the job of all nodes ran here in the last two minutes, to the interval at
+	 * which its counter is read.
 	 */
 	List<DemoState.Tick> allTicks() {
 		synchronized (this.ticks) {
@@ -103,9 +103,9 @@ class NodeProbe {
 			ObjectNode leadership = this.client.leadership();
 			Instant answered = Instant.now();
 			NodeMetrics metrics = this.client.metrics();
-			NodeObservation sighting = new NodeObservation(asked, leadership, answered, metrics, Instant.now());
+			NodeObservation observation = new NodeObservation(asked, leadership, answered, metrics, Instant.now());
 			if (pid == this.node.pid()) {
-				seen(pid, sighting);
+				seen(pid, observation);
 			}
 		}
 		catch (IOException | RuntimeException ex) {
@@ -114,21 +114,21 @@ class NodeProbe {
 		}
 	}
 
-	private void seen(long pid, NodeObservation sighting) {
+	private void seen(long pid, NodeObservation observation) {
 		NodeView last = this.view;
 		this.node.answered();
-		this.terms.seen(this.node.name(), pid, sighting);
-		this.view = new NodeView(pid, sighting, false);
+		this.terms.seen(this.node.name(), pid, observation);
+		this.view = new NodeView(pid, observation, false);
 		if (last.pid() == pid) {
-			tick(last.metrics().allTicks(), sighting);
+			tick(last.metrics().allTicks(), observation);
 		}
 	}
 
-	private void tick(long before, NodeObservation sighting) {
+	private void tick(long before, NodeObservation observation) {
 		synchronized (this.ticks) {
-			for (long number = before + 1; number <= sighting.metrics().allTicks(); number++) {
-				this.ticks.addLast(
-						new DemoState.Tick(this.node.name(), "all", null, sighting.answered().toEpochMilli(), number));
+			for (long number = before + 1; number <= observation.metrics().allTicks(); number++) {
+				this.ticks.addLast(new DemoState.Tick(this.node.name(), "all", null,
+						observation.answered().toEpochMilli(), number));
 			}
 		}
 	}
@@ -143,7 +143,7 @@ class NodeProbe {
 	}
 
 	/**
-	 * Ask no more.
+	 * Stop asking.
 	 */
 	void close() {
 		this.closed = true;

@@ -99,7 +99,7 @@ class NodeProcess {
 		this.process = process;
 		this.state = ProcessState.STARTING;
 		this.listener.started(this);
-		// The moment counts: no pool that may be busy
+		// The time counts: no pool that may be busy
 		Background.start("demo-exit-" + this.name, () -> awaitExit(process));
 	}
 
@@ -123,7 +123,7 @@ class NodeProcess {
 	}
 
 	/**
-	 * Look whether a node that starts says where it answers.
+	 * Read the address of a starting node, once it has written it.
 	 */
 	synchronized void findPort() throws IOException {
 		if (this.port == null && Files.exists(this.directory.portFile(this.name))) {

@@ -22,33 +22,33 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * What a node said last.
+ * The last report of a node.
  *
- * @param pid the process that said so
- * @param sighting what it said, {@code null} if nothing yet
+ * @param pid the process that reported
+ * @param observation the report, {@code null} if there is none yet
  * @param stale whether it did not answer since
  */
-record NodeView(long pid, @Nullable NodeObservation sighting, boolean stale) {
+record NodeView(long pid, @Nullable NodeObservation observation, boolean stale) {
 
 	static final NodeView NONE = new NodeView(-1, null, true);
 
 	NodeView asStale() {
-		return new NodeView(this.pid, this.sighting, true);
+		return new NodeView(this.pid, this.observation, true);
 	}
 
 	NodeMetrics metrics() {
-		return (this.sighting != null) ? this.sighting.metrics() : NodeMetrics.NONE;
+		return (this.observation != null) ? this.observation.metrics() : NodeMetrics.NONE;
 	}
 
 	/**
-	 * Whether a process has said this since some time, and still answers.
+	 * Whether this is a report of a process since some time, and the node still answers.
 	 */
 	boolean isFresh(long pid, Instant since) {
-		return !this.stale && this.pid == pid && this.sighting != null && this.sighting.asked().isAfter(since);
+		return !this.stale && this.pid == pid && this.observation != null && this.observation.asked().isAfter(since);
 	}
 
 	@Nullable Instant lastConfirmation() {
-		JsonNode time = (this.sighting != null) ? this.sighting.leadership().get("lastConfirmation") : null;
+		JsonNode time = (this.observation != null) ? this.observation.leadership().get("lastConfirmation") : null;
 		return (time != null && !time.isNull()) ? Instant.parse(time.asString()) : null;
 	}
 

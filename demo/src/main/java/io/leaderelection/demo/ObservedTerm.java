@@ -41,8 +41,8 @@ final class ObservedTerm {
 
 	private @Nullable String reason;
 
-	/** At this moment, or later, the node still said that it leads. */
-	private Instant heard;
+	/** The last time at which the node reported that it leads. */
+	private Instant lastReported;
 
 	private Instant trustedUntil;
 
@@ -56,17 +56,17 @@ final class ObservedTerm {
 		this.node = node;
 		this.pid = pid;
 		this.from = from;
-		this.heard = from;
+		this.lastReported = from;
 		this.trustedUntil = from;
 	}
 
-	void heard(NodeObservation sighting) {
-		this.heard = sighting.asked();
-		this.trustedUntil = sighting.trustedUntil();
+	void reported(NodeObservation observation) {
+		this.lastReported = observation.asked();
+		this.trustedUntil = observation.trustedUntil();
 	}
 
 	/**
-	 * Take note that the node has found out that it leads no more.
+	 * Record that the node has noticed that it no longer leads.
 	 */
 	void revoked(Instant noticed, String reason) {
 		if (this.noticed == null) {
@@ -77,7 +77,7 @@ final class ObservedTerm {
 	}
 
 	/**
-	 * Take note of how long the node has believed that it leads.
+	 * Record until when the node considered itself the leader.
 	 */
 	void settle(Instant end) {
 		if (this.to == null || end.isBefore(this.to)) {
@@ -87,14 +87,13 @@ final class ObservedTerm {
 	}
 
 	/**
-	 * Take note that the process has ended. If it ran when it can have led no more, it
-	 * was thawed, and nobody can ask it any more until when it has believed that it
-	 * leads.
+	 * Record that the process has ended. If it ran after its trust had expired, it was
+	 * thawed, and until when it considered itself the leader can no longer be determined.
 	 */
 	void ended(Instant lastRan, boolean frozen, @Nullable ObservedTerm next) {
 		this.lost = lastRan.isAfter(this.trustedUntil) || (next != null && lastRan.isAfter(next.from));
 		if (this.lost) {
-			this.reason = "process ended before it could say";
+			this.reason = "process ended before it could report";
 			this.to = this.trustedUntil;
 		}
 		else {
@@ -104,15 +103,15 @@ final class ObservedTerm {
 	}
 
 	/**
-	 * Whether it cannot be told any more that its node leads: its trust has run out, by
-	 * what it said last.
+	 * Whether it is no longer known whether its node leads: by its last report, its trust
+	 * has expired.
 	 */
 	boolean isSilent(Instant now) {
 		return this.trustedUntil.isBefore(now);
 	}
 
-	boolean isHeardSince(Instant time) {
-		return this.heard.isAfter(time);
+	boolean hasReportedSince(Instant time) {
+		return this.lastReported.isAfter(time);
 	}
 
 	boolean isOver() {
@@ -140,11 +139,11 @@ final class ObservedTerm {
 	}
 
 	/**
-	 * For how long this node and the next one led at once: at least that long as long as
-	 * only that is known, {@code null} as long as nothing is.
+	 * For how long this node and the next one led at once: a lower bound until the end is
+	 * known, {@code null} while nothing is known.
 	 */
 	@Nullable Duration overlap(ObservedTerm next) {
-		Instant end = (this.settled && this.to != null) ? this.to : this.heard;
+		Instant end = (this.settled && this.to != null) ? this.to : this.lastReported;
 		if (end.isAfter(next.from)) {
 			return Duration.between(next.from, end);
 		}
@@ -156,10 +155,10 @@ final class ObservedTerm {
 	 * @param next the next one, if there is one
 	 */
 	DemoState.Span span(@Nullable ObservedTerm next, Instant now) {
-		boolean overlaps = next != null && this.heard.isAfter(next.from);
+		boolean overlaps = next != null && this.lastReported.isAfter(next.from);
 		boolean silent = (next != null) ? !overlaps : isSilent(now);
 		boolean provisional = !this.settled && (this.to != null || silent) && !(this.lost && overlaps);
-		Instant to = provisional ? this.trustedUntil : (this.lost && overlaps) ? this.heard : this.to;
+		Instant to = provisional ? this.trustedUntil : (this.lost && overlaps) ? this.lastReported : this.to;
 		return new DemoState.Span(this.term, this.node, this.from.toEpochMilli(), millis(to, next), this.reason,
 				provisional);
 	}

@@ -22,7 +22,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out what comes of what a visitor does.
+ * Determines the outcomes of what visitors do.
  */
 class Outcomes {
 
@@ -45,9 +45,9 @@ class Outcomes {
 	}
 
 	/**
-	 * Find out what came of a fault.
-	 * @param view what its node said last
-	 * @return that, {@code null} if it is not known yet
+	 * Determine the outcome of a fault.
+	 * @param view the last report of its node
+	 * @return the outcome, {@code null} if it is not known yet
 	 */
 	DemoState.@Nullable Outcome of(Fault fault, NodeView view, Instant now) {
 		if (fault.action().isRecovery()) {
@@ -58,12 +58,12 @@ class Outcomes {
 		if (led != null && next != null && next.from.isAfter(fault.at())) {
 			return ofFailover(fault, led, next);
 		}
-		// Done to a leader that had been replaced already, it was done to a follower
+		// A leader that had been replaced already counts as a follower
 		return isOver(fault, (next != null) ? null : led, view, now) ? ofNothing(fault, now) : null;
 	}
 
 	private DemoState.Outcome ofFailover(Fault fault, ObservedTerm led, ObservedTerm next) {
-		// First whether there is more to come: a figure that comes in between is not
+		// First whether it is complete, so that a figure that arrives in between is not
 		// missed
 		boolean complete = this.terms.isClosed(led);
 		boolean nextIsOver = this.terms.after(next) != null;
@@ -75,12 +75,12 @@ class Outcomes {
 	}
 
 	/**
-	 * Whether nothing can come of a fault any more: not to the leader, or it survived.
+	 * Whether a fault has no effect any more: not on the leader, or the leader survived.
 	 */
 	private boolean isOver(Fault fault, @Nullable ObservedTerm led, NodeView view, Instant now) {
 		Instant end = fault.at().plus(fault.action().isEnd() ? MOMENT : this.silence.plus(MOMENT));
 		ObservedTerm current = this.terms.current();
-		if (led != null && fault.isHopeless()) {
+		if (led != null && fault.leavesNoCandidate()) {
 			return end.isBefore(now);
 		}
 		if (led != null) {
@@ -88,7 +88,7 @@ class Outcomes {
 		}
 		// A leader that is silent may be frozen: it is not known yet whether it still
 		// leads
-		return end.isBefore(now) && (current == null || this.terms.isHeardSince(current, end));
+		return end.isBefore(now) && (current == null || this.terms.hasReportedSince(current, end));
 	}
 
 	private DemoState.Outcome ofNothing(Fault fault, Instant now) {
@@ -123,7 +123,7 @@ class Outcomes {
 		return (leading != null) ? leading.node : null;
 	}
 
-	// Rounded up: what is not zero must not read so
+	// Rounded up: what is not zero must not be shown as zero
 	private static @Nullable Long millis(@Nullable Duration duration) {
 		return (duration != null) ? (duration.toNanos() + 999_999) / 1_000_000 : null;
 	}

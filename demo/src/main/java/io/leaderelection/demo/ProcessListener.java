@@ -19,7 +19,7 @@ package io.leaderelection.demo;
 import java.time.Instant;
 
 /**
- * Hears of the start and the end of the process of a node.
+ * Is notified of the start and the end of the process of a node.
  */
 interface ProcessListener {
 

@@ -23,9 +23,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Stands between a node and its database, as the network does. Cut, it swallows what
- * either side sends and tells neither: connections stay open, new ones are accepted and
- * get no answer.
+ * The network between a node and its database. While it is cut, it drops what either side
+ * sends without closing anything: connections stay open, new ones are accepted and get no
+ * answer.
  */
 class Proxy implements AutoCloseable {
 
@@ -67,8 +67,8 @@ class Proxy implements AutoCloseable {
 	}
 
 	/**
-	 * Pass everything on again. Connections that were cut are reset, since what they lost
-	 * is lost.
+	 * Pass everything on again. Connections that were cut are reset, as they have lost
+	 * data.
 	 */
 	synchronized void reconnect() {
 		this.cut = false;

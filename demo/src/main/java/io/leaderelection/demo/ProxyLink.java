@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One connection through a {@link Proxy}. Once cut, it never passes anything on again,
- * and keeps from either side that the other has closed.
+ * and hides from either side that the other has closed.
  */
 class ProxyLink {
 
@@ -92,7 +92,7 @@ class ProxyLink {
 			}
 		}
 		catch (IOException ex) {
-			// As good as the end of the connection
+			// The same as the end of the connection
 		}
 		if (!this.cut || this.target == null) {
 			close();
@@ -139,7 +139,7 @@ class ProxyLink {
 			socket.close();
 		}
 		catch (IOException ex) {
-			// Closed, then
+			// Closed already
 		}
 	}
 

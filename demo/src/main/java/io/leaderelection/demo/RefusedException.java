@@ -17,7 +17,7 @@
 package io.leaderelection.demo;
 
 /**
- * Thrown when what a visitor asks for makes no sense now, with a message for the page.
+ * Thrown when what a visitor asks for is not possible now, with a message for the page.
  */
 class RefusedException extends RuntimeException {
 

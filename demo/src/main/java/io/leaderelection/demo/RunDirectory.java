@@ -36,7 +36,7 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * The files of one run of the demo: logs, the data of PostgreSQL, and a list of the
- * processes that were started, so that they can be ended by whoever is left.
+ * processes that were started, so that any of them that is left can end the others.
  *
  * @param path the directory, which only its user can read
  */

@@ -38,28 +38,28 @@ class Terms {
 
 	private final List<ObservedTerm> terms = new ArrayList<>();
 
-	/** By process, the last time at which it is known for how long it had led. */
+	/** By process, the last observation with metrics of a known time. */
 	private final Map<Long, NodeObservation> measured = new HashMap<>();
 
 	private final Set<Long> ended = new HashSet<>();
 
 	/**
-	 * Take note that a process was started, which may have the id of one that has ended.
+	 * Record that a process was started, which may have the id of one that has ended.
 	 */
 	synchronized void started(long pid) {
 		this.ended.remove(pid);
 	}
 
 	/**
-	 * Take note of what a node reports.
+	 * Record a report of a node.
 	 */
-	synchronized void seen(String node, long pid, NodeObservation sighting) {
-		// Of a process that has ended, all is known that can be known
+	synchronized void seen(String node, long pid, NodeObservation observation) {
+		// A late report of a process that has ended adds nothing
 		if (this.ended.contains(pid)) {
 			return;
 		}
-		String leads = sighting.leadership().path("term").asString("");
-		for (JsonNode transition : sighting.leadership().path("transitions")) {
+		String leads = observation.leadership().path("term").asString("");
+		for (JsonNode transition : observation.leadership().path("transitions")) {
 			String term = transition.path("term").asString("");
 			Instant time = Instant.parse(transition.path("time").asString());
 			ObservedTerm led = find(term);
@@ -71,16 +71,16 @@ class Terms {
 			}
 		}
 		for (ObservedTerm led : of(pid)) {
-			// A node whose trust has run out says so before it says that it was revoked
+			// A node whose trust has expired reports that before the revocation
 			if (led.term.equals(leads)) {
-				led.heard(sighting);
+				led.reported(observation);
 			}
 			else if (led.isOver() && !led.isClosed()) {
-				settle(led, this.measured.get(pid), sighting);
+				settle(led, this.measured.get(pid), observation);
 			}
 		}
-		if (sighting.isPrompt()) {
-			this.measured.put(pid, sighting);
+		if (observation.isPrompt()) {
+			this.measured.put(pid, observation);
 		}
 	}
 
@@ -93,9 +93,9 @@ class Terms {
 	}
 
 	/**
-	 * A node that was frozen reports the end of its term when it wakes up. It has stopped
-	 * to believe in itself before, when its trust ran out: its metrics say for how long
-	 * it has led since it was last asked.
+	 * A node that was frozen reports the end of its term when it is thawed. It has
+	 * stopped leading before that, when its trust expired: its metrics contain for how
+	 * long it has led since they were last read.
 	 */
 	private void settle(ObservedTerm led, @Nullable NodeObservation last, NodeObservation now) {
 		Instant since = (last != null && last.measured().isAfter(led.from)) ? last.measured() : led.from;
@@ -110,7 +110,7 @@ class Terms {
 	}
 
 	/**
-	 * Take note that a process has ended.
+	 * Record that a process has ended.
 	 */
 	synchronized void ended(long pid, Instant lastRan, boolean frozen) {
 		for (ObservedTerm led : of(pid)) {
@@ -143,7 +143,7 @@ class Terms {
 	}
 
 	/**
-	 * The term in which somebody leads, as far as is known.
+	 * The term that is in progress by the last reports.
 	 */
 	synchronized @Nullable ObservedTerm leading(Instant now) {
 		ObservedTerm current = current();
@@ -159,17 +159,17 @@ class Terms {
 	}
 
 	/**
-	 * When the node of a term found out that it has ended, if it has.
+	 * When the node of a term noticed that it has ended, if it has.
 	 */
 	synchronized @Nullable Instant noticed(ObservedTerm led) {
 		return led.noticed();
 	}
 
 	/**
-	 * Whether the node of a term has said that it leads, since some time.
+	 * Whether the node of a term has reported since some time that it leads.
 	 */
-	synchronized boolean isHeardSince(ObservedTerm led, Instant time) {
-		return led.isHeardSince(time);
+	synchronized boolean hasReportedSince(ObservedTerm led, Instant time) {
+		return led.hasReportedSince(time);
 	}
 
 	/**

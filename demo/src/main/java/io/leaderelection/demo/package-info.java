@@ -16,8 +16,8 @@
 
 /**
  * The demo: starts a cluster of the sample on this machine, each node a process behind a
- * proxy of its own, lets a visitor do harm to them on one page, and measures what comes
- * of it. Nothing in here is meant to be copied.
+ * proxy of its own, lets a visitor break them on one page, and measures the outcomes.
+ * Nothing in here is meant to be copied.
  */
 @NullMarked
 package io.leaderelection.demo;

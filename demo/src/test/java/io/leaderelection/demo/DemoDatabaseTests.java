@@ -16,25 +16,20 @@
 
 package io.leaderelection.demo;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Map;
 import java.util.Properties;
 
-import io.leaderelection.sample.postgres.EmbeddedServer;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -45,33 +40,26 @@ class DemoDatabaseTests {
 
 	private static final String PASSWORD = "secret";
 
-	@TempDir
-	private static Path temp;
-
-	private static EmbeddedPostgres postgres;
+	private static PostgreSqlServer postgres;
 
 	private DemoDatabase database;
 
 	@BeforeAll
-	static void startPostgres() throws IOException, SQLException {
-		postgres = EmbeddedServer.start(temp.resolve("data"), temp.resolve("log"), PASSWORD,
-				Map.of("track_commit_timestamp", "on"));
-		try (Connection connection = postgres.getPostgresDatabase(Map.of("password", PASSWORD)).getConnection();
-				Statement statement = connection.createStatement()) {
-			statement.execute("create role sample login password '" + PASSWORD + "'");
-			statement.execute("create database sample owner sample");
-		}
+	static void startPostgres() {
+		postgres = PostgreSqlServer.start("track_commit_timestamp=on");
+		postgres.execute("create role sample login password '" + PASSWORD + "'");
+		postgres.execute("create database sample owner sample");
 	}
 
 	@AfterAll
-	static void stopPostgres() throws IOException {
+	static void stopPostgres() {
 		postgres.close();
 	}
 
 	@BeforeEach
 	void createTable() {
 		Properties connection = new Properties();
-		connection.setProperty("port", String.valueOf(postgres.getPort()));
+		connection.setProperty("port", String.valueOf(postgres.port()));
 		connection.setProperty("password", PASSWORD);
 		this.database = new DemoDatabase(connection);
 		this.database.createTable();
@@ -139,12 +127,10 @@ class DemoDatabaseTests {
 	}
 
 	@Test
-	void readsAgainWhenItsConnectionIsBroken() throws SQLException {
+	void readsAgainWhenItsConnectionIsBroken() {
 		assertRows(0, 0, 0);
-		try (Connection connection = postgres.getPostgresDatabase(Map.of("password", PASSWORD)).getConnection()) {
-			execute(connection, "select pg_terminate_backend(pid) from pg_stat_activity "
-					+ "where application_name = 'leader-election-demo'");
-		}
+		postgres.execute("select pg_terminate_backend(pid) from pg_stat_activity "
+				+ "where application_name = 'leader-election-demo'");
 		this.database.reset();
 		assertRows(0, 0, 0);
 	}
@@ -186,7 +172,7 @@ class DemoDatabaseTests {
 	}
 
 	private static Connection connect() throws SQLException {
-		return DriverManager.getConnection("jdbc:postgresql://localhost:" + postgres.getPort() + "/sample", "sample",
+		return DriverManager.getConnection("jdbc:postgresql://localhost:" + postgres.port() + "/sample", "sample",
 				PASSWORD);
 	}
 

@@ -25,13 +25,13 @@ import tools.jackson.databind.JsonNode;
 import org.springframework.web.client.RestClient;
 
 /**
- * What the demo and its nodes tell, to compare with what the page shows.
+ * What the demo and its nodes report, to compare with what the page shows.
  */
 record DemoFacts(DemoRun demo) {
 
 	/**
 	 * Take back what was done to the nodes, and wait until all run, follow one leader,
-	 * and see all others stand.
+	 * and report all others as candidates.
 	 */
 	void recover() throws IOException, InterruptedException {
 		for (JsonNode node : nodes()) {

@@ -79,21 +79,21 @@ class DemoPage {
 	}
 
 	/**
-	 * Who leads, by the headline, once somebody does.
+	 * The leader in the headline, once there is one.
 	 */
 	String leader() {
 		return awaitValue(() -> text("headline-leader"));
 	}
 
 	/**
-	 * What a screen reader was told.
+	 * What was announced to a screen reader.
 	 */
 	String announced() {
 		return Objects.requireNonNullElse(find("announcer").getDomProperty("textContent"), "").replace('\u00a0', ' ');
 	}
 
 	/**
-	 * Wait until the page lists a fault with what came of it.
+	 * Wait until the page lists a fault with its outcome.
 	 * @return the fault
 	 */
 	WebElement awaitOutcome(int id) {

@@ -34,8 +34,8 @@ import org.openqa.selenium.chrome.ChromeDriver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what the page of the demo makes of what a cluster does seldom or never, in a
- * real browser.
+ * Tests for the page of the demo with states that are rare or must never occur, in a real
+ * browser.
  */
 @EnabledIf(value = "io.leaderelection.demo.Chromium#isInstalledOrRequired",
 		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
@@ -44,7 +44,7 @@ class DemoPageStatesTests {
 	@TempDir
 	private static Path temp;
 
-	private static ToldDemo demo;
+	private static ScriptedDemo demo;
 
 	private static ChromeDriver driver;
 
@@ -54,7 +54,7 @@ class DemoPageStatesTests {
 
 	@BeforeAll
 	static void start() throws IOException {
-		demo = new ToldDemo();
+		demo = new ScriptedDemo();
 		driver = Chromium.start(temp.resolve("chromium"));
 	}
 
@@ -71,7 +71,7 @@ class DemoPageStatesTests {
 	}
 
 	private void open(Map<String, Object> state) {
-		demo.tell(state);
+		demo.show(state);
 		driver.get(demo.url());
 		this.page.find("timeline-as-table").click();
 		this.page.await(DemoPage.SOON, () -> this.page.text("connection").equals("Live"));
@@ -80,7 +80,7 @@ class DemoPageStatesTests {
 	}
 
 	@Test
-	void twoThatLedAtOnceAreShownEverywhere() {
+	void twoLeadersAtOnceAreShownEverywhere() {
 		open(Map.of("terms",
 				List.of(term("0:1:1", "node-1", -9000, -4000L, false), term("0:1:2", "node-2", -4800, null, false))));
 		assertThat(this.page.text("headline")).isEqualTo("node-2 leads");
@@ -91,15 +91,15 @@ class DemoPageStatesTests {
 	}
 
 	@Test
-	void twoThatLeadNowAreTheHeadline() {
+	void twoCurrentLeadersAreTheHeadline() {
 		open(Map.of("terms",
 				List.of(term("0:1:1", "node-1", -9000, null, false), term("0:1:2", "node-2", -4800, null, false))));
-		assertThat(this.page.text("headline")).isEqualTo("node-1 and node-2 both say that they lead");
+		assertThat(this.page.text("headline")).isEqualTo("node-1 and node-2 both report that they lead");
 		assertThat(this.page.find("leader-kill").getDomAttribute("aria-disabled")).isEqualTo("true");
 	}
 
 	@Test
-	void leaderThatWasNotHeardSinceTheNextLedIsNoSecondLeader() {
+	void leaderWithoutReportSinceTheNextTermIsNoSecondLeader() {
 		open(Map.of("terms",
 				List.of(term("0:1:1", "node-1", -9000, 600_000L, true), term("0:1:2", "node-2", -100, null, false))));
 		assertThat(this.page.text("headline")).isEqualTo("node-2 leads");
@@ -109,47 +109,46 @@ class DemoPageStatesTests {
 	}
 
 	@Test
-	void silentLeaderLedWhenLastHeardAndThenNobodyDoes() {
+	void silentLeaderLedInItsLastReportUntilItsTrustExpires() {
 		open(Map.of("terms", List.of(term("0:1:1", "node-1", -9000, 600_000L, true))));
-		assertThat(this.page.text("headline")).isEqualTo("node-1 led when last heard");
+		assertThat(this.page.text("headline")).isEqualTo("node-1 led in its last report");
 		assertThat(driver.findElements(By.cssSelector(".plot .seam.gap"))).isEmpty();
-		demo.tell(Map.of("terms", List.of(term("0:1:1", "node-1", -9000, -500L, true))));
-		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("Nobody is known to lead"));
+		demo.show(Map.of("terms", List.of(term("0:1:1", "node-1", -9000, -500L, true))));
+		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("No node is known to lead"));
 		this.page.await(DemoPage.SOON, () -> driver.findElements(By.cssSelector(".plot .seam.gap")).size() == 1);
 	}
 
 	@Test
-	void frozenLeaderIsNotSaidToLead() {
+	void frozenLeaderIsNotReportedAsLeading() {
 		Map<String, Object> leadership = Map.of("role", "leader", "leaseRemaining", "PT600S");
 		open(Map.of("terms", List.of(term("0:1:1", "node-1", -9000, null, false)), "nodes", List.of(Map.of("name",
 				"node-1", "pid", 1, "process", "frozen", "cut", false, "seenAt", this.now, "leadership", leadership))));
-		assertThat(this.page.text("headline")).isEqualTo("node-1 led when last heard");
+		assertThat(this.page.text("headline")).isEqualTo("node-1 led in its last report");
 		assertThat(this.page.text("sub")).startsWith("No other node could lead now");
-		assertThat(this.page.text("terms")).contains("by what it said last");
-		assertThat(this.page.text("node-1", "lease-text"))
-			.matches("Trusts itself for \\d+ min \\d+ s more, by the clock");
+		assertThat(this.page.text("terms")).contains("by its last report");
+		assertThat(this.page.text("node-1", "lease-text")).matches("Lease: \\d+ min \\d+ s remaining, by the clock");
 	}
 
 	@Test
-	void counterIsGreenOnlyForWhatWasCountedOfLate() {
-		open(Map.of("rows", ToldDemo.rows(0, 0, 0, 0)));
+	void counterIsGreenOnlyForRecentCount() {
+		open(Map.of("rows", ScriptedDemo.rows(0, 0, 0, 0)));
 		assertThat(this.page.text("rows-verdict")).isEqualTo("Not counted yet");
 		assertThat(this.page.text("rows-duplicates")).isEqualTo("\u2013");
-		demo.tell(Map.of("rows", ToldDemo.rows(this.now - 20_000, this.now - 10_000, 0, 0)));
+		demo.show(Map.of("rows", ScriptedDemo.rows(this.now - 20_000, this.now - 10_000, 0, 0)));
 		this.page.await(DemoPage.SOON, () -> this.page.text("rows-verdict").startsWith("Not counted since"));
-		demo.tell(Map.of("rows", ToldDemo.rows(this.now - 20_000, this.now + 600_000, 0, 0)));
+		demo.show(Map.of("rows", ScriptedDemo.rows(this.now - 20_000, this.now + 600_000, 0, 0)));
 		this.page.await(DemoPage.SOON, () -> this.page.text("rows-verdict").contains("None twice"));
-		demo.tell(Map.of("rows", ToldDemo.rows(this.now - 20_000, this.now - 10_000, 0, 2)));
-		this.page.await(DemoPage.SOON, () -> this.page.text("rows-verdict").contains("must never be"));
+		demo.show(Map.of("rows", ScriptedDemo.rows(this.now - 20_000, this.now - 10_000, 0, 2)));
+		this.page.await(DemoPage.SOON, () -> this.page.text("rows-verdict").contains("must never happen"));
 		assertThat(this.page.attribute(this.page.find("counter"), "data-state")).isEqualTo("broken");
 	}
 
 	@Test
-	void faultThatWasOvertakenIsNeitherWatchedNorCounted() {
+	void supersededFaultIsNeitherWatchedNorCounted() {
 		Map<String, Object> outcome = Map.of("leader", "node-2", "millis", 6200, "overlapMillis", 0, "missedTicks", 30,
 				"complete", true);
 		open(Map.of("faults", List.of(fault(2, 1000, null, outcome), fault(1, null, 2, null))));
-		assertThat(DemoPage.text(this.page.find("fault-1"), "happened")).contains("Overtaken by 2");
+		assertThat(DemoPage.text(this.page.find("fault-1"), "happened")).contains("Superseded by 2");
 		assertThat(DemoPage.text(this.page.find("fault-2"), "happened")).contains("longer than expected");
 		assertThat(this.page.text("fault-summary")).isEqualTo("cut off \u00d7 1: 6,200 ms");
 	}
@@ -165,7 +164,7 @@ class DemoPageStatesTests {
 	}
 
 	@Test
-	void ticksAtOneTimeAreTwo() {
+	void ticksOfOneTimeAreDrawnSeparately() {
 		open(Map.of("ticks", List.of(tick(1), tick(2), tick(2))));
 		String path = "return document.querySelector('.tick-all').getAttribute('d')";
 		this.page.await(DemoPage.SOON, () -> driver.findElements(By.cssSelector(".tick-all")).size() == 1);
@@ -178,16 +177,16 @@ class DemoPageStatesTests {
 	}
 
 	@Test
-	void pageBeginsAnewWithAnotherRun() {
+	void pageReloadsWithAnotherRun() {
 		open(Map.of("terms", List.of(term("0:1:9", "node-1", -9000, null, false))));
 		driver.executeScript("window.sameAsBefore = true");
-		demo.tell(Map.of("run", "2"));
+		demo.show(Map.of("run", "2"));
 		this.page.await(DemoPage.SOON, () -> driver.executeScript("return window.sameAsBefore ?? null") == null);
-		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("Nobody leads"));
+		this.page.await(DemoPage.SOON, () -> this.page.text("headline").equals("No node leads"));
 	}
 
 	private Map<String, Object> term(String term, String node, long from, @Nullable Long to, boolean provisional) {
-		return ToldDemo.term(term, node, this.now + from, (to != null) ? this.now + to : null, provisional);
+		return ScriptedDemo.term(term, node, this.now + from, (to != null) ? this.now + to : null, provisional);
 	}
 
 }

@@ -105,7 +105,7 @@ class DemoPageTests {
 	}
 
 	@AfterEach
-	void neverLies() throws Exception {
+	void verifyNoViolationAndNoErrorOfThePage() throws Exception {
 		if (!demo.process().isAlive()) {
 			return;
 		}
@@ -124,7 +124,7 @@ class DemoPageTests {
 		this.page.find("leader-kill").click();
 		WebElement fault = this.page.awaitOutcome(this.faults + 1);
 		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader).isEqualTo(this.page.leader());
-		// By far less than a lease: the end of the session was seen
+		// Far less than a lease: the end of the session was noticed
 		assertThat(DemoPage.took(fault)).isBetween(TAKEOVER_DELAY, TAKEOVER_DELAY.plus(MOMENT));
 		assertSameAsTold(fault, this.faults + 1);
 		assertThat(this.page.text(leader, "process")).contains("dead");
@@ -146,7 +146,7 @@ class DemoPageTests {
 		WebElement fault = this.page.awaitOutcome(this.faults + 1);
 		assertThat(DemoPage.text(fault, "leader")).isNotEqualTo(leader).isEqualTo(this.page.leader());
 		assertThat(DemoPage.took(fault)).isLessThan(LEASE.plus(TAKEOVER_DELAY).plus(MOMENT));
-		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Has stopped trusting itself; another node leads");
+		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Lease expired on the node; another node leads");
 		assertThat(this.page.text(leader, "remark")).isNotEmpty();
 
 		this.page.button(leader, "thaw").click();
@@ -188,18 +188,18 @@ class DemoPageTests {
 
 	@Test
 	@Order(5)
-	void showsWhatTheEndpointsTell() throws Exception {
+	void showsWhatTheEndpointsReport() throws Exception {
 		for (JsonNode node : facts.nodes()) {
 			String name = DemoFacts.name(node);
 			Awaitility.await()
 				.atMost(DemoPage.SOON)
 				.ignoreExceptions()
-				.untilAsserted(() -> assertThat(shown(name)).isEqualTo(told(node)));
+				.untilAsserted(() -> assertThat(shown(name)).isEqualTo(reported(node)));
 		}
 		String leader = this.page.leader();
 		assertThat(this.page.text("headline-term")).isEqualTo(this.page.text(leader, "term"));
 		this.page.await(DemoPage.SOON,
-				() -> this.page.text(leader, "lease-text").matches("Trusts itself for [0-3]\\.\\d s more"));
+				() -> this.page.text(leader, "lease-text").matches("Lease: [0-3]\\.\\d s remaining"));
 		long before = facts.rows().path("count").asLong();
 		this.page.await(DemoPage.SOON, () -> rowsShown() > before);
 		assertThat(rowsShown()).isLessThanOrEqualTo(facts.rows().path("count").asLong());
@@ -213,10 +213,10 @@ class DemoPageTests {
 				this.page.text(node, "health"), this.page.text(node, "pid"));
 	}
 
-	private static List<String> told(JsonNode node) {
-		JsonNode told = DemoFacts.actuator(node, "leadership/default");
-		JsonNode leader = told.path("leader");
-		return List.of(told.path("role").asString(""), told.path("term").asString("\u2013"),
+	private static List<String> reported(JsonNode node) {
+		JsonNode report = DemoFacts.actuator(node, "leadership/default");
+		JsonNode leader = report.path("leader");
+		return List.of(report.path("role").asString(""), report.path("term").asString("\u2013"),
 				leader.path("node").asString("") + " \u00b7 " + leader.path("term").asString(""),
 				DemoFacts.actuator(node, "health").path("status").asString(""), "pid " + node.path("pid").asLong());
 	}
@@ -240,7 +240,7 @@ class DemoPageTests {
 	@Test
 	@Tag("faults")
 	@Order(7)
-	void timelineIsThereInWordsToo() {
+	void timelineIsAlsoATable() {
 		this.page.find("timeline-as-table").click();
 		String term = this.page.text("headline-term");
 		this.page.await(DemoPage.SOON, () -> this.page.text("terms").contains(term));
@@ -269,7 +269,7 @@ class DemoPageTests {
 	@Test
 	@Tag("faults")
 	@Order(9)
-	void furtherNodeIsStarted() {
+	void anotherNodeIsStarted() {
 		this.page.find("add-node").click();
 		this.page.await(DemoPage.LATER, () -> this.page.has("node-node-4"));
 		this.page.await(DemoPage.LATER, () -> this.page.text("node-4", "role").equals("Follower"));
@@ -278,7 +278,7 @@ class DemoPageTests {
 
 	@Test
 	@Order(Integer.MAX_VALUE)
-	void leavesNothingBehindAndThePageSaysThatItEnded() throws Exception {
+	void leavesNothingBehindAndThePageReportsItsEnd() throws Exception {
 		List<ProcessHandle> processes = demo.process().descendants().toList();
 		assertThat(processes).hasSizeGreaterThan(4);
 		JsonNode last = facts.rows();
@@ -292,7 +292,7 @@ class DemoPageTests {
 
 	/**
 	 * Wait until all figures of a fault are known, which they are not at once, and
-	 * compare what the page shows with what the demo tells.
+	 * compare what the page shows with what the demo reports.
 	 */
 	private void assertSameAsTold(WebElement fault, int id) {
 		JsonNode outcome = facts.awaitOutcome(id);

@@ -82,7 +82,7 @@ final class DemoRun implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until it says where to look.
+	 * Wait until it prints the address of the page.
 	 */
 	DemoRun awaitOpen() {
 		try {

@@ -31,8 +31,8 @@ import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 
 /**
- * Tests for {@link Faults} and {@link Outcomes}: that what happens is credited to what
- * caused it, and to nothing else.
+ * Tests for {@link Faults} and {@link Outcomes}: that an outcome is attributed to the
+ * action that caused it, and to no other.
  */
 class FaultsTests {
 
@@ -45,7 +45,7 @@ class FaultsTests {
 
 	private final Faults faults = new Faults(new Outcomes(this.terms, this.database, SETTINGS.silence()));
 
-	private final Map<Long, NodeObservation> sightings = new HashMap<>();
+	private final Map<Long, NodeObservation> observations = new HashMap<>();
 
 	private final NodeProcess first = node("node-1", 1);
 
@@ -54,71 +54,71 @@ class FaultsTests {
 	@BeforeEach
 	void letFirstLead() {
 		given(this.database.gap(any(), any())).willReturn(Duration.ofSeconds(1));
-		see(1, 1100, Said.granted("1", 1000));
+		see(1, 1100, Reports.granted("1", 1000));
 	}
 
 	@Test
-	void creditsFailoverToWhatWasDoneToTheLeader() {
+	void attributesFailoverToFaultOfTheLeader() {
 		act(Action.FREEZE, this.first, 2000);
 		assertThat(update(3000).outcome()).isNull();
-		see(2, 7100, Said.granted("2", 7000));
+		see(2, 7100, Reports.granted("2", 7000));
 		DemoState.FaultView fault = update(7200);
 		assertThat(fault.outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, null, 4L, false));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Reports.at(7000), 5000L, false, null, 4L, false));
 		assertThat(fault.boundMillis()).isEqualTo(6100);
 		assertThat(fault.counts()).isTrue();
-		this.terms.ended(1, Said.START.plusMillis(2001), true);
+		this.terms.ended(1, Reports.START.plusMillis(2001), true);
 		assertThat(update(8000).outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Reports.at(7000), 5000L, false, 0L, 4L, true));
 	}
 
 	@Test
-	void doesNotCreditFailoverToWhatWasOvertaken() {
+	void doesNotAttributeFailoverToSupersededFault() {
 		act(Action.FREEZE, this.first, 2000);
 		act(Action.THAW, this.first, 4000);
-		see(1, 4900, Said.granted("1", 1000));
+		see(1, 4900, Reports.granted("1", 1000));
 		act(Action.KILL, this.first, 5000);
-		this.terms.ended(1, Said.START.plusMillis(5001), false);
-		see(2, 5300, Said.granted("2", 5200));
+		this.terms.ended(1, Reports.START.plusMillis(5001), false);
+		see(2, 5300, Reports.granted("2", 5200));
 		DemoState.FaultView kill = update(6000);
 		assertThat(kill.outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(5200), 200L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Reports.at(5200), 200L, false, 0L, 4L, true));
 		assertThat(this.faults.views()).extracting(DemoState.FaultView::overtakenBy).containsExactly(null, 3, 2);
 		assertThat(this.faults.views()).extracting(DemoState.FaultView::counts).containsExactly(true, false, false);
 		assertThat(this.faults.views().get(2).outcome()).isNull();
 	}
 
 	@Test
-	void doesNotCreditFailoverToWhatWasDoneAfterIt() {
+	void doesNotAttributeFailoverToLaterFault() {
 		// The grant is known only later
 		act(Action.FREEZE, this.first, 2000);
-		this.terms.ended(1, Said.START.plusMillis(1500), false);
-		see(2, 2100, Said.granted("2", 1800));
+		this.terms.ended(1, Reports.START.plusMillis(1500), false);
+		see(2, 2100, Reports.granted("2", 1800));
 		assertThat(update(8000).outcome()).isNull();
-		see(2, 8500, Said.granted("2", 1800));
+		see(2, 8500, Reports.granted("2", 1800));
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", false, null, null, false, 0L, null, true));
 	}
 
 	@Test
-	void saysThatNothingChangedOnlyIfTheTermIsTheSame() {
+	void reportsNoChangeOnlyIfTheTermIsTheSame() {
 		see(2, 1200);
 		act(Action.FREEZE, this.second, 2000);
 		given(this.database.missingSince(any())).willReturn(0L);
-		see(1, 9000, Said.granted("1", 1000));
+		see(1, 9000, Reports.granted("1", 1000));
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-1", true, null, null, false, 0L, 0L, true));
 		assertThat(update(9000).boundMillis()).isNull();
 	}
 
 	@Test
-	void doesNotSayThatNothingChangedIfAnotherLeads() {
+	void reportsChangeIfAnotherNodeLeads() {
 		see(2, 1200);
 		act(Action.FREEZE, this.second, 2000);
 		act(Action.KILL, this.first, 3000);
 		// The end of the first is not known: neither is an overlap
-		see(3, 3400, Said.granted("3", 3300));
-		see(3, 8500, Said.granted("3", 3300));
+		see(3, 3400, Reports.granted("3", 3300));
+		see(3, 8500, Reports.granted("3", 3300));
 		update(9000);
 		DemoState.FaultView freeze = this.faults.views().get(1);
 		assertThat(freeze.overtakenBy()).isNull();
@@ -127,39 +127,39 @@ class FaultsTests {
 	}
 
 	@Test
-	void saysWhenThawedLeaderFoundOutAndNothingBefore() {
+	void reportsWhenThawedLeaderNoticedAndNothingBefore() {
 		act(Action.FREEZE, this.first, 2000);
-		see(2, 7100, Said.granted("2", 7000));
+		see(2, 7100, Reports.granted("2", 7000));
 		update(7200);
 		act(Action.THAW, this.first, 9000);
 		assertThat(update(9100).outcome()).isNull();
-		see(2, 9200, Said.granted("2", 7000));
-		see(1, 9200, Said.granted("1", 1000), Said.revoked("1", 9050, "lease_expired"));
+		see(2, 9200, Reports.granted("2", 7000));
+		see(1, 9200, Reports.granted("1", 1000), Reports.revoked("1", 9050, "lease_expired"));
 		assertThat(update(9300).outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", true, null, 50L, true, 0L, null, true));
 		assertThat(this.faults.views().get(1).outcome())
-			.isEqualTo(new DemoState.Outcome("node-2", false, Said.at(7000), 5000L, false, 0L, 4L, true));
+			.isEqualTo(new DemoState.Outcome("node-2", false, Reports.at(7000), 5000L, false, 0L, 4L, true));
 	}
 
 	@Test
-	void doesNotTakeThawForThatOfLeaderIfItWasFrozenAsFollower() {
+	void doesNotTreatThawOfFollowerAsThatOfLeader() {
 		act(Action.FREEZE, this.first, 2000);
-		assertThat(this.faults.ledWhenHit(Action.FREEZE, this.first)).isNotNull();
+		assertThat(this.faults.ledWhenFaulted(Action.FREEZE, this.first)).isNotNull();
 		act(Action.THAW, this.first, 2500);
 		act(Action.RESIGN, this.first, 3000);
-		see(2, 3100, Said.granted("2", 3050));
-		see(1, 3100, Said.granted("1", 1000), Said.revoked("1", 3040, "resigned"));
+		see(2, 3100, Reports.granted("2", 3050));
+		see(1, 3100, Reports.granted("1", 1000), Reports.revoked("1", 3040, "resigned"));
 		act(Action.FREEZE, this.first, 4000);
-		assertThat(this.faults.ledWhenHit(Action.FREEZE, this.first)).isNull();
+		assertThat(this.faults.ledWhenFaulted(Action.FREEZE, this.first)).isNull();
 	}
 
 	@Test
-	void doesNotSayThatLeaderLeadsWhichIsSilent() {
+	void doesNotReportSilentLeaderAsLeading() {
 		see(2, 1200);
 		act(Action.FREEZE, this.first, 2000);
 		act(Action.KILL, this.second, 3000);
 		assertThat(update(5000).outcome()).isNull();
-		see(3, 7200, Said.granted("3", 7100));
+		see(3, 7200, Reports.granted("3", 7100));
 		assertThat(update(8000).outcome())
 			.isEqualTo(new DemoState.Outcome("node-3", false, null, null, false, null, null, true));
 		// The second may have been the next leader
@@ -170,30 +170,30 @@ class FaultsTests {
 	}
 
 	@Test
-	void countsNoMissingTicksWhileNobodyLeads() {
+	void countsNoMissingTicksWithoutLeader() {
 		act(Action.KILL, this.first, 2000);
-		this.terms.ended(1, Said.START.plusMillis(2001), false);
+		this.terms.ended(1, Reports.START.plusMillis(2001), false);
 		act(Action.KILL, this.second, 3000);
 		assertThat(update(5000).outcome())
 			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
 	}
 
 	@Test
-	void saysThatNobodyLeadsWhereNobodyElseCould() {
+	void reportsNoLeaderIfNoOtherNodeCouldLead() {
 		ObservedTerm led = this.terms.current();
-		this.faults.add(Action.KILL, this.first, Said.START.plusMillis(2000), led, led,
+		this.faults.add(Action.KILL, this.first, Reports.START.plusMillis(2000), led, led,
 				Expectation.of(Action.KILL, SETTINGS, true, Expectation.Others.NONE, false));
-		this.terms.ended(1, Said.START.plusMillis(2001), false);
+		this.terms.ended(1, Reports.START.plusMillis(2001), false);
 		assertThat(update(4000).outcome())
 			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
-		see(2, 60_100, Said.granted("2", 60_000));
+		see(2, 60_100, Reports.granted("2", 60_000));
 		assertThat(update(60_200).outcome().leader()).isNull();
 	}
 
 	@Test
-	void doesNotSayThatFrozenNodeStillLeadsWhereNobodyElseCould() {
+	void doesNotReportFrozenNodeAsLeadingIfNoOtherNodeCouldLead() {
 		ObservedTerm led = this.terms.current();
-		this.faults.add(Action.FREEZE, this.first, Said.START.plusMillis(2000), led, led,
+		this.faults.add(Action.FREEZE, this.first, Reports.START.plusMillis(2000), led, led,
 				Expectation.of(Action.FREEZE, SETTINGS, true, Expectation.Others.NONE, false));
 		assertThat(update(9000).outcome())
 			.isEqualTo(new DemoState.Outcome(null, false, null, null, false, 0L, null, true));
@@ -218,29 +218,29 @@ class FaultsTests {
 
 	private void act(Action action, NodeProcess node, int millis) {
 		ObservedTerm before = this.terms.current();
-		ObservedTerm led = action.isRecovery() ? this.faults.ledWhenHit(action.harm(), node)
+		ObservedTerm led = action.isRecovery() ? this.faults.ledWhenFaulted(action.undone(), node)
 				: (before != null && before.pid == node.pid()) ? before : null;
-		this.faults.add(action, node, Said.START.plusMillis(millis), led, before,
+		this.faults.add(action, node, Reports.START.plusMillis(millis), led, before,
 				Expectation.of(action, SETTINGS, led != null, Expectation.Others.READY, false));
 	}
 
 	/**
-	 * Look what came of all faults, and return the latest.
+	 * Update the outcomes of all faults, and return the latest.
 	 */
 	private DemoState.FaultView update(int millis) {
-		this.faults.update(Map.of(this.first, view(1), this.second, view(2)), Said.START.plusMillis(millis));
+		this.faults.update(Map.of(this.first, view(1), this.second, view(2)), Reports.START.plusMillis(millis));
 		return this.faults.views().get(0);
 	}
 
 	private NodeView view(long pid) {
-		NodeObservation sighting = this.sightings.get(pid);
-		return new NodeView(pid, sighting, sighting == null);
+		NodeObservation observation = this.observations.get(pid);
+		return new NodeView(pid, observation, observation == null);
 	}
 
 	private void see(long pid, int millis, String... transitions) {
-		NodeObservation sighting = Said.said(millis, NodeMetrics.NONE, transitions);
-		this.sightings.put(pid, sighting);
-		this.terms.seen("node-" + pid, pid, sighting);
+		NodeObservation observation = Reports.report(millis, NodeMetrics.NONE, transitions);
+		this.observations.put(pid, observation);
+		this.terms.seen("node-" + pid, pid, observation);
 	}
 
 }

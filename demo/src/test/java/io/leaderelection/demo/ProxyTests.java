@@ -57,7 +57,7 @@ class ProxyTests {
 	}
 
 	@Test
-	void passesBothWaysAndTellsTheEnd() throws IOException {
+	void forwardsInBothDirectionsAndTheEnd() throws IOException {
 		try (Socket client = connect()) {
 			assertThat(ask(client, 7)).isEqualTo(7);
 			assertThat(ask(client, 8)).isEqualTo(8);
@@ -67,7 +67,7 @@ class ProxyTests {
 	}
 
 	@Test
-	void swallowsWhileItIsCutAndTellsNobody() throws IOException {
+	void dropsSilentlyWhileItIsCut() throws IOException {
 		try (Socket client = connect()) {
 			assertThat(ask(client, 7)).isEqualTo(7);
 			this.proxy.cut();
@@ -80,7 +80,7 @@ class ProxyTests {
 	}
 
 	@Test
-	void resetsWhatWasCutAndPassesWhatIsNew() throws IOException {
+	void resetsCutConnectionsAndForwardsNewOnes() throws IOException {
 		try (Socket before = connect()) {
 			assertThat(ask(before, 7)).isEqualTo(7);
 			this.proxy.cut();
@@ -98,7 +98,7 @@ class ProxyTests {
 	}
 
 	@Test
-	void closesAtOnceWhereThereIsNoServerAndGoesOn() throws IOException {
+	void closesAtOnceWithoutServerAndKeepsRunning() throws IOException {
 		int free;
 		try (ServerSocket socket = new ServerSocket(0)) {
 			free = socket.getLocalPort();
@@ -150,7 +150,7 @@ class ProxyTests {
 		}
 	}
 
-	// Zero is the wish to end
+	// Zero asks for the end
 	private static void echo(Socket socket) {
 		try (socket) {
 			InputStream in = socket.getInputStream();

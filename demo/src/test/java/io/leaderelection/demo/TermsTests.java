@@ -25,168 +25,169 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link Terms}: that an overlap would be seen, and none is made up.
+ * Tests for {@link Terms}: that every overlap is found, and no other is reported.
  */
 class TermsTests {
 
 	private final Terms terms = new Terms();
 
 	@Test
-	void seesNoOverlapOfOneTermAfterTheOther() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		see(1, 4100, 3, Said.granted("1", 1000), Said.revoked("1", 4000, "resigned"));
-		see(2, 4100, 0.1, Said.granted("2", 4010));
+	void findsNoOverlapOfConsecutiveTerms() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		see(1, 4100, 3, Reports.granted("1", 1000), Reports.revoked("1", 4000, "resigned"));
+		see(2, 4100, 0.1, Reports.granted("2", 4010));
 		assertThat(overlap("1", "2")).isZero();
 		assertThat(this.terms.current()).isSameAs(led("2"));
 		assertThat(span("1", 4200))
-			.isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(4000), "resigned", false));
-		assertThat(span("2", 4200)).isEqualTo(new DemoState.Span("2", "node-2", Said.at(4010), null, null, false));
+			.isEqualTo(new DemoState.Span("1", "node-1", Reports.at(1000), Reports.at(4000), "resigned", false));
+		assertThat(span("2", 4200)).isEqualTo(new DemoState.Span("2", "node-2", Reports.at(4010), null, null, false));
 	}
 
 	@Test
-	void seesThatTwoLedAtOnce() {
-		see(1, 3400, 2.4, Said.granted("1", 1000));
-		see(2, 3600, 0.1, Said.granted("2", 3500));
+	void findsTwoLeadersAtOnce() {
+		see(1, 3400, 2.4, Reports.granted("1", 1000));
+		see(2, 3600, 0.1, Reports.granted("2", 3500));
 		assertThat(overlap("1", "2")).isNull();
 		assertThat(span("1", 3600).provisional()).isTrue();
 		// While it lasts
-		see(1, 3900, 2.9, Said.granted("1", 1000));
+		see(1, 3900, 2.9, Reports.granted("1", 1000));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(400));
-		assertThat(this.terms.overlapSince(Said.START)).isEqualTo(Duration.ofMillis(400));
-		assertThat(span("1", 3900)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), null, null, false));
-		see(1, 4100, 3, Said.granted("1", 1000), Said.revoked("1", 4000, "session_lost"));
+		assertThat(this.terms.overlapSince(Reports.START)).isEqualTo(Duration.ofMillis(400));
+		assertThat(span("1", 3900)).isEqualTo(new DemoState.Span("1", "node-1", Reports.at(1000), null, null, false));
+		see(1, 4100, 3, Reports.granted("1", 1000), Reports.revoked("1", 4000, "session_lost"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(500));
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
 	}
 
 	@Test
-	void believesFrozenNodeItsMetricsAndNotThatItNoticedLate() {
-		see(1, 3000, 2, Said.granted("1", 1000));
-		assertThat(span("1", 4900)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), null, null, false));
-		// Silent for longer than it could trust itself
+	void usesMetricsOfFrozenNodeInsteadOfItsLateRevocation() {
+		see(1, 3000, 2, Reports.granted("1", 1000));
+		assertThat(span("1", 4900)).isEqualTo(new DemoState.Span("1", "node-1", Reports.at(1000), null, null, false));
+		// Silent until its trust has expired
 		assertThat(span("1", 5100))
-			.isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(5000), null, true));
-		see(2, 6100, 0.1, Said.granted("2", 6000));
+			.isEqualTo(new DemoState.Span("1", "node-1", Reports.at(1000), Reports.at(5000), null, true));
+		see(2, 6100, 0.1, Reports.granted("2", 6000));
 		assertThat(overlap("1", "2")).isNull();
-		assertThat(this.terms.overlapSince(Said.START)).isNull();
+		assertThat(this.terms.overlapSince(Reports.START)).isNull();
 		assertThat(span("1", 6100).provisional()).isTrue();
-		see(1, 20100, 4.5, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
+		see(1, 20100, 4.5, Reports.granted("1", 1000), Reports.revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isZero();
-		assertThat(this.terms.overlapSince(Said.START)).isZero();
-		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
-		assertThat(this.terms.noticed(led("1"))).isEqualTo(Said.START.plusMillis(20000));
+		assertThat(this.terms.overlapSince(Reports.START)).isZero();
+		assertThat(span("1", 20100).to()).isEqualTo(Reports.at(5500));
+		assertThat(this.terms.noticed(led("1"))).isEqualTo(Reports.START.plusMillis(20000));
 	}
 
 	@Test
-	void seesThatFrozenNodeBelievedTooLong() {
-		see(1, 3000, 2, Said.granted("1", 1000));
-		see(2, 6100, 0.1, Said.granted("2", 6000));
-		see(1, 20100, 5.25, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
+	void findsFrozenNodeThatLedForTooLong() {
+		see(1, 3000, 2, Reports.granted("1", 1000));
+		see(2, 6100, 0.1, Reports.granted("2", 6000));
+		see(1, 20100, 5.25, Reports.granted("1", 1000), Reports.revoked("1", 20000, "lease_expired"));
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(250));
 	}
 
 	@Test
-	void reckonsOnlyFromWhenItLastAskedForHowLongTheProcessHadLed() {
-		see(1, 3100, 2, Said.granted("1", 1000), Said.revoked("1", 3000, "resigned"));
-		see(2, 3200, 0.1, Said.granted("2", 3100));
-		// Its clock was set, or it was suspended: it has led for less than that
-		see(1, 9000, 3, Said.granted("3", 5000));
-		see(2, 10100, 0.1, Said.granted("2", 3100), Said.revoked("2", 4000, "resigned"), Said.granted("4", 10000));
-		see(1, 20000, 3.5, Said.granted("3", 5000), Said.revoked("3", 19000, "lease_expired"));
-		assertThat(span("3", 20000).to()).isEqualTo(Said.at(9500));
+	void calculatesOnlyFromTheLastMetrics() {
+		see(1, 3100, 2, Reports.granted("1", 1000), Reports.revoked("1", 3000, "resigned"));
+		see(2, 3200, 0.1, Reports.granted("2", 3100));
+		// Its clock was set, or it was suspended: it has led for less time than that
+		see(1, 9000, 3, Reports.granted("3", 5000));
+		see(2, 10100, 0.1, Reports.granted("2", 3100), Reports.revoked("2", 4000, "resigned"),
+				Reports.granted("4", 10000));
+		see(1, 20000, 3.5, Reports.granted("3", 5000), Reports.revoked("3", 19000, "lease_expired"));
+		assertThat(span("3", 20000).to()).isEqualTo(Reports.at(9500));
 		assertThat(overlap("3", "4")).isZero();
 	}
 
 	@Test
-	void doesNotReckonWithMetricsThatCameLate() {
-		see(1, 3000, 2, Said.granted("1", 1000));
-		seeLate(1, 3100, 700, 4.5, Said.granted("1", 1000));
-		see(2, 6100, 0.1, Said.granted("2", 6000));
-		see(1, 20100, 4.5, Said.granted("1", 1000), Said.revoked("1", 20000, "lease_expired"));
-		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
+	void doesNotCalculateWithLateMetrics() {
+		see(1, 3000, 2, Reports.granted("1", 1000));
+		seeLate(1, 3100, 700, 4.5, Reports.granted("1", 1000));
+		see(2, 6100, 0.1, Reports.granted("2", 6000));
+		see(1, 20100, 4.5, Reports.granted("1", 1000), Reports.revoked("1", 20000, "lease_expired"));
+		assertThat(span("1", 20100).to()).isEqualTo(Reports.at(5500));
 	}
 
 	@Test
-	void settlesTermThatEndedAndWasFollowedByOneOfTheSameNodeBetweenTwoLooks() {
-		see(1, 3000, 2, Said.granted("1", 1000));
-		see(1, 20100, 5.1, Said.granted("1", 1000), Said.revoked("1", 19000, "lease_expired"),
-				Said.granted("2", 19500));
+	void settlesTermFollowedByOneOfTheSameNodeBetweenTwoReports() {
+		see(1, 3000, 2, Reports.granted("1", 1000));
+		see(1, 20100, 5.1, Reports.granted("1", 1000), Reports.revoked("1", 19000, "lease_expired"),
+				Reports.granted("2", 19500));
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
-		assertThat(span("1", 20100).to()).isEqualTo(Said.at(5500));
+		assertThat(span("1", 20100).to()).isEqualTo(Reports.at(5500));
 		assertThat(overlap("1", "2")).isZero();
 	}
 
 	@Test
 	void endsTermWithItsProcess() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		this.terms.ended(1, Said.START.plusMillis(2000), false);
-		see(2, 2200, 0.1, Said.granted("2", 2100));
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		this.terms.ended(1, Reports.START.plusMillis(2000), false);
+		see(2, 2200, 0.1, Reports.granted("2", 2100));
 		assertThat(overlap("1", "2")).isZero();
 		assertThat(span("1", 2200).reason()).isEqualTo("process ended");
-		this.terms.ended(2, Said.START.plusMillis(3000), true);
+		this.terms.ended(2, Reports.START.plusMillis(3000), true);
 		assertThat(span("2", 3000).reason()).isEqualTo("killed while frozen");
 		assertThat(this.terms.current()).isNull();
 	}
 
 	@Test
-	void knowsNoOverlapOfNodeThatWasKilledBeforeItCouldSay() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		see(2, 7100, 0.1, Said.granted("2", 7000));
+	void doesNotKnowOverlapOfNodeKilledBeforeItsReport() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		see(2, 7100, 0.1, Reports.granted("2", 7000));
 		// Frozen, and killed right after its thaw
-		this.terms.ended(1, Said.START.plusMillis(9000), false);
+		this.terms.ended(1, Reports.START.plusMillis(9000), false);
 		assertThat(overlap("1", "2")).isNull();
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
-		assertThat(span("1", 9000)).isEqualTo(new DemoState.Span("1", "node-1", Said.at(1000), Said.at(3100),
-				"process ended before it could say", true));
+		assertThat(span("1", 9000)).isEqualTo(new DemoState.Span("1", "node-1", Reports.at(1000), Reports.at(3100),
+				"process ended before it could report", true));
 	}
 
 	@Test
-	void knowsNoOverlapOfNodeThatFoundItsTrustOverButHasNotSaidMore() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		see(2, 7100, 0.1, Said.granted("2", 7000));
-		this.terms.seen("node-1", 1, Said.saidWith("", 9000, NodeMetrics.NONE, Said.granted("1", 1000)));
+	void doesNotKnowOverlapOfNodeWithExpiredTrustBeforeItsRevocation() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		see(2, 7100, 0.1, Reports.granted("2", 7000));
+		this.terms.seen("node-1", 1, Reports.reportWith("", 9000, NodeMetrics.NONE, Reports.granted("1", 1000)));
 		assertThat(overlap("1", "2")).isNull();
 		assertThat(span("1", 9000).provisional()).isTrue();
 	}
 
 	@Test
-	void doesNotTakeOverlapBackWhenItsNodeIsKilled() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		see(2, 2100, 0.1, Said.granted("2", 2000));
-		see(1, 2500, 1.5, Said.granted("1", 1000));
-		this.terms.ended(1, Said.START.plusMillis(2600), false);
+	void keepsOverlapWhenItsNodeIsKilled() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		see(2, 2100, 0.1, Reports.granted("2", 2000));
+		see(1, 2500, 1.5, Reports.granted("1", 1000));
+		this.terms.ended(1, Reports.START.plusMillis(2600), false);
 		assertThat(overlap("1", "2")).isEqualTo(Duration.ofMillis(500));
-		assertThat(span("1", 2700).to()).isEqualTo(Said.at(2500));
+		assertThat(span("1", 2700).to()).isEqualTo(Reports.at(2500));
 		assertThat(span("1", 2700).provisional()).isFalse();
 	}
 
 	@Test
-	void knowsNoEndOfNodeThatWasThawedAndKilledWithNobodyElseLeading() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		this.terms.ended(1, Said.START.plusMillis(9000), false);
+	void doesNotKnowEndOfNodeThawedAndKilledWithoutAnotherLeader() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		this.terms.ended(1, Reports.START.plusMillis(9000), false);
 		assertThat(this.terms.isClosed(led("1"))).isTrue();
 		assertThat(span("1", 9000).provisional()).isTrue();
-		assertThat(span("1", 9000).to()).isEqualTo(Said.at(3100));
+		assertThat(span("1", 9000).to()).isEqualTo(Reports.at(3100));
 	}
 
 	@Test
-	void ignoresWhatProcessSaidBeforeItEnded() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		this.terms.ended(1, Said.START.plusMillis(2000), false);
-		see(1, 1900, 0.9, Said.granted("1", 1000), Said.granted("2", 1800));
+	void ignoresLateReportOfEndedProcess() {
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		this.terms.ended(1, Reports.START.plusMillis(2000), false);
+		see(1, 1900, 0.9, Reports.granted("1", 1000), Reports.granted("2", 1800));
 		assertThat(this.terms.all()).hasSize(1);
 		this.terms.started(1);
-		see(1, 3100, 0.1, Said.granted("3", 3000));
+		see(1, 3100, 0.1, Reports.granted("3", 3000));
 		assertThat(this.terms.current()).isSameAs(led("3"));
 	}
 
 	@Test
 	void roundsOverlapUp() {
-		see(1, 1100, 0.1, Said.granted("1", 1000));
-		see(2, 4100, 0.1, Said.granted("2", 4000));
-		see(1, 5100, 3.0000004, Said.granted("1", 1000), Said.revoked("1", 5000, "lease_expired"));
+		see(1, 1100, 0.1, Reports.granted("1", 1000));
+		see(2, 4100, 0.1, Reports.granted("2", 4000));
+		see(1, 5100, 3.0000004, Reports.granted("1", 1000), Reports.revoked("1", 5000, "lease_expired"));
 		assertThat(overlap("1", "2")).isPositive();
-		assertThat(span("1", 5100).to()).isEqualTo(Said.at(4001));
+		assertThat(span("1", 5100).to()).isEqualTo(Reports.at(4001));
 	}
 
 	private void see(long pid, int millis, double led, String... transitions) {
@@ -194,9 +195,9 @@ class TermsTests {
 	}
 
 	private void seeLate(long pid, int millis, int late, double led, String... transitions) {
-		NodeObservation said = Said.said(millis, new NodeMetrics(0, 0, led), transitions);
-		this.terms.seen("node-" + pid, pid, new NodeObservation(said.asked(), said.leadership(), said.answered(),
-				said.metrics(), said.measured().plusMillis(late)));
+		NodeObservation report = Reports.report(millis, new NodeMetrics(0, 0, led), transitions);
+		this.terms.seen("node-" + pid, pid, new NodeObservation(report.asked(), report.leadership(), report.answered(),
+				report.metrics(), report.measured().plusMillis(late)));
 	}
 
 	private @Nullable Duration overlap(String term, String next) {
@@ -210,7 +211,7 @@ class TermsTests {
 	}
 
 	private DemoState.Span span(String term, int now) {
-		return this.terms.spans(Said.START.plusMillis(now))
+		return this.terms.spans(Reports.START.plusMillis(now))
 			.stream()
 			.filter((span) -> span.term().equals(term))
 			.findFirst()

@@ -30,6 +30,7 @@ import java.util.function.Consumer;
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.Daemon;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -127,9 +128,7 @@ class LeaderOnlyEndOfWorkTests {
 		}
 
 		void start(Jobs jobs) {
-			Thread thread = new Thread(() -> this.call.accept(jobs));
-			thread.setDaemon(true);
-			thread.start();
+			Daemon.start(name(), () -> this.call.accept(jobs));
 		}
 
 	}

@@ -26,6 +26,8 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
@@ -37,16 +39,22 @@ import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -68,90 +76,158 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for unsupported uses of {@link LeaderOnly @LeaderOnly}.
+ * Tests for the beans and methods on which {@link LeaderOnly @LeaderOnly} is rejected.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyRejectionTests {
 
+	private static final String GENERATED = "io.leaderelection.annotation.Generated";
+
+	private static final String MAKE_GUARDABLE = "Make it an instance method that is neither private nor final.";
+
+	private static final String MAKE_EXTENSIBLE = "Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).";
+
+	private static final String ADD_TO_INTERFACE = "Add it to an interface, or let the bean be proxied by its class "
+			+ "(spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).";
+
+	private static final String RETURN_PUBLISHER = "Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 "
+			+ "or Mutiny, and no subtype of these. Or return a CompletionStage.";
+
+	private static final String MOVE_WORK = "Move the leader work into a method of its own, and annotate that.";
+
 	private final ApplicationContextRunner contextRunner = TestElections.follower();
 
-	@Test
-	void privateMethod() {
-		assertRejected(PrivateMethod.class,
-				"Method '" + name(PrivateMethod.class)
-						+ ".run(String)' is annotated with @LeaderOnly, but is private: calls to it do not pass the "
-						+ "proxy that guards it.",
-				"Make it an instance method that is neither private nor final.");
+	static Stream<Arguments> rejections() {
+		return Stream.of(
+				rejected("private method", generated(Modifier.PRIVATE, void.class, String.class),
+						notGuardable("run(String)", "private"), MAKE_GUARDABLE),
+				rejected("static method", generated(Modifier.STATIC, void.class), notGuardable("run()", "static"),
+						MAKE_GUARDABLE),
+				rejected("final method", generated(Modifier.FINAL, void.class), notGuardable("run()", "final"),
+						MAKE_GUARDABLE),
+				rejected("package-private method of another package", childInAnotherPackage(),
+						"Method 'io.leaderelection.another.Child.run()' is annotated with @LeaderOnly, but is package-private in the package of a superclass: calls to it do not pass the proxy that guards it.",
+						MAKE_GUARDABLE),
+				rejected("final class", FinalClass.class, notExtensible("FinalClass", "final"), MAKE_EXTENSIBLE),
+				rejected("final class with transactions",
+						(runner) -> runner.withUserConfiguration(Transactions.class)
+							.withBean(FinalTransactionalClass.class),
+						notExtensible("FinalTransactionalClass", "final"), MAKE_EXTENSIBLE),
+				rejected("record", (runner) -> runner.withBean(RecordClass.class, () -> new RecordClass("x")),
+						notExtensible("RecordClass", "a record"), MAKE_EXTENSIBLE),
+				rejected("sealed class", SealedClass.class, notExtensible("SealedClass", "sealed"), MAKE_EXTENSIBLE),
+				rejected("frozen proxy", (runner) -> runner.withBean(Job.class, LeaderOnlyRejectionTests::frozenProxy),
+						"Class 'FinalJob' has methods that are guarded by @LeaderOnly, but its bean has a proxy that takes no further advice.",
+						"Do not freeze the proxy."),
+				rejected("method on no interface of the proxy",
+						(runner) -> interfaceProxies().withBean(NotOnInterface.class),
+						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of its bean has.",
+						ADD_TO_INTERFACE),
+				rejected("method on no interface of a proxy of others",
+						(runner) -> interfaceProxies().withUserConfiguration(InterfaceTransactions.class)
+							.withBean(NotOnInterface.class),
+						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of its bean has.",
+						ADD_TO_INTERFACE),
+				rejected("primitive result", generated(0, int.class),
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a call that is skipped.",
+						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
+				rejected("primitive result in an annotated class", ClassWithPrimitiveResult.class,
+						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a call that is skipped.",
+						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
+				rejected("future that cannot be made", generated(0, FutureTask.class),
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: there is no such result for a call that is not let through.",
+						"Return Future, CompletionStage or CompletableFuture."),
+				rejected("publisher that cannot be made",
+						generated(leaderOnly().define("policy", NotLeaderPolicy.REJECT), 0, SubmissionPublisher.class),
+						unknownPublisher("Generated"), RETURN_PUBLISHER),
+				rejected("publisher that cannot be made behind a type variable", GenericUnknownPublisher.class,
+						unknownPublisher("GenericUnknownPublisher"), RETURN_PUBLISHER),
+				rejected("publisher that cannot be empty", generated(0, Single.class),
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: there is no empty one for a call that is skipped.",
+						"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)."),
+				rejected("suspend function", generated(0, Object.class, String.class, continuation()),
+						"Method 'Generated.run(String, Continuation)' is guarded by @LeaderOnly, but is a suspend function: what it does after it has returned can only be guarded with the help of Reactor.",
+						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."),
+				rejected("runOnGrant with parameters",
+						generated(leaderOnly().define("runOnGrant", true), 0, void.class, String.class),
+						"Method 'Generated.run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there are no arguments to call it with.",
+						"Move the leader work into a method without parameters, and annotate that."),
+				rejected("runOnGrant on a class", RunOnGrantClass.class,
+						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
+						"Annotate the methods that are to be run when leadership is granted."),
+				rejected("runOnGrant in a prototype",
+						(runner) -> withBean(runner, generated(leaderOnly().define("runOnGrant", true), 0, void.class),
+								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
+						"Method 'Generated.run()' is to be run when leadership is granted (runOnGrant), but bean 'rejected' is no singleton: there is no one bean to run it on.",
+						"Move the method into a singleton."),
+				rejected("start of a lifecycle", LifecycleWithAnnotatedStart.class,
+						callback("LifecycleWithAnnotatedStart.start()"), MOVE_WORK),
+				rejected("aware method", AnnotatedAware.class, callback("AnnotatedAware.setBeanName(String)"),
+						MOVE_WORK),
+				rejected("destroy method", AnnotatedDestroy.class, callback("AnnotatedDestroy.destroy()"), MOVE_WORK),
+				rejected("post-construct method", AnnotatedPostConstruct.class,
+						callback("AnnotatedPostConstruct.init()"), MOVE_WORK),
+				rejected("init method of a bean definition",
+						(runner) -> withBean(runner, WithMethod.class,
+								(definition) -> definition.setInitMethodName("run")),
+						callback("WithMethod.run()"), MOVE_WORK),
+				rejected("toString", AnnotatedToString.class,
+						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of every object.",
+						MOVE_WORK),
+				rejected("listener of a revocation", AnnotatedRevokedListener.class,
+						"Method 'AnnotatedRevokedListener.revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but is told when leadership has ended: it would never be called.",
+						MOVE_WORK),
+				rejected("bean method", AnnotatedBeanMethod.class,
+						"Method 'AnnotatedBeanMethod.value()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the methods of the bean that can be guarded.",
+						MOVE_WORK),
+				rejected("annotated class with methods that no proxy intercepts", ClassWithFinalMethods.class,
+						"Class 'ClassWithFinalMethods' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), 'staticScheduled' (static).",
+						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
+				rejected("annotated class with nothing to guard", NothingToGuard.class,
+						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that could be guarded.",
+						"Remove the annotation. Methods that the container calls to set a bean up and to destroy it are not guarded."),
+				rejected("unknown election", UnknownElection.class, unknownElection("UnknownElection", "nightly"),
+						configureElection("nightly")),
+				rejected("unknown election after a placeholder",
+						(runner) -> runner.withPropertyValues("app.election=weekly")
+							.withBean(PlaceholderElection.class),
+						unknownElection("PlaceholderElection", "weekly"), configureElection("weekly")),
+				rejected("unresolvable placeholder", PlaceholderElection.class,
+						"Method 'PlaceholderElection.run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: Could not resolve placeholder 'app.election' in value \"${app.election}\"",
+						"Set the property that the placeholder names, or give the placeholder a default."));
+	}
+
+	@ParameterizedTest(name = "{0}")
+	@MethodSource
+	void rejections(String name, UnaryOperator<ApplicationContextRunner> setUp, String description, String action) {
+		setUp.apply(this.contextRunner).run((context) -> {
+			assertThat(context).hasFailed();
+			InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
+			assertThat(shortened(failure.getDescription())).isEqualTo(description);
+			assertThat(failure.getAction()).isEqualTo(action);
+			assertThat(failure).hasMessage(failure.getDescription() + " " + action);
+		});
 	}
 
 	@Test
-	void staticMethod() {
-		assertRejected(StaticMethod.class,
-				"Method '" + name(StaticMethod.class)
-						+ ".run()' is annotated with @LeaderOnly, but is static: calls to it do not pass the proxy "
-						+ "that guards it.",
-				"Make it an instance method that is neither private nor final.");
-	}
-
-	@Test
-	void finalMethod() {
-		assertRejected(FinalMethod.class,
-				"Method '" + name(FinalMethod.class)
-						+ ".run()' is annotated with @LeaderOnly, but is final: calls to it do not pass the proxy that "
-						+ "guards it.",
-				"Make it an instance method that is neither private nor final.");
-	}
-
-	@Test
-	void finalClass() {
-		assertRejected(FinalClass.class,
-				"Class '" + name(FinalClass.class)
-						+ "' has methods that are guarded by @LeaderOnly, but is final: a proxy cannot extend it.",
-				"Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).");
-	}
-
-	@Test
-	void recordClass() {
-		this.contextRunner.withBean(RecordClass.class, () -> new RecordClass("x"))
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.isEqualTo("Class '" + name(RecordClass.class)
-						+ "' has methods that are guarded by @LeaderOnly, but is a record: a proxy cannot extend it."));
-	}
-
-	@Test
-	void sealedClass() {
-		this.contextRunner.withBean(SealedClass.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains("but is sealed: a proxy cannot extend it."));
-	}
-
-	@Test
-	void finalClassThatOthersWouldProxyBefore() {
-		this.contextRunner.withUserConfiguration(Transactions.class)
-			.withBean(FinalTransactionalClass.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(FinalTransactionalClass.class.getName(), "but is final"));
-	}
-
-	@Test
-	void finalClassOfFactoryBean() {
+	void finalClassOfFactoryBeanIsRejectedWhenItIsCreated() {
 		this.contextRunner.withBean(FinalClassFactory.class)
-			.run((context) -> assertThatExceptionOfType(BeanCreationException.class)
-				.isThrownBy(() -> context.getBean(FinalClass.class))
-				.satisfies((ex) -> assertThat(failure(ex).getDescription()).contains("but is final")));
+			.run((context) -> assertRejectedWhenCreated(context, FinalClass.class,
+					notExtensible("FinalClass", "final")));
 	}
 
 	@Test
-	void frozenProxy() {
-		this.contextRunner.withBean(Job.class, () -> {
-			ProxyFactory proxyFactory = new ProxyFactory(new FinalJob());
-			proxyFactory.setFrozen(true);
-			return (Job) proxyFactory.getProxy();
-		})
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.isEqualTo("Class '" + name(FinalJob.class)
-						+ "' has methods that are guarded by @LeaderOnly, but the proxy of its bean is frozen, so no "
-						+ "advice can be added."));
+	void unknownElectionOfLazyBeanIsRejectedWhenItIsCreated() {
+		withBean(this.contextRunner, UnknownElection.class, (definition) -> definition.setLazyInit(true))
+			.run((context) -> assertRejectedWhenCreated(context, UnknownElection.class,
+					unknownElection("UnknownElection", "nightly")));
+	}
+
+	private static void assertRejectedWhenCreated(AssertableApplicationContext context, Class<?> type,
+			String description) {
+		assertThat(context).hasNotFailed();
+		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean(type))
+			.satisfies((ex) -> assertThat(shortened(failure(ex).getDescription())).isEqualTo(description));
 	}
 
 	@Test
@@ -163,101 +239,9 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void methodThatIsNotOnAnInterfaceOfAnInterfaceProxy() {
-		new ApplicationContextRunner().withUserConfiguration(TestElections.class)
-			.withBean(NotOnInterface.class)
-			.run((context) -> {
-				InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
-				assertThat(failure.getDescription()).isEqualTo("Method '" + name(NotOnInterface.class)
-						+ ".other()' is annotated with @LeaderOnly, but is not declared by any interface of the "
-						+ "bean's proxy.");
-				assertThat(failure.getAction())
-					.isEqualTo("Declare it in an interface, or have the bean proxied by its class "
-							+ "(spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).");
-			});
-	}
-
-	@Test
-	void methodThatIsNotOnAnInterfaceOfAnInterfaceProxyOfOthers() {
-		new ApplicationContextRunner().withUserConfiguration(TestElections.class, InterfaceTransactions.class)
-			.withBean(NotOnInterface.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(".other()' is annotated with @LeaderOnly, but is not declared by any interface"));
-	}
-
-	@Test
-	void packagePrivateMethodOfOtherPackage() throws Exception {
-		Class<?> parent = new ByteBuddy().subclass(Object.class)
-			.name("io.leaderelection.other.Parent")
-			.modifiers(Modifier.PUBLIC)
-			.defineMethod("run", void.class, 0)
-			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(AnnotationDescription.Builder.ofType(LeaderOnly.class).build())
-			.make()
-			.load(getClass().getClassLoader())
-			.getLoaded();
-		Class<?> child = new ByteBuddy().subclass(parent)
-			.name("io.leaderelection.another.Child")
-			.make()
-			.load(parent.getClassLoader())
-			.getLoaded();
-		assertRejected(child,
-				"Method 'io.leaderelection.another.Child.run()' is annotated with @LeaderOnly, but is package-private "
-						+ "in the package of a superclass: calls to it do not pass the proxy that guards it.",
-				"Make it an instance method that is neither private nor final.");
-	}
-
-	@Test
-	void primitiveResultWithSkip() {
-		assertRejected(PrimitiveResult.class,
-				"Method '" + name(PrimitiveResult.class)
-						+ ".run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has "
-						+ "no value for a skipped call.",
-				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT).");
-	}
-
-	@Test
-	void primitiveResultInAnnotatedClass() {
-		assertRejected(ClassWithPrimitiveResult.class,
-				"Method '" + name(ClassWithPrimitiveResult.class)
-						+ ".size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has "
-						+ "no value for a skipped call.",
-				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or "
-						+ "annotate only the methods that are leader work, not the class.");
-	}
-
-	@Test
-	void futureThatCannotBeMade() {
-		assertRejected(UnknownFuture.class,
-				"Method '" + name(UnknownFuture.class)
-						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask, of which "
-						+ "no instance can be created for a call that does not run.",
-				"Return Future, CompletionStage or CompletableFuture.");
-	}
-
-	@Test
-	void publisherThatCannotBeMade() {
-		assertRejected(UnknownPublisher.class,
-				"Method '" + name(UnknownPublisher.class)
-						+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.SubmissionPublisher: "
-						+ "Spring cannot adapt a guarded publisher to this type.",
-				"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of "
-						+ "these. " + "Or return a CompletionStage.");
-	}
-
-	@Test
-	void publisherThatCannotBeMadeBehindTypeVariable() {
-		this.contextRunner.withBean(GenericUnknownPublisher.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains("returns java.util.concurrent.SubmissionPublisher"));
-	}
-
-	@Test
-	void publisherThatCannotBeEmpty() {
-		assertRejected(NeverEmpty.class, "Method '" + name(NeverEmpty.class)
-				+ ".run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: this type has "
-				+ "no empty value for a skipped call.",
-				"Return a type that may be empty, or use @LeaderOnly(policy = REJECT).");
+	void methodOfTheApplicationInALifecycleIsGuarded() {
+		this.contextRunner.withBean(LifecycleWithJob.class)
+			.run((context) -> assertThat(context.getBean(LifecycleWithJob.class).job()).isNull());
 	}
 
 	@Test
@@ -266,11 +250,11 @@ class LeaderOnlyRejectionTests {
 			.isThrownBy(() -> guardedMethodsWithoutReactor(FlowPublisher.class.getName()))
 			.withCauseInstanceOf(IllegalStateException.class)
 			.havingCause()
-			.withMessage("Method '" + name(FlowPublisher.class)
-					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: the work "
-					+ "that begins on subscription can only be guarded with Reactor. Add the dependency "
-					+ "io.projectreactor:reactor-core. Alternatively, do the leader work before the method returns, "
-					+ "or return a CompletionStage.");
+			.withMessage("Method '" + FlowPublisher.class.getName()
+					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: what it does "
+					+ "when that is subscribed to can only be guarded with the help of Reactor. Add the dependency "
+					+ "io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a "
+					+ "CompletionStage.");
 		assertThat((Set<?>) guardedMethodsWithoutReactor(WithMethod.class.getName())).isNotEmpty();
 	}
 
@@ -302,138 +286,8 @@ class LeaderOnlyRejectionTests {
 		TestElections.leader().withBean(HiddenPublisher.class).run((context) -> {
 			HiddenPublisher bean = context.getBean(HiddenPublisher.class);
 			assertThatExceptionOfType(InvalidLeaderOnlyException.class).isThrownBy(() -> bean.run(true))
-				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work runs after");
+				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work is done after");
 			assertThat(bean.run(false)).isEqualTo("ran");
-		});
-	}
-
-	@Test
-	void suspendFunction() {
-		Class<?> continuation = typeBelow("kotlin.coroutines.Continuation", "kotlin.coroutines.Other")
-			.getInterfaces()[0];
-		assertRejected(generated(Object.class, String.class, continuation),
-				"Method 'io.leaderelection.annotation.Generated.run(String, Continuation)' is guarded by @LeaderOnly, "
-						+ "but is a suspend function: the work after its first suspension can only be guarded with "
-						+ "Reactor.",
-				"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and "
-						+ "org.jetbrains.kotlin:kotlin-reflect.");
-	}
-
-	@Test
-	void runOnGrant() {
-		assertRejected(RunOnGrantWithParameters.class, "Method '" + name(RunOnGrantWithParameters.class)
-				+ ".run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there "
-				+ "are no arguments.",
-				"Move the leader work to a method without parameters, and annotate that method.");
-		assertRejected(RunOnGrantClass.class, "Class '" + name(RunOnGrantClass.class)
-				+ "' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on " + "methods only.",
-				"Annotate the methods that should run when leadership is granted.");
-		this.contextRunner
-			.withBean("job", RunOnGrant.class, RunOnGrant::new,
-					(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
-			.run((context) -> {
-				InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
-				assertThat(failure.getDescription()).isEqualTo("Method '" + name(RunOnGrant.class)
-						+ ".run()' runs when leadership is granted (runOnGrant), but bean 'job' is not a "
-						+ "singleton: there is no single instance to call.");
-				assertThat(failure.getAction()).isEqualTo("Move the method to a singleton.");
-			});
-	}
-
-	@Test
-	void annotatedMethodOfLifecycleMayBeOneOfTheApplicationOnly() {
-		this.contextRunner.withBean(LifecycleWithJob.class)
-			.run((context) -> assertThat(context.getBean(LifecycleWithJob.class).job()).isNull());
-		this.contextRunner.withBean(LifecycleWithAnnotatedStart.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(".start()' is annotated with @LeaderOnly, but is called by the container"));
-	}
-
-	@Test
-	void annotatedCallback() {
-		String action = "Move the leader work to a separate method, and annotate that method.";
-		assertRejected(AnnotatedAware.class,
-				"Method '" + name(AnnotatedAware.class)
-						+ ".setBeanName(String)' is annotated with @LeaderOnly, but is called by the container to "
-						+ "initialize, manage or destroy the bean.",
-				action);
-		assertRejected(AnnotatedDestroy.class, "Method '" + name(AnnotatedDestroy.class)
-				+ ".destroy()' is annotated with @LeaderOnly, but is called by the container to initialize, manage "
-				+ "or destroy the bean.", action);
-		assertRejected(AnnotatedPostConstruct.class, "Method '" + name(AnnotatedPostConstruct.class)
-				+ ".init()' is annotated with @LeaderOnly, but is called by the container to initialize, manage or "
-				+ "destroy the bean.", action);
-		assertRejected(AnnotatedToString.class, "Method '" + name(AnnotatedToString.class)
-				+ ".toString()' is annotated with @LeaderOnly, but is a method of Object.", action);
-		assertRejected(AnnotatedRevokedListener.class,
-				"Method '" + name(AnnotatedRevokedListener.class)
-						+ ".revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of "
-						+ "leadership: it would never be called.",
-				action);
-		assertRejected(AnnotatedBeanMethod.class, "Method '" + name(AnnotatedBeanMethod.class)
-				+ ".value()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the "
-				+ "methods of that bean can be guarded.", action);
-	}
-
-	@Test
-	void annotatedInitMethodOfBeanDefinition() {
-		this.contextRunner.withUserConfiguration(InitMethod.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains(".init()' is annotated with @LeaderOnly, but is called by the container"));
-	}
-
-	@Test
-	void annotatedClassWithMethodsThatNoProxySees() {
-		assertRejected(ClassWithFinalMethods.class, "Class '" + name(ClassWithFinalMethods.class)
-				+ "' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that "
-				+ "guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), "
-				+ "'staticScheduled' (static).",
-				"Make them instance methods that are neither private nor final, or annotate only the methods that are "
-						+ "leader work, not the class.");
-	}
-
-	@Test
-	void annotatedClassWithNothingToGuard() {
-		assertRejected(NothingToGuard.class,
-				"Class '" + name(NothingToGuard.class)
-						+ "' is annotated with @LeaderOnly, but has no method that can be guarded.",
-				"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not "
-						+ "guarded.");
-	}
-
-	@Test
-	void unknownElection() {
-		assertRejected(UnknownElection.class,
-				"Method '" + name(UnknownElection.class)
-						+ ".run()' is guarded by @LeaderOnly for the election 'nightly', which does not exist.",
-				"Use one of 'default', 'reports', or configure the election with properties "
-						+ "'leader-election.elections.nightly.*'.");
-	}
-
-	@Test
-	void unknownElectionAfterPlaceholder() {
-		this.contextRunner.withPropertyValues("app.election=weekly")
-			.withBean(PlaceholderElection.class)
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.contains("for the election 'weekly', which does not exist"));
-	}
-
-	@Test
-	void unresolvablePlaceholder() {
-		assertRejected(PlaceholderElection.class, "Method '" + name(PlaceholderElection.class)
-				+ ".run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: "
-				+ "Could " + "not resolve placeholder 'app.election' in value \"${app.election}\"",
-				"Set the property that the placeholder names, or give the placeholder a default.");
-	}
-
-	@Test
-	void unknownElectionOfLazyBeanIsRejectedWhenItIsCreated() {
-		this.contextRunner.withUserConfiguration(LazyBean.class).run((context) -> {
-			assertThat(context).hasNotFailed();
-			assertThatExceptionOfType(BeanCreationException.class)
-				.isThrownBy(() -> context.getBean(UnknownElection.class))
-				.satisfies(
-						(ex) -> assertThat(failure(ex).getDescription()).contains("'nightly', which does not exist"));
 		});
 	}
 
@@ -462,14 +316,55 @@ class LeaderOnlyRejectionTests {
 		assertThat(output).doesNotContain("is not guarded").doesNotContain("not eligible for getting processed");
 	}
 
-	private <T> void assertRejected(Class<T> type, String description, String action) {
-		this.contextRunner.withBean("rejected", type).run((context) -> {
-			assertThat(context).hasFailed();
-			InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
-			assertThat(failure.getDescription()).isEqualTo(description);
-			assertThat(failure.getAction()).isEqualTo(action);
-			assertThat(failure).hasMessage(description + " " + action);
-		});
+	private static Arguments rejected(String name, Class<?> type, String description, String action) {
+		return rejected(name, (runner) -> runner.withBean("rejected", type), description, action);
+	}
+
+	private static Arguments rejected(String name, UnaryOperator<ApplicationContextRunner> setUp, String description,
+			String action) {
+		return Arguments.of(name, setUp, description, action);
+	}
+
+	/**
+	 * Return a runner in which beans are proxied by their interfaces, if they have any.
+	 */
+	private static ApplicationContextRunner interfaceProxies() {
+		return new ApplicationContextRunner().withUserConfiguration(TestElections.class);
+	}
+
+	private static <T> ApplicationContextRunner withBean(ApplicationContextRunner runner, Class<T> type,
+			BeanDefinitionCustomizer customizer) {
+		return runner.withBean("rejected", type, () -> BeanUtils.instantiateClass(type), customizer);
+	}
+
+	private static String notGuardable(String method, String modifier) {
+		return "Method 'Generated." + method + "' is annotated with @LeaderOnly, but is " + modifier
+				+ ": calls to it do not pass the proxy that guards it.";
+	}
+
+	private static String notExtensible(String type, String kind) {
+		return "Class '" + type + "' has methods that are guarded by @LeaderOnly, but is " + kind
+				+ ": the proxy that guards it cannot extend it.";
+	}
+
+	private static String unknownPublisher(String type) {
+		return "Method '" + type + ".run()' is guarded by @LeaderOnly, but returns "
+				+ "java.util.concurrent.SubmissionPublisher: Spring cannot make one of what is guarded when it is subscribed to.";
+	}
+
+	private static String callback(String method) {
+		return "Method '" + method + "' is annotated with @LeaderOnly, but is called by the container to set the bean "
+				+ "up, to manage it or to destroy it.";
+	}
+
+	private static String unknownElection(String type, String election) {
+		return "Method '" + type + ".run()' is guarded by @LeaderOnly for the election '" + election
+				+ "', which does not exist.";
+	}
+
+	private static String configureElection(String election) {
+		return "Use one of 'default', 'reports', or configure the election with properties "
+				+ "'leader-election.elections." + election + ".*'.";
 	}
 
 	private static InvalidLeaderOnlyException failure(Throwable failure) {
@@ -482,68 +377,78 @@ class LeaderOnlyRejectionTests {
 		return (InvalidLeaderOnlyException) cause;
 	}
 
-	private static String name(Class<?> type) {
-		return type.getName();
+	/**
+	 * Return a text with the simple names of the types here.
+	 */
+	private static String shortened(String text) {
+		return text.replace("'" + LeaderOnlyRejectionTests.class.getName() + "$", "'")
+			.replace("'" + GENERATED, "'Generated");
+	}
+
+	private static AnnotationDescription.Builder leaderOnly() {
+		return AnnotationDescription.Builder.ofType(LeaderOnly.class);
+	}
+
+	private static Class<?> generated(int modifiers, Class<?> resultType, Class<?>... parameterTypes) {
+		return generated(leaderOnly(), modifiers, resultType, parameterTypes);
 	}
 
 	/**
-	 * Makes a class that is not on the class path, with a likewise interface above it.
+	 * Generate a class with one annotated method.
 	 */
-	private static Class<?> typeBelow(String interfaceName, String className) {
-		Class<?> parent = new ByteBuddy().makeInterface()
-			.name(interfaceName)
+	private static Class<?> generated(AnnotationDescription.Builder leaderOnly, int modifiers, Class<?> resultType,
+			Class<?>... parameterTypes) {
+		Class<?> last = (parameterTypes.length > 0) ? parameterTypes[parameterTypes.length - 1] : resultType;
+		ClassLoader parent = last.getClassLoader();
+		return new ByteBuddy().subclass(Object.class)
+			.name(GENERATED)
+			.defineMethod("run", resultType, modifiers)
+			.withParameters(parameterTypes)
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(leaderOnly.build())
+			.make()
+			.load((parent != null) ? parent : LeaderOnlyRejectionTests.class.getClassLoader())
+			.getLoaded();
+	}
+
+	private static Class<?> childInAnotherPackage() {
+		Class<?> parent = new ByteBuddy().subclass(Object.class)
+			.name("io.leaderelection.other.Parent")
+			.modifiers(Modifier.PUBLIC)
+			.defineMethod("run", void.class, 0)
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(leaderOnly().build())
 			.make()
 			.load(LeaderOnlyRejectionTests.class.getClassLoader())
 			.getLoaded();
 		return new ByteBuddy().subclass(parent)
-			.name(className)
-			.modifiers(Modifier.PUBLIC | Modifier.ABSTRACT)
+			.name("io.leaderelection.another.Child")
 			.make()
 			.load(parent.getClassLoader())
 			.getLoaded();
 	}
 
-	private static Class<?> generated(Class<?> resultType, Class<?>... parameterTypes) {
-		Class<?> last = (parameterTypes.length > 0) ? parameterTypes[parameterTypes.length - 1] : resultType;
-		return new ByteBuddy().subclass(Object.class)
-			.name("io.leaderelection.annotation.Generated")
-			.defineMethod("run", resultType, Modifier.PUBLIC)
-			.withParameters(parameterTypes)
-			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(AnnotationDescription.Builder.ofType(LeaderOnly.class).build())
+	/**
+	 * Generate the interface of Kotlin that is not on the class path.
+	 */
+	private static Class<?> continuation() {
+		return new ByteBuddy().makeInterface()
+			.name("kotlin.coroutines.Continuation")
 			.make()
-			.load(last.getClassLoader())
+			.load(LeaderOnlyRejectionTests.class.getClassLoader())
 			.getLoaded();
+	}
+
+	private static Job frozenProxy() {
+		ProxyFactory proxyFactory = new ProxyFactory(new FinalJob());
+		proxyFactory.setFrozen(true);
+		return (Job) proxyFactory.getProxy();
 	}
 
 	static class WithMethod {
 
 		@LeaderOnly
 		void run() {
-		}
-
-	}
-
-	static class PrivateMethod {
-
-		@LeaderOnly
-		private void run(String argument) {
-		}
-
-	}
-
-	static class StaticMethod {
-
-		@LeaderOnly
-		static void run() {
-		}
-
-	}
-
-	static class FinalMethod {
-
-		@LeaderOnly
-		final void run() {
 		}
 
 	}
@@ -629,15 +534,6 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class PrimitiveResult {
-
-		@LeaderOnly
-		int run() {
-			return 42;
-		}
-
-	}
-
 	@LeaderOnly
 	static class ClassWithPrimitiveResult {
 
@@ -646,24 +542,6 @@ class LeaderOnlyRejectionTests {
 
 		int size() {
 			return 42;
-		}
-
-	}
-
-	static class UnknownFuture {
-
-		@LeaderOnly
-		FutureTask<String> run() {
-			return new FutureTask<>(() -> "ran");
-		}
-
-	}
-
-	static class UnknownPublisher {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		SubmissionPublisher<String> run() {
-			return new SubmissionPublisher<>();
 		}
 
 	}
@@ -681,15 +559,6 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class NeverEmpty {
-
-		@LeaderOnly
-		Single<String> run() {
-			return Single.just("ran");
-		}
-
-	}
-
 	static class FlowPublisher {
 
 		@LeaderOnly
@@ -699,25 +568,9 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class RunOnGrantWithParameters {
-
-		@LeaderOnly(runOnGrant = true)
-		void run(String argument) {
-		}
-
-	}
-
 	@LeaderOnly(runOnGrant = true)
 	static class RunOnGrantClass {
 
-		void run() {
-		}
-
-	}
-
-	static class RunOnGrant {
-
-		@LeaderOnly(runOnGrant = true)
 		void run() {
 		}
 
@@ -900,35 +753,6 @@ class LeaderOnlyRejectionTests {
 		@Proxyable(ProxyType.INTERFACES)
 		Job job() {
 			return new FinalJob();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class InitMethod {
-
-		@Bean(initMethod = "init")
-		WithInit withInit() {
-			return new WithInit();
-		}
-
-	}
-
-	static class WithInit {
-
-		@LeaderOnly
-		void init() {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LazyBean {
-
-		@Bean
-		@Lazy
-		UnknownElection unknownElection() {
-			return new UnknownElection();
 		}
 
 	}

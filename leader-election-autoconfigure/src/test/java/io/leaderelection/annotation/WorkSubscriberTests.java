@@ -43,7 +43,7 @@ import reactor.core.scheduler.Schedulers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link WorkSubscriber}: what a subscriber hears, and when.
+ * Tests for {@link WorkSubscriber}: what a subscriber receives, and when.
  */
 @Timeout(60)
 class WorkSubscriberTests {
@@ -112,7 +112,7 @@ class WorkSubscriberTests {
 	}
 
 	@Test
-	void failureBeforeThePublisherAnswersIsNotHeldBack() {
+	void failureBeforeThePublisherAnswersIsNotDelayed() {
 		WorkSubscriber inner = subscribe(false);
 		failElsewhere(inner);
 		assertThat(this.signals).containsExactly("begin", "subscribed", "failure");
@@ -147,7 +147,7 @@ class WorkSubscriberTests {
 	}
 
 	@Test
-	void subscriberThatCancelsAtOnceHearsNoMore() {
+	void subscriberThatCancelsAtOnceReceivesNothingElse() {
 		WorkSubscriber inner = subscribe(false);
 		this.onSubscribe = (subscription) -> {
 			subscription.request(1);
@@ -192,7 +192,7 @@ class WorkSubscriberTests {
 	}
 
 	/**
-	 * At whatever moment the failure comes.
+	 * At any time of the failure.
 	 */
 	@Test
 	void signalsAreSerialAndEndOnce() {

@@ -50,7 +50,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
 /**
- * An application with some of everything, to be processed ahead of time. Tells what it
+ * An application with some of everything, to be processed ahead of time. Prints what it
  * has seen in lines of the form {@code AOT name=value}.
  */
 @Configuration(proxyBeanMethods = false)

@@ -46,7 +46,7 @@ import org.springframework.util.ReflectionUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what a native image is told about the starter and about the beans that are
+ * Tests for the hints of a native image about the starter and about the beans that are
  * {@code @LeaderOnly}. There is no native image in these tests.
  */
 class RuntimeHintsTests {

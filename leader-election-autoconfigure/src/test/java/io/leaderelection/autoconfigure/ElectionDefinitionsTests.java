@@ -171,7 +171,7 @@ class ElectionDefinitionsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "-1s", "25h", "200000d", "106751991167d", "PT2562047788015215H" })
-	void nodeThatIsNotWellMustResignSomeTime(String after) {
+	void unhealthyNodeMustResignSomeTime(String after) {
 		refused("leader-election.resign-when-unhealthy.after", after)
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
 		assertThat(definitions("leader-election.resign-when-unhealthy.after", "24h").all()).hasSize(1);
@@ -250,7 +250,7 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
-	void propertiesDoNotTellThePassword() {
+	void propertiesDoNotRevealThePassword() {
 		assertThat(
 				properties(environment("leader-election.datasource.url", "jdbc:postgresql://u:p4ss@h/db?password=w0rd",
 						"leader-election.datasource.password", "s3cret"))

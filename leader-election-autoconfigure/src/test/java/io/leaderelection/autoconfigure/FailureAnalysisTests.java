@@ -112,7 +112,7 @@ class FailureAnalysisTests {
 	}
 
 	@Test
-	void dataSourceThatDoesNotTellItsUrl(CapturedOutput output) {
+	void dataSourceWithoutAccessibleUrl(CapturedOutput output) {
 		fail(SecretiveApplication.class, NO_DATA_SOURCE);
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("Secretive) does not expose the URL to which it connects")

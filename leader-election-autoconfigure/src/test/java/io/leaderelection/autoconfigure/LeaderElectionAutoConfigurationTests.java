@@ -228,13 +228,13 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	@Test
-	void warnsWhenNothingTellsTheGroup(CapturedOutput output) {
+	void warnsWhenNothingDefinesTheGroup(CapturedOutput output) {
 		postgreSql().run((context) -> assertThat(output)
 			.contains("Neither leader-election.group nor spring.application.name is set"));
 	}
 
 	@Test
-	void doesNotWarnWhenSomethingTellsTheGroup(CapturedOutput output) {
+	void doesNotWarnWhenSomethingDefinesTheGroup(CapturedOutput output) {
 		postgreSql().withPropertyValues("spring.application.name=shop")
 			.run((context) -> assertThat(context).hasNotFailed());
 		postgreSql().withPropertyValues("leader-election.group=shop")

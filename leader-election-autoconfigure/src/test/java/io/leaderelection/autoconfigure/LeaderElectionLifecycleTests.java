@@ -137,23 +137,23 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void stopWaitsForListenersAndThenCallsBack() throws InterruptedException {
-		AtomicBoolean told = new AtomicBoolean();
+		AtomicBoolean notified = new AtomicBoolean();
 		create(LocalSessions.always(), (event) -> {
 			if (event instanceof LeadershipRevokedEvent) {
 				sleep(200);
-				told.set(true);
+				notified.set(true);
 			}
 		});
 		this.lifecycle.start();
 		CountDownLatch stopped = new CountDownLatch(1);
 		this.lifecycle.stop(() -> {
-			assertThat(told).isTrue();
+			assertThat(notified).isTrue();
 			stopped.countDown();
 		});
 		assertThat(this.lifecycle.isRunning()).isFalse();
 		assertThat(this.electors.getDefault().isLeader()).isFalse();
 		assertThat(stopped.await(10, TimeUnit.SECONDS)).isTrue();
-		assertThat(told).isTrue();
+		assertThat(notified).isTrue();
 	}
 
 	@Test
@@ -221,7 +221,7 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void refusesToStartWhileTheStoreIsOutOfReachIfToldToFailFast() {
+	void refusesToStartWhileTheStoreIsOutOfReachWithFailFast() {
 		create(() -> {
 			throw new SessionException("Out of reach", null);
 		}, "leader-election.fail-fast=true");
@@ -233,7 +233,7 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void refusesToStartWhileTheStoreIsSilentIfToldToFailFast() {
+	void refusesToStartWhileTheStoreIsSilentWithFailFast() {
 		create(() -> {
 			sleep(4000);
 			throw new SessionException("Out of reach", null);
@@ -347,7 +347,7 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void orderlyCloseTellsListeners(CapturedOutput output) {
+	void orderlyCloseNotifiesListeners(CapturedOutput output) {
 		ConfigurableApplicationContext application = application();
 		Recorder recorder = application.getBean(Recorder.class);
 		application.close();

@@ -38,8 +38,8 @@ import static org.mockito.Mockito.mock;
 /**
  * An election with a fake store and a fake clock. Its thread is the thread of the test:
  * {@link #run()} returns when the campaign has ended, and what is to happen meanwhile is
- * put on the agenda with {@link #at} or scripted in the {@link FakeStore}. Nobody plays
- * the watchdog unless the test does.
+ * put on the agenda with {@link #at} or scripted in the {@link FakeStore}. No thread
+ * plays the watchdog unless the test does.
  */
 final class ElectionFixture {
 
@@ -75,7 +75,7 @@ final class ElectionFixture {
 	/**
 	 * Runs what cancels work and completes resignations.
 	 */
-	Executor aside = Runnable::run;
+	Executor other = Runnable::run;
 
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};
@@ -89,7 +89,7 @@ final class ElectionFixture {
 	}
 
 	ElectionFixture(ElectionSettings settings) {
-		this.time.executors = List.of((task) -> this.relay.execute(task), (task) -> this.aside.execute(task));
+		this.time.executors = List.of((task) -> this.relay.execute(task), (task) -> this.other.execute(task));
 		this.time.threads = ElectionThread::new;
 		this.election = new Election(settings, ElectionTimings.DEFAULTS, this.store.fence(), this.time,
 				mock(LeaderElector.class), this::publish, new ElectionLog(LogFactory.getLog(Election.class)));
@@ -168,7 +168,7 @@ final class ElectionFixture {
 	}
 
 	/**
-	 * Take the campaign that was started first, for somebody else to run.
+	 * Take the campaign that was started first, for another thread to run.
 	 */
 	Runnable takeCampaign() {
 		return this.campaigns.remove();
@@ -247,7 +247,7 @@ final class ElectionFixture {
 
 		@Override
 		public void start() {
-			// Nobody plays the watchdog unless the test does
+			// No thread plays the watchdog unless the test does
 		}
 
 	}

@@ -160,7 +160,7 @@ class ElectionHandOverTests {
 	}
 
 	@Test
-	void nodeDoesNotStandAgainBesideItsOverdueWork() {
+	void nodeIsNoCandidateWhileItsOverdueWorkRuns() {
 		this.fixture.at(Duration.ofSeconds(1), this::startJob);
 		this.fixture.at(Duration.ofSeconds(2), this::resign);
 		this.fixture.at(Duration.ofSeconds(35), () -> {
@@ -301,7 +301,7 @@ class ElectionHandOverTests {
 	}
 
 	@Test
-	void nodeThatResignedStandsAgainAtOnceWhenAnotherLeads() {
+	void nodeThatResignedIsACandidateAgainAtOnceWhenAnotherLeads() {
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
 		this.fixture.at(Duration.ofMillis(1550), () -> this.store.leader = new Leader("node-2", "4711"));
 		this.fixture.at(Duration.ofMillis(1800), () -> assertThat(this.store.waits).hasSizeGreaterThan(1));
@@ -311,7 +311,7 @@ class ElectionHandOverTests {
 	}
 
 	@Test
-	void nodeThatResignedStandsAgainAfterALeaseIfNobodyCame() {
+	void nodeThatResignedIsACandidateAgainAfterALeaseWithoutASuccessor() {
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
 		this.fixture.at(Duration.ofSeconds(1).plus(ElectionFixture.LEASE).minusMillis(100),
 				() -> assertThat(this.store.terms).isOne());

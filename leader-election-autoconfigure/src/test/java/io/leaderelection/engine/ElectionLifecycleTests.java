@@ -128,7 +128,7 @@ class ElectionLifecycleTests {
 	}
 
 	@Test
-	void startAfterAStopStandsAgain() {
+	void startAfterAStopMakesTheNodeACandidateAgain() {
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
 		CompletableFuture<@Nullable Void> decision = this.fixture.start();
 		this.fixture.at(Duration.ofSeconds(2), () -> {

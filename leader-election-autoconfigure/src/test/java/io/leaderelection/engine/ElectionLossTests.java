@@ -142,7 +142,7 @@ class ElectionLossTests {
 	 * Many campaigns in which anything happens at any time.
 	 */
 	@Test
-	void eventsAlternateWithEqualTermsWhateverHappens() {
+	void eventsAlternateWithEqualTermsInEverySequence() {
 		for (int seed = 0; seed < 100; seed++) {
 			ElectionFixture random = new ElectionFixture();
 			playRandomly(random, new Random(seed));

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The wish that the leader should resign, made on any node, and what nodes know of each
+ * The request that the leader resigns, made on any node, and what nodes know of each
  * other.
  */
 class ElectionRequestTests {
@@ -127,7 +127,7 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void nobodyIsAskedToLeaveTheLockToNobody() {
+	void noLeaderIsAskedToResignWithoutASuccessor() {
 		this.store.candidates = BOTH.subList(0, 1);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			this.answer = this.election.requestResignation(null);
@@ -165,7 +165,7 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void followerKnowsWhoLeadsSinceWhenAndWhoStands() {
+	void followerKnowsTheLeaderItsStartAndTheCandidates() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
@@ -181,7 +181,7 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void leaderKnowsWhoStands() {
+	void leaderKnowsTheCandidates() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			ElectionStatus status = ElectionStatus.of(this.election);
@@ -208,7 +208,7 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void sameLeaderIsRememberedOnceWhateverSessionsComeAndGo() {
+	void sameLeaderIsRememberedOnceAcrossSessions() {
 		this.store.leader = new Leader("node-2", "pid 2");
 		this.fixture.at(Duration.ofMillis(1500), () -> this.store.leader = OTHER);
 		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
@@ -222,7 +222,7 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void nodeThatHoldsBackKnowsWhoStands() {
+	void suspendedNodeKnowsTheCandidates() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), this.election::resign);
 		this.fixture.at(Duration.ofSeconds(4), () -> {

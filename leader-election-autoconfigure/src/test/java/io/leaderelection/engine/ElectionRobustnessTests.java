@@ -35,6 +35,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
+import io.leaderelection.testsupport.Daemon;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -96,7 +97,7 @@ class ElectionRobustnessTests {
 			AtomicInteger reads = new AtomicInteger();
 			this.time.onRead(() -> {
 				if (reads.incrementAndGet() == 2) {
-					// Registered, not checked: now trust runs out and the watchdog looks
+					// Registered, not checked: now trust expires and the watchdog looks
 					this.time.advance(ElectionFixture.TRUST);
 					this.fixture.checkDeadlines();
 				}
@@ -108,7 +109,7 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
-	void nodeDoesNotBelieveInATermWhoseSessionItHasAborted() {
+	void nodeDoesNotTrustATermWhoseSessionItHasAborted() {
 		AtomicBoolean broken = new AtomicBoolean(true);
 		this.fixture.relay = (task) -> {
 			if (broken.getAndSet(false)) {
@@ -185,7 +186,7 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
-	void pausesGrowWhileSessionsOpenButCannotStand() {
+	void pausesGrowWhileSessionsOpenButCannotBecomeCandidates() {
 		for (int i = 0; i < 12; i++) {
 			this.store.next(Call.ACQUIRE, () -> {
 				throw new SessionException("out of shared memory", null);
@@ -226,7 +227,7 @@ class ElectionRobustnessTests {
 		Runnable campaign = this.fixture.takeCampaign();
 		CountDownLatch checked = new CountDownLatch(1);
 		CountDownLatch locked = new CountDownLatch(1);
-		Thread thread = new Thread(campaign);
+		Thread thread = Daemon.create("campaign", campaign);
 		// pause() reads the clock once before its check; hold the thread there
 		AtomicInteger reads = new AtomicInteger();
 		this.time.onRead(() -> {
@@ -236,7 +237,6 @@ class ElectionRobustnessTests {
 				awaitLatch(locked);
 			}
 		});
-		thread.setDaemon(true);
 		thread.start();
 		awaitLatch(checked);
 		lock.lock();
@@ -254,7 +254,7 @@ class ElectionRobustnessTests {
 
 	@Test
 	void requestIsNotLostWhenTheWatchdogWaitsForALock() {
-		AtomicInteger looks = new AtomicInteger();
+		AtomicInteger checks = new AtomicInteger();
 		AtomicBoolean contended = new AtomicBoolean(true);
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		Watched first = () -> {
@@ -268,15 +268,15 @@ class ElectionRobustnessTests {
 		};
 		watchdog.watch(first);
 		watchdog.watch(() -> {
-			looks.incrementAndGet();
+			checks.incrementAndGet();
 			return Watchdog.NO_DEADLINE;
 		});
 		Thread thread = (Thread) ReflectionTestUtils.getField(watchdog, "thread");
 		await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
-		looks.set(0);
+		checks.set(0);
 		contended.set(false);
 		watchdog.checkWithin(1);
-		await().atMost(Duration.ofSeconds(5)).until(() -> looks.get() > 1);
+		await().atMost(Duration.ofSeconds(5)).until(() -> checks.get() > 1);
 	}
 
 	@Test
@@ -301,13 +301,13 @@ class ElectionRobustnessTests {
 			job[0] = Job.start(this.election, "job");
 			this.election.resign();
 		});
-		AtomicBoolean told = new AtomicBoolean();
+		AtomicBoolean notified = new AtomicBoolean();
 		this.store.next(Call.RELEASE, () -> {
 			job[0].finish();
-			assertThat(told).isTrue();
+			assertThat(notified).isTrue();
 		});
 		this.fixture.at(Duration.ofMillis(22_900), () -> {
-			told.set(!deliveries.isEmpty());
+			notified.set(!deliveries.isEmpty());
 			deliveries.forEach(Runnable::run);
 		});
 		this.fixture.stopAt(Duration.ofSeconds(30)).run();

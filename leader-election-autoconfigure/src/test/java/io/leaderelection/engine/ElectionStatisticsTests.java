@@ -98,7 +98,7 @@ class ElectionStatisticsTests {
 	}
 
 	@Test
-	void countNoTimeAfterTheLeaseHasLapsedEvenIfNobodyHasLooked() {
+	void countNoTimeAfterTheLeaseHasExpiredEvenBeforeTheWatchdogHasRun() {
 		this.fixture.store.skip(Call.CONFIRM);
 		this.fixture.store.skip(Call.CONFIRM);
 		this.fixture.store.next(Call.CONFIRM, () -> {
@@ -170,7 +170,7 @@ class ElectionStatisticsTests {
 	}
 
 	@Test
-	void survivesListenersThatDoNotLinkAndSaysSoOnce(CapturedOutput output) {
+	void survivesListenersThatDoNotLinkAndLogsThatOnce(CapturedOutput output) {
 		this.statistics.addListener(new ElectionListener() {
 
 			@Override
@@ -208,7 +208,7 @@ class ElectionStatisticsTests {
 	}
 
 	/**
-	 * Keeps what it hears.
+	 * Keeps what it receives.
 	 */
 	private static final class Durations implements ElectionListener {
 
@@ -218,20 +218,20 @@ class ElectionStatisticsTests {
 
 		@Override
 		public void acquired(long nanos) {
-			heard("acquired", nanos);
+			received("acquired", nanos);
 		}
 
 		@Override
 		public void confirmed(long nanos) {
-			heard("confirmed", nanos);
+			received("confirmed", nanos);
 		}
 
 		@Override
 		public void drained(long nanos) {
-			heard("drained", nanos);
+			received("drained", nanos);
 		}
 
-		private void heard(String what, long nanos) {
+		private void received(String what, long nanos) {
 			this.all.add(what);
 			this.durations.computeIfAbsent(what, (key) -> new ArrayList<>()).add(Duration.ofNanos(nanos));
 		}

@@ -78,7 +78,7 @@ class ElectionStatusTests {
 	}
 
 	@Test
-	void showsNoLeaderWhoseLeaseHasLapsedEvenIfNobodyHasLooked() {
+	void showsNoLeaderWithAnExpiredLeaseEvenBeforeTheWatchdogHasRun() {
 		this.fixture.store.skip(Call.CONFIRM);
 		this.fixture.store.skip(Call.CONFIRM);
 		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofSeconds(4)));

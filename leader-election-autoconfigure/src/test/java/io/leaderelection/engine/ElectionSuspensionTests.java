@@ -49,7 +49,7 @@ class ElectionSuspensionTests {
 	private final Election election = this.fixture.election;
 
 	@Test
-	void leaderHandsOverAndDoesNotStandUntilToldTo() {
+	void leaderHandsOverAndIsNoCandidateUntilResumed() {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
@@ -65,7 +65,7 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
-	void leaderThatAbstainsStandsAgainByItself() {
+	void leaderThatSuspendsItsCandidacyResumesByItself() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
@@ -83,7 +83,7 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
-	void successorDoesNotEndThePauseOfALeaderThatAbstains() {
+	void successorDoesNotEndTheSuspensionOfALeader() {
 		this.store.candidates = BOTH;
 		this.store.succeeded = true;
 		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
@@ -112,7 +112,7 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
-	void leaderThatAbstainsAloneStandsOnlyBehindOthers() {
+	void suspendedLeaderWithoutOthersIsACandidateOnlyBehindOthers() {
 		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
 				this.election.leadership(), Duration.ofSeconds(20)));
 		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.fixture.isLeader()).isTrue());
@@ -121,7 +121,7 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
-	void onlyTheTermThatWasMeantAbstains() {
+	void onlyTheGivenTermIsSuspended() {
 		this.store.candidates = BOTH;
 		List<Leadership> first = new ArrayList<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
@@ -150,7 +150,7 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
-	void followerSeesWhoLeadsAndMayAsk() {
+	void followerKnowsTheLeaderAndMayAskItToResign() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));

@@ -79,7 +79,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void firstDecisionFailsIfTheStoreIsOutOfReachAndTheNodeStandsLater() {
+	void firstDecisionFailsIfTheStoreIsOutOfReachAndTheNodeIsACandidateLater() {
 		this.store.next(Call.OPEN, () -> {
 			throw new SessionException("Connection refused", null);
 		});
@@ -99,7 +99,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void firstDecisionFailsIfTheStoreIsUnusableAndTheNodeLooksAgainAfterHalfAMinute() {
+	void firstDecisionFailsIfTheStoreIsUnusableAndTheNodeRetriesAfterHalfAMinute() {
 		this.store.next(Call.OPEN, () -> {
 			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
 		});
@@ -114,7 +114,7 @@ class ElectionTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	void unusableStoreIsToldOnceWithWhatToDo(CapturedOutput output) {
+	void unusableStoreIsLoggedOnceWithAction(CapturedOutput output) {
 		for (int i = 0; i < 3; i++) {
 			this.store.next(Call.OPEN, () -> {
 				throw new UnusableStoreException("PostgreSQL is too old", "Upgrade it.", null);
@@ -160,7 +160,7 @@ class ElectionTests {
 	// Before the grant
 
 	@Test
-	void grantWaitsUntilNobodyHoldsALockOfAnEarlierTermAndOnlyThenPassesTheBarrier() {
+	void grantWaitsUntilNoSessionHoldsALockOfAnEarlierTermAndOnlyThenPassesTheBarrier() {
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofMillis(300), () -> {
 			assertThat(this.fixture.isLeader()).isFalse();
@@ -288,7 +288,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void leaderTrustsItselfAnewBeforeItLooksWhoStands() {
+	void leaderRenewsItsLeaseBeforeItReadsTheCandidates() {
 		this.store.next(Call.CANDIDATES, () -> {
 		});
 		this.store.next(Call.CANDIDATES, () -> {
@@ -301,7 +301,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void lateConfirmationDoesNotReviveTheTermEvenIfTheWatchdogHasNotLooked() {
+	void lateConfirmationDoesNotReviveTheTermEvenBeforeTheWatchdogHasRun() {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
 		this.store.next(Call.CONFIRM, () -> this.time.advance(ElectionFixture.TRUST));
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
@@ -335,7 +335,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void watchdogLooksAgainWhenTrustRunsOut() {
+	void watchdogRunsAgainWhenTrustExpires() {
 		this.fixture.at(Duration.ofMillis(1500), () -> {
 			assertThat(this.fixture.checkDeadlines())
 				.isEqualTo(Duration.ofSeconds(1).plus(ElectionFixture.TRUST).minusMillis(1500).toNanos());
@@ -370,7 +370,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void lossOfTheSessionIsToldAtOnceWithItsReason() {
+	void lossOfTheSessionIsReportedAtOnceWithItsReason() {
 		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.PROBE, () -> {
 			throw FakeStore.failure();
 		}));
@@ -409,7 +409,7 @@ class ElectionTests {
 	}
 
 	@Test
-	void awaitLeadershipTellsWhetherTheNodeLeads() {
+	void awaitLeadershipReturnsWhetherTheNodeLeads() {
 		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(await(ElectionFixture.DRAIN_TIMEOUT)).isFalse();

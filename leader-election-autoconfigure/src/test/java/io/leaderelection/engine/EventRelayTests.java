@@ -51,7 +51,7 @@ class EventRelayTests {
 	private int idle;
 
 	@Test
-	void deliversInOrderAndTellsWhenItIsIdle() {
+	void deliversInOrderAndReportsWhenItIsIdle() {
 		EventRelay relay = relay(this.delivered::add, this.tasks::add);
 		LeadershipEvent first = event();
 		LeadershipEvent second = event();

@@ -43,7 +43,7 @@ final class FakeStore implements ElectionSessions {
 	private final List<String> trace;
 
 	/**
-	 * Who holds the lock, if it is somebody else.
+	 * The holder of the lock, if it is another node.
 	 */
 	@Nullable Leader leader;
 

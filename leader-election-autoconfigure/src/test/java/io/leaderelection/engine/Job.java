@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.testsupport.Daemon;
 import org.awaitility.Awaitility;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,8 +46,7 @@ final class Job {
 
 	private Job(WorkGate gate, String description) {
 		this.gate = gate;
-		this.thread = new Thread(() -> run(description), description);
-		this.thread.setDaemon(true);
+		this.thread = Daemon.create(description, () -> run(description));
 	}
 
 	/**

@@ -185,7 +185,7 @@ class ThreadShortageTests {
 			this.elector.start();
 		}
 		catch (OutOfMemoryError ex) {
-			// The caller may be told
+			// The caller may be notified
 		}
 		await().during(Duration.ofMillis(300)).until(() -> this.sessions.opened() == 0);
 		this.threads.allow();

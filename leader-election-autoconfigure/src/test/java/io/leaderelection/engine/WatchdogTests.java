@@ -56,16 +56,16 @@ class WatchdogTests {
 
 	@Test
 	void looksAgainForAnEarlierDeadlineAndOnlyThen() {
-		AtomicInteger looks = new AtomicInteger();
-		Watched election = watched(looks);
+		AtomicInteger checks = new AtomicInteger();
+		Watched election = watched(checks);
 		this.watchdog.watch(election);
-		await().until(() -> isAsleepAfter(looks, 1));
+		await().until(() -> isAsleepAfter(checks, 1));
 		this.watchdog.checkWithin(TimeUnit.HOURS.toNanos(2));
-		assertThat(looks).hasValue(1);
+		assertThat(checks).hasValue(1);
 		this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
-		await().until(() -> isAsleepAfter(looks, 2));
+		await().until(() -> isAsleepAfter(checks, 2));
 		this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
-		await().until(() -> isAsleepAfter(looks, 3));
+		await().until(() -> isAsleepAfter(checks, 3));
 		this.watchdog.unwatch(election);
 		awaitEnd(this.threads.get(0));
 	}
@@ -96,11 +96,11 @@ class WatchdogTests {
 		Watched broken = () -> {
 			throw new IllegalStateException("test");
 		};
-		AtomicInteger looks = new AtomicInteger();
-		Watched election = watched(looks);
+		AtomicInteger checks = new AtomicInteger();
+		Watched election = watched(checks);
 		this.watchdog.watch(broken);
 		this.watchdog.watch(election);
-		await().until(() -> looks.get() > 2);
+		await().until(() -> checks.get() > 2);
 		this.watchdog.unwatch(broken);
 		this.watchdog.unwatch(election);
 		awaitEnd(this.threads.get(0));
@@ -124,8 +124,8 @@ class WatchdogTests {
 		awaitEnd(this.threads.get(0));
 	}
 
-	private boolean isAsleepAfter(AtomicInteger looks, int expected) {
-		return looks.get() == expected && this.threads.get(0).getState() == Thread.State.TIMED_WAITING;
+	private boolean isAsleepAfter(AtomicInteger checks, int expected) {
+		return checks.get() == expected && this.threads.get(0).getState() == Thread.State.TIMED_WAITING;
 	}
 
 	private static Watched watched(AtomicInteger checks) {

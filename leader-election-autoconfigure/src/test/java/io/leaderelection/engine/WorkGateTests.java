@@ -370,8 +370,8 @@ class WorkGateTests {
 	}
 
 	/**
-	 * Work that is handed on from one piece to the next while a drain looks on: it never
-	 * looks as if there were none.
+	 * Work that is handed on from one piece to the next during a drain: the gate never
+	 * appears empty.
 	 */
 	@Test
 	void drainMissesNoWorkThatIsHandedOn() {

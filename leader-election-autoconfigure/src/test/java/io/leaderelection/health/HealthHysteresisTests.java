@@ -68,7 +68,7 @@ class HealthHysteresisTests {
 	}
 
 	@Test
-	void healthThatFlapsKeepsNodeFromStandingAlsoIfItResignsAtOnce() {
+	void flappingHealthSuspendsCandidacyAlsoIfTheNodeResignsAtOnce() {
 		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		assertThat(answered(atOnce, false, 0)).isFalse();
 		for (int time = 100; time < 10_000; time += 100) {
@@ -97,7 +97,7 @@ class HealthHysteresisTests {
 	}
 
 	@Test
-	void answerThatCameLateSaysNothingOfTheTimeBefore() {
+	void lateAnswerDoesNotCoverTheTimeBefore() {
 		unanswered(this.verdict, 0, 30_000);
 		this.verdict.answered(true, time(0), time(100_000));
 		assertThat(this.verdict.isCandidacyPermitted()).isFalse();

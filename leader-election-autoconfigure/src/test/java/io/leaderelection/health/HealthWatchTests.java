@@ -57,7 +57,7 @@ class HealthWatchTests {
 			List.of(settings("first"), settings("second")), (settings) -> this.sessions, (event) -> {
 			});
 
-	private final AtomicInteger looks = new AtomicInteger();
+	private final AtomicInteger probes = new AtomicInteger();
 
 	private final AtomicInteger underWay = new AtomicInteger();
 
@@ -77,7 +77,7 @@ class HealthWatchTests {
 	}
 
 	@Test
-	void survivesWhatFailsInEachElectionAndSaysSoOnce(CapturedOutput output) {
+	void survivesFailuresInEachElectionAndLogsThemOnce(CapturedOutput output) {
 		this.sessions.broken = true;
 		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
@@ -91,7 +91,7 @@ class HealthWatchTests {
 	}
 
 	@Test
-	void healthThatCannotBeLookedAtIsBad() {
+	void healthThatCannotBeReadIsUnhealthy() {
 		start(() -> {
 			if (!this.healthy) {
 				throw new NoClassDefFoundError("Broken");
@@ -110,12 +110,12 @@ class HealthWatchTests {
 		this.answer = new CountDownLatch(1);
 		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(output).contains("Suspending candidacy until health of the test is healthy: it does not answer");
-		int before = this.looks.get();
+		int before = this.probes.get();
 		this.watch.stop();
 		this.watch.start();
 		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
-		assertThat(this.looks).hasValue(before);
+		assertThat(this.probes).hasValue(before);
 		this.answer.countDown();
 		eventually().until(() -> all(LeaderElector::isLeader));
 		assertThat(this.mostUnderWay).hasValue(1);
@@ -132,19 +132,19 @@ class HealthWatchTests {
 		eventually().until(() -> this.underWay.get() == 0);
 		this.healthy = true;
 		this.watch.start();
-		int before = this.looks.get();
-		eventually().until(() -> this.looks.get() > before + 2);
+		int before = this.probes.get();
+		eventually().until(() -> this.probes.get() > before + 2);
 		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
 
 	@Test
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
-		start(() -> this.looks.incrementAndGet() % 2 != 0 || this.healthy);
+		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
 		this.healthy = false;
 		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
-		int before = this.looks.get();
-		eventually().until(() -> this.looks.get() > before + 15);
+		int before = this.probes.get();
+		eventually().until(() -> this.probes.get() > before + 15);
 		assertThat(all((elector) -> elector.isSuspendedUntilResumed() && elector.statistics().granted() == 1)).isTrue();
 		assertThat(output).doesNotContain("Resuming candidacy");
 		this.healthy = true;
@@ -160,7 +160,7 @@ class HealthWatchTests {
 	}
 
 	private boolean isHealthy() {
-		this.looks.incrementAndGet();
+		this.probes.incrementAndGet();
 		this.mostUnderWay.accumulateAndGet(this.underWay.incrementAndGet(), Math::max);
 		try {
 			this.answer.await();
@@ -188,7 +188,7 @@ class HealthWatchTests {
 	}
 
 	/**
-	 * A store that always elects, and fails when it is told of a resignation.
+	 * A store that always elects, and fails when a resignation is reported to it.
 	 */
 	private static final class BrokenSessions implements ElectionSessions {
 

@@ -107,7 +107,7 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
-	void nodeThatIsWithheldSaysSoAndIsUp() {
+	void suspendedNodeReportsThatAndIsUp() {
 		start("default", LocalSessions.always());
 		await().until(this.electors.getDefault()::isLeader);
 		this.electors.getDefault().suspendCandidacy();
@@ -121,7 +121,7 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	@Test
-	void nodeThatIsWithheldStillSaysWhyItHasNoSession() {
+	void suspendedNodeStillReportsWhyItHasNoSession() {
 		start("default", UNREACHABLE);
 		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
 		this.electors.getDefault().suspendCandidacy();

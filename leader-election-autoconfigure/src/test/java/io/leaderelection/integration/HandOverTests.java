@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import io.leaderelection.transaction.Coverage;
@@ -108,7 +109,7 @@ class HandOverTests {
 	}
 
 	@Test
-	void lonelyNodeStandsAgainAfterItResigned() throws Exception {
+	void onlyNodeIsACandidateAgainAfterItResigned() throws Exception {
 		try (LocalNode only = start()) {
 			assertThat(only.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			only.awaitLeader();
@@ -263,7 +264,7 @@ class HandOverTests {
 	}
 
 	@Test
-	void pausedContextHandsOverAndStandsAgain() {
+	void pausedContextHandsOverAndIsACandidateAgain() {
 		try (LocalNode first = start(); LocalNode second = start()) {
 			first.context().pause();
 			second.awaitLeader();
@@ -307,7 +308,7 @@ class HandOverTests {
 		OverlapWatch(LocalNode first, LocalNode second) {
 			var firstElector = first.elector();
 			var secondElector = second.elector();
-			this.thread = new Thread(() -> {
+			this.thread = Daemon.start("overlap watch", () -> {
 				while (!this.ended) {
 					// Twice the first: the answers about both hold at one moment
 					if (firstElector.isLeader() && secondElector.isLeader() && firstElector.isLeader()) {
@@ -316,8 +317,6 @@ class HandOverTests {
 					Thread.onSpinWait();
 				}
 			});
-			this.thread.setDaemon(true);
-			this.thread.start();
 		}
 
 		long overlaps() throws InterruptedException {
@@ -329,7 +328,7 @@ class HandOverTests {
 	}
 
 	/**
-	 * A job that takes until it is told to end.
+	 * A job that runs until the test ends it.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling

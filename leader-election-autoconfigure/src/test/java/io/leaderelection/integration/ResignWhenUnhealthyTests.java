@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * Nodes that lead only while they are well, on one server.
+ * Nodes that lead only while they are healthy, on one server.
  */
 class ResignWhenUnhealthyTests {
 
@@ -66,7 +66,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
+	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
 		health(first).healthy = false;
@@ -85,7 +85,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void nodeThatIsNotWellDoesNotLeadThoughNobodyElseStands() {
+	void unhealthyNodeDoesNotLeadAlthoughThereIsNoOtherCandidate() {
 		LocalNode only = start("only", "work").awaitLeader();
 		health(only).healthy = false;
 		eventually().until(() -> !only.leads());
@@ -108,7 +108,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	void leaderWhoseCheckHangsHandsOverAndStandsAgainWhenItAnswers() {
+	void leaderWhoseCheckHangsHandsOverAndIsACandidateAgainWhenItAnswers() {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
 		CountDownLatch answer = new CountDownLatch(1);

@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Candidacies that are suspended and resumed at random moments. Their waits end by
- * themselves: a cancel that meets the end of one leaves an ERROR in PostgreSQL's log.
+ * themselves: a cancel at the end of one leaves an ERROR in PostgreSQL's log.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class SuspendedCandidacyTests {
@@ -51,7 +51,7 @@ class SuspendedCandidacyTests {
 			for (int i = 0; i < TIMES; i++) {
 				elector.suspendCandidacy();
 				elector.resumeCandidacy();
-				// Meets the next wait, or what comes before or after it
+				// Cancels the next wait, or what comes before or after it
 				TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
 			}
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> elector.status().candidates().size() == 2);

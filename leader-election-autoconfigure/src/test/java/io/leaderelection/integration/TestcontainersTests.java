@@ -20,7 +20,9 @@ import java.time.Duration;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.integration.LocalNode.NodeConfiguration;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.testcontainers.junit.jupiter.Container;
 import org.testcontainers.junit.jupiter.Testcontainers;
 import org.testcontainers.postgresql.PostgreSQLContainer;
@@ -33,15 +35,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for an application that has its connection from a container, as users of
- * Testcontainers have. Skipped where there is no Docker.
+ * Testcontainers have. Skipped where tests use embedded servers.
  */
-@Testcontainers(disabledWithoutDocker = true)
+@Testcontainers
+@EnabledIfSystemProperty(named = "leader-election.test.postgres", matches = "testcontainers")
 @SpringBootTest(classes = NodeConfiguration.class)
 class TestcontainersTests {
 
 	@Container
 	@ServiceConnection
-	static final PostgreSQLContainer postgres = new PostgreSQLContainer("postgres:18");
+	static final PostgreSQLContainer postgres = new PostgreSQLContainer(PostgreSqlServer.image());
 
 	@Test
 	void leads(@Autowired LeaderElector elector) throws InterruptedException {

@@ -88,7 +88,7 @@ class UnusableDatabaseTests {
 	}
 
 	@Test
-	void roleThatMayNotAskForTheTimelineIsToldTheGrantThatHelps(CapturedOutput output) throws SQLException {
+	void roleThatMayNotReadTheTimelineNamesTheMissingGrant(CapturedOutput output) throws SQLException {
 		String role = role();
 		String database = database("REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC",
 				"REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC");

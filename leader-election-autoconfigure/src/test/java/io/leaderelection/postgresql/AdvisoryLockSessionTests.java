@@ -88,7 +88,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void firstSessionWinsAndSecondIsToldWho() throws SessionException {
+	void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
 		ElectionSession first = open("node-a");
 		ElectionSession second = open("node-b");
 		Won won = win(first);
@@ -110,7 +110,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void termOfALongLivedServerIsSeenInFull() throws SessionException {
+	void termOfALongLivedServerIsReadInFull() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
@@ -131,7 +131,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void newcomersAndLeaversAreSeenAtOnce() throws SessionException {
+	void newAndLeavingCandidatesAreObservedAtOnce() throws SessionException {
 		ElectionSession first = open("node-a");
 		win(first);
 		ElectionSession second = open("node-b");
@@ -234,7 +234,7 @@ class AdvisoryLockSessionTests {
 
 	@ParameterizedTest
 	@CsvSource({ "53200, true", "42501, false" })
-	void whoStandsIsNotKnownWhenThatCannotBeLookedUpButNothingIsLost(String state, boolean again) throws Exception {
+	void candidatesAreUnknownWhenTheyCannotBeReadButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
 		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
@@ -283,7 +283,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void confirmationFailsWhenSomebodyChangesTheLease() throws Exception {
+	void confirmationFailsWhenTheLeaseIsChanged() throws Exception {
 		AdvisoryLockSession winner = (AdvisoryLockSession) open("node-a");
 		win(winner);
 		try (Statement statement = winner.connection().createStatement()) {
@@ -385,7 +385,7 @@ class AdvisoryLockSessionTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void releaseTellsWhetherThereIsASuccessor(boolean clean) throws Exception {
+	void releaseReturnsWhetherThereIsASuccessor(boolean clean) throws Exception {
 		ElectionSession first = open("node-a");
 		win(first);
 		ElectionSession second = open("node-b");
@@ -576,7 +576,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	/**
-	 * A server that does not tell its timeline.
+	 * A server that does not reveal its timeline.
 	 */
 	private static PostgreSqlSessions.Statements aurora(String inRecovery) {
 		return new PostgreSqlSessions.Statements() {
@@ -691,7 +691,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void nodeIsACandidateUntilItWithdrawsHoweverOftenItIsTold() throws SessionException {
+	void nodeIsACandidateUntilItWithdrawsAlsoAfterRepeatedCalls() throws SessionException {
 		ElectionSession first = open("node-a");
 		ElectionSession second = sessions(this.server, "node-b").open();
 		this.sessions.add(second);
@@ -790,7 +790,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void predecessorIsWhoeverHoldsAKeyOfAnotherTermButNotAShare() throws Exception {
+	void predecessorIsTheHolderOfAKeyOfAnotherTermButNotOfAShare() throws Exception {
 		ElectionSession winner = open("node-a");
 		win(winner);
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
@@ -836,7 +836,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void settingsOfTheSessionAreMadeBeforeItStands() throws Exception {
+	void settingsOfTheSessionAreMadeBeforeItIsACandidate() throws Exception {
 		Connection connection = ((AdvisoryLockSession) open("node-a")).connection();
 		assertThat(show(connection, "idle_session_timeout")).isEqualTo("3s");
 		assertThat(show(connection, "idle_in_transaction_session_timeout")).isEqualTo("3s");
@@ -920,7 +920,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	/**
-	 * A session of somebody who knows nothing of elections.
+	 * A session of an application without elections.
 	 */
 	private final class Foreign implements AutoCloseable {
 

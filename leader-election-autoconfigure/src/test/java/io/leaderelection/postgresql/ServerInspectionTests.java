@@ -68,7 +68,7 @@ class ServerInspectionTests {
 	}
 
 	@Test
-	void roleWithoutPlpgsqlIsToldTheGrant() {
+	void roleWithoutPlpgsqlNamesTheMissingGrant() {
 		assertThatExceptionOfType(UnusableStoreException.class)
 			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, false, false).check(1, false))
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"app\""));

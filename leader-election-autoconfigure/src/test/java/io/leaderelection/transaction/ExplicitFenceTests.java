@@ -138,7 +138,7 @@ class ExplicitFenceTests {
 		this.connection.rollback(savepoint);
 		FencedApplication.loseTerm(context, server);
 		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30)))
-			.as("the documented limit: nothing holds the next term up any more")
+			.as("the documented limit: nothing delays the next term from here on")
 			.isTrue();
 	}
 

@@ -312,7 +312,7 @@ class FencedTransactionTests {
 	}
 
 	@Test
-	void foreignSessionOnTheFenceIsToldFromTheEndOfATerm() throws SQLException {
+	void foreignSessionOnTheFenceIsDistinguishedFromTheEndOfATerm() throws SQLException {
 		long before = refused();
 		try (Connection foreign = server.connect(); Statement statement = foreign.createStatement()) {
 			statement.execute("SET application_name = 'psql'");

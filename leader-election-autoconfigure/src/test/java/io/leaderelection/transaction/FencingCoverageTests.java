@@ -98,7 +98,8 @@ class FencingCoverageTests {
 	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
-			assertThat(output).contains("Transactions of 'other' in leader work are not fenced: not on the election database");
+			assertThat(output)
+				.contains("Transactions of 'other' in leader work are not fenced: not on the election database");
 			assertThat(health(context)).containsEntry("fencing",
 					Map.of("transactionManager", "fenced", "other", "not fenced: not on the election database"));
 			int before = rows("other_database");
@@ -125,7 +126,7 @@ class FencingCoverageTests {
 	}
 
 	@Test
-	void routedTransactionsAreLookedAtOneByOne() {
+	void routedTransactionsAreInspectedOneByOne() {
 		Routed.database = "other_database";
 		try (ConfigurableApplicationContext context = start(Routed.class)) {
 			awaitCoverage(context, "routed", Coverage.OTHER_DATABASE);
@@ -276,7 +277,7 @@ class FencingCoverageTests {
 	}
 
 	@Test
-	void databaseThatComesLaterIsLookedAtLater() throws Exception {
+	void databaseThatIsAvailableLaterIsInspectedLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(server)) {
 			proxy.refuse();
 			try (ConfigurableApplicationContext context = FencedApplication.start(server, SecondManager.class,

@@ -81,7 +81,7 @@ class TestLeadershipTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "always", "never", "manual" })
-	void startSaysThatThereIsNoElection(String mode, CapturedOutput output) {
+	void startLogsThatThereIsNoElection(String mode, CapturedOutput output) {
 		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
 			.run((context) -> assertThat(output).containsOnlyOnce("No election takes place")
 				.contains("(leader-election.mode=" + mode + ")"));
@@ -129,7 +129,7 @@ class TestLeadershipTests {
 	}
 
 	@Test
-	void leadsFromTheStartIfToldTo() {
+	void leadsFromTheStartIfConfigured() {
 		this.contextRunner.withPropertyValues("leader-election.manual.leader=true").run((context) -> {
 			assertThat(elector(context).isLeader()).isTrue();
 			leadership(context).revoke();

@@ -25,8 +25,8 @@ import org.springframework.context.event.EventListener;
 import org.springframework.stereotype.Component;
 
 /**
- * Hears of every change of leadership on this node: the place to start what only a leader
- * needs, and to stop it.
+ * Receives every change of leadership on this node: the place to start and to stop what
+ * only a leader needs.
  */
 @Component
 class LeadershipListener {
@@ -40,8 +40,8 @@ class LeadershipListener {
 
 	@EventListener
 	void revoked(LeadershipRevokedEvent event) {
-		logger
-			.info("<===== This node leads no more: " + event.getReason() + ", term " + event.getLeadership().getTerm());
+		logger.info(
+				"<===== This node no longer leads: " + event.getReason() + ", term " + event.getLeadership().getTerm());
 	}
 
 }

@@ -50,7 +50,7 @@ class StatusController {
 	}
 
 	/**
-	 * What this node has to say.
+	 * The status of this node.
 	 *
 	 * @param node the id of this node
 	 * @param leader whether this node leads

@@ -15,7 +15,7 @@
  */
 
 /**
- * The sample: what an application with leader work looks like.
+ * The sample: an application with leader work.
  */
 @NullMarked
 package io.leaderelection.sample;

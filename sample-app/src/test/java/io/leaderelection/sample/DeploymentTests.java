@@ -56,8 +56,8 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 /**
  * Holds the files in {@code deploy} against what Compose and Kubernetes define, against
- * what the sample needs, and against themselves. That they start is for a machine with
- * containers to see.
+ * what the sample needs, and against themselves. Whether they start needs a machine with
+ * containers.
  */
 class DeploymentTests {
 

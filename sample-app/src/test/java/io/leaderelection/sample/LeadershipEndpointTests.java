@@ -59,7 +59,7 @@ class LeadershipEndpointTests {
 
 	private static final String UNRESTRICTED = "management.endpoint.leadership.access=unrestricted";
 
-	/** How old what a node tells may be, and a moment for this machine. */
+	/** How old the information of a node may be, and a margin for this machine. */
 	private static final Duration SOON = Duration.ofSeconds(2).plusMillis(500);
 
 	@TempDir
@@ -140,7 +140,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	void everyNodeKnowsWithinTwoSecondsWhoLeadsAndWhoStands() {
+	void everyNodeKnowsTheLeaderAndTheCandidatesWithinTwoSeconds() {
 		SampleNode first = add(SampleNode.fork(server(), "first", properties()));
 		SampleNode second = start("second");
 		SampleNode observer = start("observer", "leader-election.candidate=false");
@@ -202,7 +202,7 @@ class LeadershipEndpointTests {
 		assertThat(leader.get("/default")).extractingJsonPathArrayValue("transitions[*].change")
 			.containsExactly("granted", "revoked", "followed");
 		assertThat(leader.get("/default")).extractingJsonPathStringValue("transitions[1].reason").isEqualTo("resigned");
-		// Longer than the node that resigned holds back
+		// Longer than the node that resigned suspends its candidacy
 		Awaitility.await()
 			.during(Duration.ofSeconds(7))
 			.atMost(Duration.ofSeconds(20))
@@ -300,7 +300,7 @@ class LeadershipEndpointTests {
 	}
 
 	/**
-	 * Wait until all nodes tell the same.
+	 * Wait until all nodes report the same.
 	 */
 	private static Answer soon(String leader, List<String> candidates, SampleNode... nodes) {
 		// The first answers of a JVM take their time

@@ -83,7 +83,7 @@ class SampleApplicationAotTests {
 			assertThat(node.waitFor(30, TimeUnit.SECONDS)).isTrue();
 			awaitEndOfServer();
 		}
-		assertThat(log).content().contains("<===== This node leads no more: STOPPED");
+		assertThat(log).content().contains("<===== This node no longer leads: STOPPED");
 	}
 
 	private void process() throws IOException, InterruptedException {

@@ -98,7 +98,7 @@ class SampleApplicationTests {
 		assertThat(get(first, "/actuator/prometheus")).contains("leader_election_leader{");
 
 		this.nodes.remove(0).close();
-		assertThat(output).contains("<===== This node leads no more: STOPPED");
+		assertThat(output).contains("<===== This node no longer leads: STOPPED");
 		eventually()
 			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathStringValue("work[0].node")
 				.isEqualTo(secondNode));

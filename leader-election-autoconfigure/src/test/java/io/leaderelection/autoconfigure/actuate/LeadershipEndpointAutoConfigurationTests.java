@@ -79,7 +79,7 @@ class LeadershipEndpointAutoConfigurationTests {
 	}
 
 	@Test
-	void isReadOnlyUnlessToldOtherwise() {
+	void isReadOnlyUnlessConfiguredOtherwise() {
 		this.exposed.run((context) -> assertThat(access(context.getBean(EndpointAccessResolver.class)))
 			.isEqualTo(Access.READ_ONLY));
 		this.exposed.withPropertyValues("management.endpoint.leadership.access=unrestricted")

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What PostgreSQL notes about its own process, in its data directory.
+ * The file in the data directory in which PostgreSQL describes its process.
  *
  * @param pid the process id
  * @param started when the process was started
@@ -42,9 +42,9 @@ public record PostmasterPid(long pid, Instant started) {
 	}
 
 	/**
-	 * Read the note of the PostgreSQL of a data directory.
+	 * Read the file of a data directory.
 	 * @param data the data directory
-	 * @return the note, empty if there is none
+	 * @return the content, empty if there is none
 	 * @throws IOException if it cannot be read
 	 */
 	public static Optional<PostmasterPid> readIfPresent(Path data) throws IOException {

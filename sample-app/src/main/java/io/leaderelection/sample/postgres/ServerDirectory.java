@@ -73,8 +73,8 @@ record ServerDirectory(Path path) {
 	}
 
 	/**
-	 * Everybody may write to the directory for temporary files, so the one found here may
-	 * have been put there by somebody else.
+	 * Every user may write to the directory for temporary files, so the one found here
+	 * may belong to another user.
 	 */
 	private static void makePrivate(Path directory) throws IOException {
 		Path own = Files.createTempFile("leader-election-sample", null);
@@ -116,7 +116,7 @@ record ServerDirectory(Path path) {
 	}
 
 	/**
-	 * What the state file says, {@code null} if there is none.
+	 * The content of the state file, {@code null} if there is none.
 	 */
 	@Nullable ServerState readState() throws IOException {
 		Properties properties = new Properties();
@@ -144,7 +144,7 @@ record ServerDirectory(Path path) {
 	/**
 	 * Take the lock under which nodes join the server, and under which the server ends.
 	 * @return a channel that holds the lock until it is closed, {@code null} if it could
-	 * not be had in time
+	 * not be obtained in time
 	 */
 	@Nullable FileChannel lockForJoining(Duration timeout) throws IOException, InterruptedException {
 		return lock("join.lock", timeout);
@@ -153,7 +153,7 @@ record ServerDirectory(Path path) {
 	/**
 	 * Take the lock that the process of the server holds as long as it lives.
 	 * @return a channel that holds the lock until it is closed, {@code null} if it could
-	 * not be had in time
+	 * not be obtained in time
 	 */
 	@Nullable FileChannel lockForOwning(Duration timeout) throws IOException, InterruptedException {
 		return lock("server.lock", timeout);
@@ -198,7 +198,7 @@ record ServerDirectory(Path path) {
 			return channel.tryLock() != null;
 		}
 		catch (OverlappingFileLockException ex) {
-			// Held by this very process
+			// Held by this process
 			return false;
 		}
 	}

@@ -56,7 +56,7 @@ record ServerState(int port, String password, long pid, long postgresPid) {
 					Long.parseLong(properties.getProperty("postgres-pid")));
 		}
 		catch (NumberFormatException ex) {
-			// Whatever this is, it is not ours: as good as none.
+			// Not a state file of this version: treated as absent.
 			return null;
 		}
 	}
@@ -79,7 +79,7 @@ record ServerState(int port, String password, long pid, long postgresPid) {
 	}
 
 	/**
-	 * Connect as a node does, which tells whether the server is there: no other server at
+	 * Connect as a node does, which shows whether the server is there: no other server at
 	 * that port knows the password.
 	 * @return a connection, {@code null} if the server does not answer
 	 */

@@ -20,7 +20,7 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * Says what to do where no embedded PostgreSQL can be had.
+ * Describes what to do if no embedded PostgreSQL can be started.
  */
 class SharedPostgresFailureAnalyzer extends AbstractFailureAnalyzer<SharedPostgresException> {
 

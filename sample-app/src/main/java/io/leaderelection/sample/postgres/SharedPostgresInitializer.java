@@ -39,7 +39,7 @@ import org.springframework.util.StringUtils;
  * all nodes on this machine share. Not part of what a user copies, see the package.
  * <p>
  * An initializer rather than an {@code EnvironmentPostProcessor}, because logging works
- * by now: the first start takes a few seconds, and says so.
+ * by then: the first start takes a few seconds, and logs that.
  * <p>
  * The properties {@code sample.postgres.directory} and
  * {@code sample.postgres.idle-timeout} are for tests.

@@ -55,9 +55,9 @@ public final class SharedPostgresServer {
 	private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
 
 	/**
-	 * How long a PostgreSQL that lives may take to answer: the machine may be busy.
+	 * How long a running PostgreSQL may take to answer on a busy machine.
 	 */
-	private static final Duration PATIENCE = Duration.ofSeconds(10);
+	private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
 	private static final int UNKNOWN = -1;
 
@@ -77,7 +77,7 @@ public final class SharedPostgresServer {
 	}
 
 	/**
-	 * Own the PostgreSQL of a directory until nobody uses it.
+	 * Own the PostgreSQL of a directory until no node uses it.
 	 * @param args the directory and the time without sessions after which to end
 	 * @throws Exception if PostgreSQL does not come up
 	 */
@@ -134,7 +134,7 @@ public final class SharedPostgresServer {
 			}
 			Thread.sleep(100);
 		}
-		while (findPostgres().isPresent() && System.nanoTime() - start < PATIENCE.toNanos());
+		while (findPostgres().isPresent() && System.nanoTime() - start < ANSWER_TIMEOUT.toNanos());
 		return false;
 	}
 
@@ -172,13 +172,13 @@ public final class SharedPostgresServer {
 			if (now - lastSeen >= this.idleTimeout.toNanos() && stopIfUnused(state)) {
 				return;
 			}
-			if (now - lastAnswer >= PATIENCE.toNanos()) {
-				logger.warn("PostgreSQL does not answer: the end");
+			if (now - lastAnswer >= ANSWER_TIMEOUT.toNanos()) {
+				logger.warn("PostgreSQL does not answer, ending");
 				return;
 			}
 			Thread.sleep(pause);
 		}
-		logger.info("PostgreSQL is gone");
+		logger.info("PostgreSQL has ended");
 	}
 
 	private boolean stopIfUnused(ServerState state) throws IOException, InterruptedException {
@@ -188,7 +188,7 @@ public final class SharedPostgresServer {
 			if (lock == null || countSessions(state) != 0) {
 				return false;
 			}
-			logger.info("No session of a node for " + this.idleTimeout.toSeconds() + " s: the end");
+			logger.info("No session of a node for " + this.idleTimeout.toSeconds() + " s, ending");
 			stop();
 			return true;
 		}
@@ -239,13 +239,13 @@ public final class SharedPostgresServer {
 		Optional<ProcessHandle> postgres = ProcessHandle.of(state.postgresPid());
 		try (Connection connection = state.connect(ServerState.ADMIN);
 				Statement statement = connection.createStatement()) {
-			// Lets no session in any more and waits for those that there are.
+			// Refuses new sessions and waits for the present ones.
 			postgres.ifPresent(ProcessHandle::destroy);
 			statement.execute("select pg_terminate_backend(pid) from pg_stat_activity "
 					+ "where backend_type = 'client backend' and pid <> pg_backend_pid()");
 		}
 		catch (SQLException ex) {
-			logger.debug("No last word with PostgreSQL", ex);
+			logger.debug("Could not connect to PostgreSQL to end its sessions", ex);
 		}
 		postgres.ifPresent(SharedPostgresServer::awaitExit);
 	}

@@ -21,6 +21,7 @@ import java.util.Map;
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElectionDataSource;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -41,6 +42,8 @@ import static org.assertj.core.api.Assertions.assertThatException;
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ConfigurationTests {
+
+	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	@AutoClose
 	private final Nodes nodes = new Nodes(WebApplication.class);
@@ -77,7 +80,7 @@ class ConfigurationTests {
 
 	@Test
 	void electionsAreHeldOnTheDataSourceThatIsAnnotated() {
-		Database.execute("CREATE DATABASE elections");
+		server.execute("CREATE DATABASE elections");
 		try (Nodes others = new Nodes(OtherDatabase.class)) {
 			Node node = others.start("only").awaitLeader();
 			Node.eventually()
@@ -100,7 +103,9 @@ class ConfigurationTests {
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
 		DataSource electionDataSource() {
-			return new DriverManagerDataSource(Database.url(Database.port(), "elections"));
+			return new DriverManagerDataSource(
+					"jdbc:postgresql://" + server.host() + ":" + server.port() + "/elections", server.username(),
+					server.password());
 		}
 
 	}

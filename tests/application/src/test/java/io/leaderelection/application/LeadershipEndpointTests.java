@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the endpoint {@code leadership} tells on a leader and on a follower, and that it
+ * What the endpoint {@code leadership} reports on a leader and on a follower, and that it
  * can only be read unless configured otherwise.
  */
 class LeadershipEndpointTests {
@@ -48,7 +48,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	void leaderTellsOfItsLeadership() {
+	void leaderReportsItsLeadership() {
 		Http.Answer election = leader.election();
 		assertThat(election.status()).isEqualTo(200);
 		assertThat(election.text("/role")).isEqualTo("leader");
@@ -70,7 +70,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	void followerTellsWhoLeadsAndWhoStands() {
+	void followerReportsTheLeaderAndTheCandidates() {
 		Http.Answer election = follower.election();
 		assertThat(election.status()).isEqualTo(200);
 		assertThat(election.text("/role")).isEqualTo("follower");
@@ -90,7 +90,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	void allElectionsAreToldOfBesideTheFencing() {
+	void allElectionsAreReportedWithTheFencing() {
 		for (Node node : List.of(leader, follower)) {
 			Http.Answer all = node.get("/actuator/leadership");
 			assertThat(all.status()).isEqualTo(200);

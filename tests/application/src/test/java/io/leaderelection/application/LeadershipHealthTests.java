@@ -19,6 +19,8 @@ package io.leaderelection.application;
 import java.time.Duration;
 import java.util.List;
 
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -26,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What {@code /actuator/health} and the probes tell on leaders, followers and nodes that
- * do not reach the database of their election.
+ * What {@code /actuator/health} and the probes report on leaders, followers and nodes
+ * that do not reach the database of their election.
  */
 class LeadershipHealthTests {
 
@@ -38,11 +40,13 @@ class LeadershipHealthTests {
 	@AutoClose
 	private final Nodes nodes = new Nodes(WebApplication.class);
 
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
 	@AutoClose
-	private final Cable cable = new Cable();
+	private final TcpProxy proxy = new TcpProxy(this.server);
 
 	@Test
-	void leaderAndFollowerAreBothWell() {
+	void leaderAndFollowerAreBothHealthy() {
 		for (Node node : this.nodes.startTwo()) {
 			Http.Answer health = node.get("/actuator/health");
 			assertThat(health.status()).isEqualTo(200);
@@ -63,10 +67,11 @@ class LeadershipHealthTests {
 
 	@Test
 	void nodeThatDoesNotReachTheDatabaseForAWhileIsOutOfService() {
-		Node leader = startAtCable("2s", "first").awaitLeader();
-		Node follower = startAtCable("2s", "second");
+		Node leader = startBehindProxy("2s", "first").awaitLeader();
+		Node follower = startBehindProxy("2s", "second");
 		follower.awaitView(leader, leader, follower);
-		this.cable.cut();
+		this.proxy.refuse();
+		this.proxy.reset();
 		for (Node node : List.of(leader, follower)) {
 			Node.eventually().until(() -> node.get("/actuator/health").status() == 503);
 			Http.Answer health = node.get("/actuator/health");
@@ -77,7 +82,7 @@ class LeadershipHealthTests {
 			assertThat(node.get("/actuator/health/readiness").status()).isEqualTo(503);
 			assertThat(node.get("/actuator/health/liveness").status()).isEqualTo(200);
 		}
-		this.cable.mend();
+		this.proxy.heal();
 		for (Node node : List.of(leader, follower)) {
 			Node.eventually().until(() -> node.get("/actuator/health").status() == 200);
 			assertThat(node.get("/actuator/health/readiness").status()).isEqualTo(200);
@@ -86,9 +91,10 @@ class LeadershipHealthTests {
 	}
 
 	@Test
-	void nodeThatDoesNotReachTheDatabaseForAMomentIsWell() {
-		Node node = startAtCable("1h", "only").awaitLeader();
-		this.cable.cut();
+	void nodeThatDoesNotReachTheDatabaseForAMomentIsHealthy() {
+		Node node = startBehindProxy("1h", "only").awaitLeader();
+		this.proxy.refuse();
+		this.proxy.reset();
 		Node.eventually().until(() -> node.get("/actuator/health").text(DETAILS + "/problem") != null);
 		Awaitility.await()
 			.during(Duration.ofSeconds(1))
@@ -98,11 +104,13 @@ class LeadershipHealthTests {
 	}
 
 	/**
-	 * Start a node that only the election connects by the cable, with the recipe for
-	 * readiness of the documents.
+	 * Start a node whose election, and nothing else, connects through the proxy, with the
+	 * recipe for readiness of the documents.
 	 */
-	private Node startAtCable(String unreachableAfter, String id) {
-		return this.nodes.start(id, "leader-election.datasource.url=" + this.cable.url(),
+	private Node startBehindProxy(String unreachableAfter, String id) {
+		return this.nodes.start(id, "leader-election.datasource.url=" + this.server.jdbcUrl(this.proxy.port()),
+				"leader-election.datasource.username=" + this.server.username(),
+				"leader-election.datasource.password=" + this.server.password(),
 				"leader-election.health.unreachable-after=" + unreachableAfter,
 				"management.endpoint.health.group.readiness.include=readinessState,leadership");
 	}

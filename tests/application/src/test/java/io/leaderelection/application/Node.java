@@ -48,7 +48,7 @@ final class Node extends Http implements AutoCloseable {
 	}
 
 	/**
-	 * Return what the endpoint tells of the default election.
+	 * Return what the endpoint reports of the default election.
 	 */
 	Answer election() {
 		return get(ENDPOINT);
@@ -81,13 +81,13 @@ final class Node extends Http implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until this node sees the given leader and candidates.
+	 * Wait until this node reports the given leader and candidates.
 	 */
 	void awaitView(Node leader, Node... candidates) {
 		eventually().untilAsserted(() -> {
 			Answer answer = election();
-			assertThat(answer.text("/leader/node")).as("leader as '%s' sees it", this.id).isEqualTo(leader.id());
-			assertThat(answer.texts("/candidates")).as("candidates as '%s' sees them", this.id)
+			assertThat(answer.text("/leader/node")).as("leader as '%s' reports it", this.id).isEqualTo(leader.id());
+			assertThat(answer.texts("/candidates")).as("candidates as '%s' reports them", this.id)
 				.containsExactlyInAnyOrder(Stream.of(candidates).map(Node::id).toArray(String[]::new));
 		});
 	}

@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
 
+import io.leaderelection.testsupport.PostgreSqlServer;
+
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -30,6 +32,8 @@ import org.springframework.context.ConfigurableApplicationContext;
  * The one that is started first leads.
  */
 final class Nodes implements AutoCloseable {
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	private final String group = UUID.randomUUID().toString();
 
@@ -58,7 +62,10 @@ final class Nodes implements AutoCloseable {
 		application.addInitializers(initializer);
 		String[] arguments = Stream
 			.of(Stream.of("server.port=0", "leader-election.node-id=" + id, "spring.application.name=" + this.group,
-					"spring.datasource.url=" + Database.url()), Stream.of(this.properties), Stream.of(properties))
+					"spring.datasource.url=" + this.server.jdbcUrl(),
+					"spring.datasource.username=" + this.server.username(),
+					"spring.datasource.password=" + this.server.password()), Stream.of(this.properties),
+					Stream.of(properties))
 			.flatMap((source) -> source)
 			.map((property) -> "--" + property)
 			.toArray(String[]::new);

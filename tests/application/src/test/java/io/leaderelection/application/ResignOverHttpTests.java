@@ -94,7 +94,7 @@ class ResignOverHttpTests {
 		assertThat(leader.election().text("/transitions/1/reason")).isEqualTo("resigned");
 		assertThat(leader.election().text("/transitions/1/term")).isEqualTo(term);
 
-		// For longer than the node that resigned holds back, which is a lease
+		// For longer than the node that resigned suspends its candidacy, which is a lease
 		Awaitility.await().during(LEASE.plusMillis(500)).atMost(LEASE.multipliedBy(5)).untilAsserted(() -> {
 			assertThat(leader.election().text("/leader/node")).isEqualTo("second");
 			assertThat(leader.election().text("/candidate")).isEqualTo("true");
@@ -103,7 +103,7 @@ class ResignOverHttpTests {
 	}
 
 	@Test
-	void leaderDoesNotResignWhenThereIsNobodyElse() {
+	void leaderDoesNotResignWithoutAnotherCandidate() {
 		Node leader = this.nodes.start("first").awaitLeader();
 		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
 		observer.awaitView(leader, leader);

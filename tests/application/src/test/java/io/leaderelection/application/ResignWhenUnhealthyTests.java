@@ -42,7 +42,7 @@ class ResignWhenUnhealthyTests {
 			"leader-election.resign-when-unhealthy.group=leading", "leader-election.resign-when-unhealthy.after=500ms");
 
 	@Test
-	void leaderThatIsNotWellHandsOverAndStandsAgainWhenItIsWell() {
+	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
 		List<Node> two = this.nodes.startTwo();
 		Node first = two.get(0);
 		Node second = two.get(1);

@@ -119,13 +119,13 @@ final class JavaExample extends SimpleJavaFileObject {
 		TYPES("", ""),
 
 		/**
-		 * What stands in a method.
+		 * The content of a method.
 		 */
 		STATEMENTS("class Example extends io.leaderelection.documentation.Surroundings {"
 				+ " @Override public void run() throws Exception {", "\n}}"),
 
 		/**
-		 * What stands in a class.
+		 * The content of a class.
 		 */
 		MEMBERS("@Configuration(proxyBeanMethods = false)"
 				+ " class Example extends io.leaderelection.documentation.Surroundings {", "\n}");

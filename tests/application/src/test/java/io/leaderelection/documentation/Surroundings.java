@@ -95,7 +95,7 @@ public abstract class Surroundings {
 	}
 
 	/**
-	 * A client of somebody else.
+	 * A third-party client.
 	 */
 	public static class FeedClient {
 

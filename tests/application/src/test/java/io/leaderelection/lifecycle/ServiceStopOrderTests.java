@@ -54,7 +54,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the order in which leader work and services end, whoever asks for it.
+ * Tests for the order in which leader work and services end, for every cause.
  */
 @Tag("faults")
 @Timeout(60)

@@ -59,7 +59,7 @@ final class Services {
 	}
 
 	/**
-	 * A service that does as it is told.
+	 * A service that is controlled by the test.
 	 */
 	@LeaderOnly
 	static class Service implements SmartLifecycle {
@@ -177,7 +177,7 @@ final class Services {
 	}
 
 	/**
-	 * Occupies the thread that starts it, whatever happens.
+	 * Occupies the thread that starts it until the test ends.
 	 */
 	@LeaderOnly
 	static class Blocked implements Lifecycle {
@@ -242,7 +242,7 @@ final class Services {
 	}
 
 	/**
-	 * A container of somebody else that cannot be extended where it matters.
+	 * A third-party container that cannot be extended where it matters.
 	 */
 	static class ForeignContainer implements SmartLifecycle {
 

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
- * How long nobody leads when the leader of three nodes fails, in JVMs that have started a
+ * How long no node leads when the leader of three nodes fails, in JVMs that have started a
  * few seconds ago and have never led: a failover is always cold. Every node that was hit
  * is replaced by a new process. Run it from the root of the project:
  *

@@ -61,7 +61,7 @@ public class FailoverNode {
 		start(() -> sample(elector), "sampler");
 	}
 
-	private static void start(Runnable task, String name) {
+	static void start(Runnable task, String name) {
 		Thread thread = new Thread(task, name);
 		thread.setDaemon(true);
 		thread.start();

@@ -19,12 +19,12 @@ package io.leaderelection.benchmarks;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.LeaderElector;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.openjdk.jmh.annotations.AuxCounters;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -54,7 +54,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 /**
  * What the fence costs: the transactions of pgbench, less two of its tables, in leader
  * work and through a pool. An application with the fence and one without take turns on
- * one server, far more often than a disk or a busy machine changes its mood.
+ * one server, far more often than the speed of a disk or of a busy machine changes.
  */
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
@@ -119,7 +119,7 @@ public class FenceBenchmark {
 		@Param({ "synchronous", "asynchronous" })
 		public String commit;
 
-		private EmbeddedPostgres server;
+		private BenchmarkServer server;
 
 		Node fenced;
 
@@ -127,11 +127,8 @@ public class FenceBenchmark {
 
 		@Setup
 		public void start() throws IOException, InterruptedException {
-			this.server = EmbeddedPostgres.builder()
-				.setServerConfig("fsync", "on")
-				.setPGStartupWait(Duration.ofSeconds(60))
-				.start();
-			JdbcTemplate jdbc = new JdbcTemplate(this.server.getPostgresDatabase());
+			this.server = new BenchmarkServer(Map.of());
+			JdbcTemplate jdbc = this.server.jdbc();
 			jdbc.execute("CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL) WITH (fillfactor = 50)");
 			jdbc.execute("CREATE TABLE history (account int, amount int, at timestamptz)");
 			jdbc.update("INSERT INTO account SELECT id, 0 FROM generate_series(0, ?) AS id", ACCOUNTS - 1);
@@ -146,7 +143,7 @@ public class FenceBenchmark {
 		}
 
 		@TearDown
-		public void stop() throws IOException {
+		public void stop() {
 			this.fenced.context.close();
 			this.unfenced.context.close();
 			this.server.close();
@@ -167,11 +164,11 @@ public class FenceBenchmark {
 
 		private final JdbcTemplate jdbc;
 
-		Node(EmbeddedPostgres server, String fencing, String commits) throws InterruptedException {
+		Node(BenchmarkServer server, String fencing, String commits) throws InterruptedException {
 			this.context = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
 				.properties("spring.main.banner-mode=off")
 				.run("--spring.application.name=fencing-" + fencing, "--leader-election.fencing=" + fencing,
-						"--spring.datasource.url=" + server.getJdbcUrl("postgres", "postgres"),
+						"--spring.datasource.url=" + server.url(),
 						"--spring.datasource.hikari.maximum-pool-size=" + MOST_THREADS,
 						"--spring.datasource.hikari.connection-init-sql=SET synchronous_commit = " + commits);
 			this.elector = this.context.getBean(LeaderElector.class);

@@ -19,11 +19,11 @@ package io.leaderelection.benchmarks;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -134,21 +134,21 @@ public class GuardBenchmark {
 	 */
 	public static class PostgreSqlLeader extends Node {
 
-		private final EmbeddedPostgres server;
+		private final BenchmarkServer server;
 
 		public PostgreSqlLeader() {
 			this(startServer());
 		}
 
-		private PostgreSqlLeader(EmbeddedPostgres server) {
+		private PostgreSqlLeader(BenchmarkServer server) {
 			super(true, "--leader-election.mode=postgresql",
-					"--leader-election.datasource.url=" + server.getJdbcUrl("postgres", "postgres"));
+					"--leader-election.datasource.url=" + server.url());
 			this.server = server;
 		}
 
-		private static EmbeddedPostgres startServer() {
+		private static BenchmarkServer startServer() {
 			try {
-				return EmbeddedPostgres.builder().setPGStartupWait(Duration.ofSeconds(60)).start();
+				return new BenchmarkServer(Map.of());
 			}
 			catch (IOException ex) {
 				throw new UncheckedIOException(ex);

@@ -68,9 +68,7 @@ final class NodeProcess implements AutoCloseable {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-		Thread reader = new Thread(this::read, "output of " + name);
-		reader.setDaemon(true);
-		reader.start();
+		FailoverNode.start(this::read, "output of " + name);
 	}
 
 	private void read() {

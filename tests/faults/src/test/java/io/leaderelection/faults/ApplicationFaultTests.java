@@ -22,7 +22,7 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,6 +39,7 @@ class ApplicationFaultTests {
 
 	private static final Duration LONGER = Duration.ofMillis(1500);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private static Cluster cluster;
@@ -47,11 +48,6 @@ class ApplicationFaultTests {
 	static void startNodes() {
 		cluster = new Cluster(PostgreSqlServer.shared(), LEASE, Cluster.TAKEOVER_DELAY).start(1);
 		faults = new FaultRuns(cluster);
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test
@@ -94,7 +90,7 @@ class ApplicationFaultTests {
 		faults.run("resigned, listeners throw", () -> awaitLeaderWith("faults.listeners-throw=true"),
 				(leader) -> leader.command("resign"), (outcome) -> {
 					outcome.revokedBecause("RESIGNED");
-					// It may lead again, and its listeners are told again
+					// It may lead again, and its listeners are notified again
 					cluster.awaitHeadOfQueue();
 					cluster.node(outcome.next().node()).command("resign");
 					outcome.old().await(Kind.GRANTED_ENDED, outcome.next().time());
@@ -172,7 +168,8 @@ class ApplicationFaultTests {
 
 	/**
 	 * Let the leader resign, and return who leads next, once the other one waits for the
-	 * lock again: two nodes that have both just resigned may resume their candidacies in any order.
+	 * lock again: two nodes that have both just resigned may become candidates again in
+	 * any order.
 	 */
 	private static NodeProcess awaitSuccessor() {
 		NodeProcess leader = cluster.awaitSessions().awaitLeader();

@@ -110,7 +110,8 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Say that the server itself is made to hang, so that ages of sessions tell nothing.
+	 * Declare that the server itself is made to hang, so that ages of sessions are not
+	 * checked.
 	 */
 	Cluster withServerFaults() {
 		this.serverFaults = true;
@@ -205,7 +206,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Take a node away for good, whatever state it is in.
+	 * Remove a node, in any state.
 	 */
 	void remove(NodeProcess node) {
 		TcpProxy proxy = this.nodes.get(node);
@@ -285,7 +286,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait for what the server says next of locks and sessions.
+	 * Wait for the next sample of locks and sessions.
 	 */
 	LockSample awaitSample() {
 		long from = System.nanoTime();
@@ -293,8 +294,8 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until the server says that something is so, and return the node it is about.
-	 * @param fact gives the name of that node if it is so
+	 * Wait until a sample shows some fact, and return the node it is about.
+	 * @param fact returns the name of that node if the sample shows it
 	 */
 	NodeProcess awaitLocks(Function<LockSample, Optional<String>> fact) {
 		return node(await(() -> fact.apply(awaitSample())));
@@ -386,8 +387,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Describe what nodes and server are at, for whoever wants to know why nothing
-	 * happens.
+	 * Describe the state of nodes and server, for the message of a timeout.
 	 */
 	private String describe() {
 		List<String> lines = new ArrayList<>(this.server.query("""
@@ -434,7 +434,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Stop all nodes in good order, and fail if they leave a lock or a session, or if
+	 * Shut all nodes down cleanly, and fail if they leave a lock or a session, or if
 	 * anything recorded violates a guarantee.
 	 */
 	void stopAndVerify() {

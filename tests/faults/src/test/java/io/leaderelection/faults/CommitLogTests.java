@@ -102,7 +102,7 @@ class CommitLogTests {
 	}
 
 	@Test
-	void tellsEachCommitOnceWhateverHappensToTheServer() {
+	void reportsEachCommitOnceAcrossServerFaults() {
 		try (PostgreSqlServer server = PostgreSqlServer.start("wal_level=logical", "synchronous_commit=on")) {
 			server.execute("CREATE TABLE made (id bigint)");
 			CommitLog log = new CommitLog(server);

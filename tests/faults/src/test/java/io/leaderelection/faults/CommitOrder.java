@@ -29,9 +29,9 @@ import io.leaderelection.faults.CommitLog.Row;
 
 /**
  * Checks that nothing of a term is committed after a later term was granted: after the
- * commit of a row that tells of the grant, or of a row that was written in the later
- * term. Rows that tell of a grant may come late themselves, since nothing fences them.
- * The rows of one transaction are committed at once, so none is later than another.
+ * commit of a row that records the grant, or of a row that was written in the later term.
+ * Rows that record a grant may be late themselves, since nothing fences them. The rows of
+ * one transaction are committed at once, so none is later than another.
  */
 final class CommitOrder {
 

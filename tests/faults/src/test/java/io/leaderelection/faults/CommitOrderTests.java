@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Tests for {@link CommitOrder}: commits that were made up.
+ * Tests for {@link CommitOrder}, with invented commits.
  */
 class CommitOrderTests {
 
@@ -104,7 +104,7 @@ class CommitOrderTests {
 	}
 
 	@Test
-	void grantThatIsToldLateIsNoViolation() {
+	void grantThatIsReportedLateIsNoViolation() {
 		commit(grant(SECOND));
 		commit(grant(FIRST));
 		commit(write(SECOND));

@@ -81,7 +81,7 @@ class ContextFaultTests {
 	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
 		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
 		awaitNothingLeft();
-		// Granted or not: nobody is left behind who was told the one and not the other
+		// Granted or not: no listener has received one event without the other
 		assertThat(this.events.size() % 2).isZero();
 		try (ConfigurableApplicationContext next = start(Node.class)) {
 			assertThat(next.getBean(LeaderElector.class).isLeader()).isTrue();

@@ -246,14 +246,14 @@ final class FaultRuns implements AutoCloseable {
 		}
 
 		/**
-		 * The old leader told its listeners.
+		 * The old leader notified its listeners.
 		 */
 		Entry revoked() {
 			return this.old.await(Kind.REVOKED, this.term);
 		}
 
 		/**
-		 * The old leader told its listeners, with this reason.
+		 * The old leader notified its listeners, with this reason.
 		 */
 		void revokedBecause(String reason) {
 			assertThat(revoked().details()).isEqualTo(reason);

@@ -26,7 +26,7 @@ import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -43,6 +43,7 @@ class FenceFaultTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private Entry held;
@@ -51,11 +52,6 @@ class FenceFaultTests {
 	static void startNodes() {
 		faults = new FaultRuns(
 				new Cluster(server, Cluster.LEASE, Cluster.TAKEOVER_DELAY).withWritesThroughProxies().start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test
@@ -190,7 +186,7 @@ class FenceFaultTests {
 	}
 
 	/**
-	 * Let the held transaction go on, and tell how it ended. It has left nothing then.
+	 * Let the held transaction go on, and return how it ended. It has left nothing then.
 	 */
 	private String release(Outcome outcome) {
 		outcome.old().command("release");

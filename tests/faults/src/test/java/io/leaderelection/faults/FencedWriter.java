@@ -36,6 +36,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 
 import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -49,8 +50,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /**
  * Leader work that writes a {@link TermRow} in a transaction, over and over, and can be
- * told to stop in the middle of one. Has a thread and a pool of its own, so that the
- * other jobs of its node do not suffer. It takes no notice of interrupts.
+ * stopped in the middle of one. Has a thread and a pool of its own, so that the other
+ * jobs of its node do not suffer. It takes no notice of interrupts.
  */
 final class FencedWriter implements AutoCloseable {
 
@@ -87,7 +88,7 @@ final class FencedWriter implements AutoCloseable {
 
 	/**
 	 * Create a new {@code FencedWriter} instance.
-	 * @param manager begins its transactions; whatever fences them listens already
+	 * @param manager begins its transactions; the fence is among its listeners already
 	 * @param elector the elector of the node
 	 * @param election names the election in the table
 	 * @param node the name of the node
@@ -115,9 +116,7 @@ final class FencedWriter implements AutoCloseable {
 	}
 
 	private static Thread thread(Runnable task) {
-		Thread thread = new Thread(task, "fenced writer");
-		thread.setDaemon(true);
-		return thread;
+		return Daemon.create("fenced writer", task);
 	}
 
 	/**
@@ -163,8 +162,8 @@ final class FencedWriter implements AutoCloseable {
 	}
 
 	/**
-	 * Return what the writer can be told: to hold the next transaction at some place
-	 * until it is told to release it.
+	 * Return the commands of the writer: to hold the next transaction at some place, and
+	 * to release it.
 	 */
 	Map<String, Runnable> commands() {
 		Map<String, Runnable> commands = new LinkedHashMap<>();

@@ -249,7 +249,7 @@ final class FencedWriters implements AutoCloseable {
 	}
 
 	/**
-	 * Return the nodes that have not ended in good order, but for those that were killed.
+	 * Return the nodes that have not shut down cleanly, but for those that were killed.
 	 */
 	List<NodeProcess> unfinished() {
 		return this.nodes.stream()

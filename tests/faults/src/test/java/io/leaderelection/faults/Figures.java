@@ -41,7 +41,8 @@ final class Figures {
 	 * Add a run.
 	 * @param fault the fault
 	 * @param at when it was injected
-	 * @param lastTrue the old leader's last sample, if it stepped down and lived to tell
+	 * @param lastTrue the old leader's last sample, if it stepped down and could report
+	 * it
 	 * @param next the next leader's first sample, if there was to be one
 	 */
 	void add(String fault, long at, Optional<Entry> lastTrue, Optional<Entry> next) {

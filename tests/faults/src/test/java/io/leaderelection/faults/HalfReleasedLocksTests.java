@@ -70,7 +70,7 @@ class HalfReleasedLocksTests {
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	@Test
-	void successorWaitsForTheRestAndForWhoeverPassedTheFenceMeanwhile() throws Exception {
+	void successorWaitsForTheRestAndForTransactionsThatPassedTheFenceMeanwhile() throws Exception {
 		betweenMainKeyAndTermKey(Mutant.NONE, (scene) -> {
 			scene.awaitSuccessor((status) -> isBlockedBy(status, "the session with pid " + scene.dying));
 			try (Connection early = server.connect()) {
@@ -121,7 +121,7 @@ class HalfReleasedLocksTests {
 	}
 
 	/**
-	 * Names may follow, and that it is no node any more.
+	 * Names may follow, and that it no longer is a node.
 	 */
 	private static boolean isBlockedBy(ElectionStatus status, String session) {
 		return status.blockedBy() != null && status.blockedBy().matches(session + "\\b.*");

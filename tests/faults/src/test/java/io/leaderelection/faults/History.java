@@ -45,9 +45,9 @@ final class History {
 	/**
 	 * Create a new {@code History} instance.
 	 * @param entries the entries of each node in the order in which it wrote them
-	 * @param samples what the server said
+	 * @param samples the samples of the server
 	 * @param serverFaults whether the server itself was made to hang, so that the age of
-	 * sessions tells nothing
+	 * sessions shows nothing
 	 */
 	History(Map<String, List<Entry>> entries, List<LockSample> samples, boolean serverFaults) {
 		this(entries, samples, serverFaults, List.of());
@@ -142,7 +142,7 @@ final class History {
 	}
 
 	/**
-	 * Return when a node was last heard of.
+	 * Return the time of the last report of a node.
 	 */
 	long lastTime(String node) {
 		return of(node).stream().mapToLong(Entry::time).max().orElse(Long.MIN_VALUE);

@@ -36,8 +36,8 @@ import io.leaderelection.faults.LockSample.Session;
 import io.leaderelection.postgresql.ElectionKeys;
 
 /**
- * The guarantees as code: looks at what several nodes and the server have recorded and
- * tells every violation.
+ * The guarantees as code: checks what several nodes and the server have recorded and
+ * reports every violation.
  */
 final class Invariants {
 
@@ -73,7 +73,7 @@ final class Invariants {
 	}
 
 	/**
-	 * Check everything that must hold whatever happened.
+	 * Check everything that must hold in every run.
 	 */
 	Invariants check() {
 		checkExclusion();
@@ -86,7 +86,7 @@ final class Invariants {
 		checkLeaks();
 		checkLoneMain();
 		checkPredecessors();
-		checkGuest();
+		checkImpact();
 		return this;
 	}
 
@@ -186,8 +186,8 @@ final class Invariants {
 	}
 
 	/**
-	 * Listeners are told when it is over: the node leads no more, and on an orderly leave
-	 * its work has ended.
+	 * Listeners are notified when it is over: the node no longer leads, and on an orderly
+	 * leave its work has ended.
 	 */
 	private void checkNothingAfter(Entry revoked) {
 		this.history.reigns(revoked.node())
@@ -202,7 +202,7 @@ final class Invariants {
 			.stream()
 			.filter((work) -> work.term().equals(revoked.term()) && work.time() > revoked.time())
 			.findFirst()
-			.ifPresent((work) -> violated("G4 drain", work + " although listeners were told by " + revoked));
+			.ifPresent((work) -> violated("G4 drain", work + " although listeners were notified by " + revoked));
 	}
 
 	private static boolean isOrderly(Entry revoked) {
@@ -300,7 +300,7 @@ final class Invariants {
 				}
 			}
 		}
-		// A frozen or lost node has nothing to hand over any more, unlike one that is
+		// A frozen or lost node can no longer hand over, unlike one that is
 		// short of processor time
 		long since = Math.min(revoked.time(), next.from()) - this.lease.toNanos();
 		boolean lost = this.history.longestStall(revoked.node(), since, next.from()) > this.lease.toNanos() / 2
@@ -312,8 +312,8 @@ final class Invariants {
 	}
 
 	/**
-	 * G1: whoever writes in a term finds that all fenced transactions of earlier terms
-	 * have ended, and so does who says that a term was granted.
+	 * G1: a writer of a term finds that all fenced transactions of earlier terms have
+	 * ended, and so does who says that a term was granted.
 	 */
 	private void checkCommits() {
 		List<TermRow> rows = new ArrayList<>(this.history.rows());
@@ -353,7 +353,7 @@ final class Invariants {
 	private void checkFence() {
 		long limit = this.lease.toNanos() + 2000 * MILLIS;
 		Map<Integer, Long> idleSince = new HashMap<>();
-		Set<Integer> told = new HashSet<>();
+		Set<Integer> reported = new HashSet<>();
 		for (LockSample sample : this.history.samples()) {
 			Set<Integer> idle = new HashSet<>();
 			sample.locks()
@@ -363,7 +363,7 @@ final class Invariants {
 			idleSince.keySet().retainAll(idle);
 			for (Integer pid : idle) {
 				long since = idleSince.computeIfAbsent(pid, (key) -> sample.before());
-				if (sample.before() - since > limit && !this.history.serverFaults() && told.add(pid)) {
+				if (sample.before() - since > limit && !this.history.serverFaults() && reported.add(pid)) {
 					violated("G6 fence", "the transaction of the session with pid " + pid + " has held the fence for "
 							+ millis(sample.before() - since) + " ms, although its client is silent");
 				}
@@ -380,7 +380,7 @@ final class Invariants {
 		long limit = this.lease.toNanos() + this.takeoverDelay.toNanos() + 2000 * MILLIS;
 		int pid = 0;
 		long since = 0;
-		boolean told = false;
+		boolean reported = false;
 		for (LockSample sample : this.history.samples()) {
 			Optional<Lock> holder = sample.main();
 			boolean idle = holder.isPresent()
@@ -388,10 +388,10 @@ final class Invariants {
 			if (!idle || holder.get().pid() != pid || isBlocked(holder.get(), sample)) {
 				pid = idle ? holder.get().pid() : 0;
 				since = sample.before();
-				told = false;
+				reported = false;
 			}
-			else if (!told && sample.before() - since > limit && !this.history.serverFaults()) {
-				told = true;
+			else if (!reported && sample.before() - since > limit && !this.history.serverFaults()) {
+				reported = true;
 				violated("G6 leak", "the session " + holder.get() + " holds the lock for "
 						+ millis(sample.before() - since) + " ms, but its node does not lead");
 			}
@@ -460,7 +460,7 @@ final class Invariants {
 	 * G7: one session per node, no old transaction. A session that is cut off may linger
 	 * beside the next one, for a lease.
 	 */
-	private void checkGuest() {
+	private void checkImpact() {
 		Map<String, Long> twoSince = new HashMap<>();
 		long limit = this.lease.toNanos() + 2000 * MILLIS;
 		for (LockSample sample : this.history.samples()) {

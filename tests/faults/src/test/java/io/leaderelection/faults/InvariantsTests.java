@@ -129,7 +129,7 @@ class InvariantsTests {
 	}
 
 	@Test
-	void eventsOutOfOrder() {
+	void eventsInTheWrongOrder() {
 		add("a", 1000, Kind.REVOKED, 1, "SESSION_LOST");
 		assertGuarantees("G5 events");
 	}
@@ -240,7 +240,7 @@ class InvariantsTests {
 	}
 
 	@Test
-	void listenersToldBeforeTheWorkHasEnded() {
+	void listenersNotifiedBeforeTheWorkHasEnded() {
 		add("a", 1500, Kind.WORK, 1, "1");
 		reign("a", 1, 1000, 2000, "RESIGNED");
 		add("a", 2050, Kind.WORK_ENDED, 1, "1");
@@ -291,7 +291,7 @@ class InvariantsTests {
 	}
 
 	@Test
-	void listenersToldWhileTheNodeLeads() {
+	void listenersNotifiedWhileTheNodeLeads() {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
 		add("a", 1000, Kind.GRANTED_ENDED, 1, "");

@@ -20,8 +20,8 @@ import java.time.Duration;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Test;
  */
 class LeaderFaultTests {
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private ServerLog log;
@@ -39,11 +40,6 @@ class LeaderFaultTests {
 	@BeforeAll
 	static void startNodes() {
 		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@BeforeEach

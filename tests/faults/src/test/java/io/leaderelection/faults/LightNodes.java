@@ -44,6 +44,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.PostgreSqlSessions;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 
@@ -79,7 +80,7 @@ final class LightNodes implements AutoCloseable {
 
 	private final LockObserver observer;
 
-	private final Thread sampler = new Thread(this::sample, "sampler");
+	private final Thread sampler = Daemon.create("sampler", this::sample);
 
 	private volatile Term sampled;
 
@@ -91,7 +92,6 @@ final class LightNodes implements AutoCloseable {
 		this.takeoverDelay = takeoverDelay;
 		this.observer = new LockObserver(server, this.group);
 		IntStream.rangeClosed(1, count).forEach((number) -> this.electors.add(create("node-" + number)));
-		this.sampler.setDaemon(true);
 		this.sampler.start();
 		this.electors.forEach(DefaultLeaderElector::start);
 	}

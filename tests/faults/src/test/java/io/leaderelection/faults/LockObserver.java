@@ -30,11 +30,12 @@ import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.faults.LockSample.Session;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
 /**
- * Asks the server over and over who holds what. Whatever happens to the server, it goes
- * on when that is back.
+ * Asks the server over and over who holds what. After any fault of the server it goes on
+ * when that is back.
  */
 final class LockObserver implements AutoCloseable {
 
@@ -57,9 +58,7 @@ final class LockObserver implements AutoCloseable {
 	LockObserver(PostgreSqlServer server, String group) {
 		this.server = server;
 		this.keys = ElectionKeys.derive(group, "default");
-		this.thread = new Thread(this::run, "lock observer");
-		this.thread.setDaemon(true);
-		this.thread.start();
+		this.thread = Daemon.start("lock observer", this::run);
 	}
 
 	List<LockSample> samples() {

@@ -49,9 +49,9 @@ class ManyFollowersTests {
 	private static final int HAND_OVERS = 30;
 
 	/**
-	 * What the old and the new leader may send for one hand-over: release, look for a
-	 * successor, open a session and become a candidate; confirm and pass the barrier. Were all
-	 * followers woken, there would be forty more.
+	 * What the old and the new leader may send for one hand-over: release, check for a
+	 * successor, open a session and become a candidate again; confirm and pass the
+	 * barrier. Were all followers woken, there would be forty more.
 	 */
 	private static final int OF_A_HAND_OVER = 20;
 
@@ -114,7 +114,7 @@ class ManyFollowersTests {
 
 	/**
 	 * What followers may have sent since then: a wait of 800 ms each, and at most one
-	 * look at the name of a new leader between two waits.
+	 * read the name of a new leader between two waits.
 	 */
 	private static long expected(long start) {
 		return (long) (2.5 * NODES * (System.nanoTime() - start) / 1e9);

@@ -61,7 +61,7 @@ class MutantTests {
 	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
 	void termsAcrossACrash(Mutant mutant) {
 		// Nothing but a term's own flush brings it to the disk within this time
-		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms")) {
+		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
 			check(mutant, "G3 terms", server, SHORT_WORK, (cluster) -> {
 				cluster.awaitLeader();
 				int reigns = cluster.history().reigns().size();
@@ -75,29 +75,29 @@ class MutantTests {
 	@ParameterizedTest
 	@Tag("faults")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
-	void grantThatMeetsTheTimeout(Mutant mutant) {
-		grantThatMeets(mutant,
+	void grantAtTheTimeout(Mutant mutant) {
+		grantAt(mutant,
 				(server, pid) -> awaitTrue(server, onSession("clock_timestamp() - query_start > '900ms'", pid)));
 	}
 
 	@ParameterizedTest
 	@Tag("faults")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
-	void grantThatMeetsACancel(Mutant mutant) {
-		grantThatMeets(mutant, (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
+	void grantAtACancel(Mutant mutant) {
+		grantAt(mutant, (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
 	}
 
 	/**
 	 * Free the lock while the session that waits for it is stopped, so that it finds both
 	 * the grant and what is to end its wait.
 	 */
-	private static void grantThatMeets(Mutant mutant, BiConsumer<PostgreSqlServer, Integer> end) {
+	private static void grantAt(Mutant mutant, BiConsumer<PostgreSqlServer, Integer> end) {
 		PostgreSqlServer server = PostgreSqlServer.shared();
 		check(mutant, "G6 leak", server, SHORT_WORK, (cluster) -> {
 			NodeProcess leader = cluster.awaitSessions().awaitLeader();
 			NodeProcess follower = cluster.awaitHeadOfQueue();
 			int pid = cluster.pids(follower).get(0);
-			// So that the node takes a while to hear how the wait ended
+			// So that the node learns late how the wait ended
 			cluster.proxy(follower).delay(Duration.ZERO, Duration.ofMillis(500));
 			// Young enough not to time out before a cancel
 			awaitTrue(server, onSession("wait_event = 'advisory' AND clock_timestamp() - query_start < '300ms'", pid));
@@ -244,10 +244,10 @@ class MutantTests {
 	}
 
 	/**
-	 * Run a scenario. Moments must meet in some of them, which a machine that is slow may
-	 * miss: a mistake has three chances to show. Nothing else must show, or it might be a
-	 * false alarm that lets the mistake pass for caught. The lease is long enough for an
-	 * overlap that no hiccup of the machine explains.
+	 * Run a scenario. Two events must coincide in some of them, which a machine that is
+	 * slow may miss: a mistake has three chances to show. Nothing else must show, or it
+	 * might be a false alarm that lets the mistake pass for caught. The lease is long
+	 * enough for an overlap that no hiccup of the machine explains.
 	 */
 	private static void check(Mutant mutant, String guarantee, PostgreSqlServer server, Duration work,
 			Step<Cluster> scenario, String... consequences) {

@@ -24,7 +24,7 @@ import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,16 +39,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class NetworkFaultTests {
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	@BeforeAll
 	static void startNodes() {
 		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test

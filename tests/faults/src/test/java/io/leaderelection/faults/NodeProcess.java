@@ -34,6 +34,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -73,9 +74,7 @@ final class NodeProcess implements AutoCloseable {
 			throw new UncheckedIOException(ex);
 		}
 		this.commands = new OutputStreamWriter(this.process.getOutputStream(), StandardCharsets.UTF_8);
-		this.reader = new Thread(this::read, "output of " + name);
-		this.reader.setDaemon(true);
-		this.reader.start();
+		this.reader = Daemon.start("output of " + name, this::read);
 	}
 
 	private void read() {
@@ -216,7 +215,7 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether the node led when it was last heard of.
+	 * Return whether the node led in its last report.
 	 */
 	boolean leads() {
 		return this.leading && isAlive();

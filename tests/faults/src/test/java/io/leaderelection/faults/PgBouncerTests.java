@@ -111,7 +111,7 @@ class PgBouncerTests {
 	}
 
 	/**
-	 * Somebody has said that the pooler runs in session mode, and it does not.
+	 * The pooler is declared to run in session mode, and it does not.
 	 */
 	@Test
 	void transactionModeTakenForSessionMode() {

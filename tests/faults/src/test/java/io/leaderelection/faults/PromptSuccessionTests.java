@@ -19,13 +19,13 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Faults that the server or the node notices at once. The lease is so long that nobody
+ * Faults that the server or the node notices at once. The lease is so long that no node
  * can have waited for its end.
  */
 @Tag("faults")
@@ -33,16 +33,12 @@ class PromptSuccessionTests {
 
 	private static final Duration LEASE = FaultRuns.SLACK.multipliedBy(4);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	@BeforeAll
 	static void startNodes() {
 		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), LEASE, Cluster.TAKEOVER_DELAY).start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@Test

@@ -28,6 +28,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 
 /**
  * Writes what happens on a node to its standard output, where it survives the process.
@@ -52,8 +53,7 @@ final class Recorder {
 	 * that a pause between clock and question cannot make an overlap look smaller.
 	 */
 	static void sample(LeaderElector elector) {
-		Thread sampler = new Thread(() -> run(elector), "sampler");
-		sampler.setDaemon(true);
+		Thread sampler = Daemon.create("sampler", () -> run(elector));
 		sampler.setPriority(Thread.MAX_PRIORITY);
 		sampler.start();
 	}

@@ -44,7 +44,7 @@ class ResignationPaceTests {
 	/** Generous, for a machine that is busy: the goal is 100 ms. */
 	private static final Duration BOUND = Duration.ofSeconds(1);
 
-	/** Longer than any bound here: nobody can have waited for its end. */
+	/** Longer than any bound here: no node can have waited for its end. */
 	private static final Duration LEASE = Duration.ofSeconds(20);
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

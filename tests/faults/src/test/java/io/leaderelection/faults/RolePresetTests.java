@@ -55,7 +55,7 @@ class RolePresetTests {
 	@BeforeAll
 	static void startNodes() {
 		// What is not flushed at commit stays in memory for long, and a crash loses it
-		server = PostgreSqlServer.start("wal_writer_delay=10s", "wal_writer_flush_after=1GB");
+		server = PostgreSqlServer.start("wal_writer_delay=10s", "wal_writer_flush_after=1GB", "synchronous_commit=off");
 		server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
 		presetTimeouts();
 		presetTransactions();

@@ -115,7 +115,7 @@ class ServerFaultTests {
 			assertThat(server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
 					+ "GROUP BY pid ORDER BY 1"))
 				.containsExactly("1", "1", "5");
-			// A cancel that meets a confirmation leaves a line, as of any statement; one
+			// A cancel during a confirmation leaves a line, as of any statement; one
 			// of a wait does not
 			assertThat(this.log.complaints()).allMatch((complaint) -> complaint.pid() == leading
 					&& complaint.message().startsWith("canceling statement due to user request"));
@@ -167,7 +167,7 @@ class ServerFaultTests {
 	}
 
 	/**
-	 * Run a fault after which somebody leads as soon as sessions can be had again, and
+	 * Run a fault after which a node leads as soon as sessions can be opened again, and
 	 * which the old leader has noticed in any case when its trust had run out.
 	 */
 	private static void run(String fault, String reason, FaultRuns.Step<NodeProcess> injection) {

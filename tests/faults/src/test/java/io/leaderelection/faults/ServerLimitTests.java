@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A server that has run out of something, or does not let the nodes in any more. The
- * nodes have an ordinary role: superusers have slots of their own.
+ * A server that has run out of something, or no longer lets the nodes in. The nodes have
+ * an ordinary role: superusers have slots of their own.
  */
 @Tag("faults")
 class ServerLimitTests {
@@ -50,7 +50,7 @@ class ServerLimitTests {
 	/** The longest that a node waits before it tries to connect again. */
 	private static final Duration BACKOFF = Duration.ofSeconds(5);
 
-	/** How long it waits when somebody has to change something first. */
+	/** How long it waits when an operator has to change something first. */
 	private static final Duration UNUSABLE_RETRY = Duration.ofSeconds(30);
 
 	private static final String ROLE = "application";

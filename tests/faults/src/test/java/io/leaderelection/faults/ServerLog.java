@@ -41,7 +41,7 @@ final class ServerLog {
 	private final int start;
 
 	/**
-	 * Look at what is logged from now on.
+	 * Read what is logged from now on.
 	 * @param server the server
 	 */
 	ServerLog(PostgreSqlServer server) {
@@ -50,7 +50,7 @@ final class ServerLog {
 	}
 
 	/**
-	 * Return everything, whoever it is about.
+	 * Return everything, about any node.
 	 */
 	String text() {
 		return this.server.log().substring(this.start);

@@ -103,7 +103,8 @@ final class SoakScene {
 			this.leader.await(Kind.HELD, from, HOLDING);
 		}
 		catch (AssertionError ex) {
-			// It leads no more, or its writer has a fault of its own: no less of a test
+			// It no longer leads, or its writer has a fault of its own: still a valid
+			// test
 		}
 		if (this.random.nextInt(4) == 0) {
 			this.leader.command("release");

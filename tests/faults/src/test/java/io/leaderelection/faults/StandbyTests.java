@@ -21,6 +21,7 @@ import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A standby beside the primary, on which nobody can lead until it is promoted.
  */
 @Tag("faults")
+@EmbeddedServerOnly
 class StandbyTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

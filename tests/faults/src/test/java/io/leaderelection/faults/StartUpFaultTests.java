@@ -53,7 +53,7 @@ class StartUpFaultTests {
 			assertThat(Duration.ofNanos(System.nanoTime() - terminated)).isLessThan(LEASE.plus(FaultRuns.SLACK));
 			// Spring finishes a start before it stops, so the node may yet be granted;
 			// then
-			// it leaves in good order
+			// it shuts down cleanly
 			List<Kind> events = node.history()
 				.stream()
 				.map(Entry::kind)

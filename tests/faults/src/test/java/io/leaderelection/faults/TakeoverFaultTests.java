@@ -22,8 +22,8 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Faults of a node that is about to lead: at the head of the queue, between its win and
- * its grant, and just after. The takeover delay is long, so that nobody who is exempted
+ * its grant, and just after. The takeover delay is long, so that no node that is exempted
  * from it goes unnoticed.
  */
 class TakeoverFaultTests {
@@ -41,6 +41,7 @@ class TakeoverFaultTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(500);
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	private static Cluster cluster;
@@ -51,11 +52,6 @@ class TakeoverFaultTests {
 	static void startNodes() {
 		cluster = new Cluster(PostgreSqlServer.shared(), LEASE, TAKEOVER_DELAY).start(3);
 		faults = new FaultRuns(cluster);
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		faults.close();
 	}
 
 	@AfterEach
@@ -86,7 +82,7 @@ class TakeoverFaultTests {
 			head[0] = cluster.awaitHeadOfQueue();
 			head[0].signal("STOP");
 			leader.signal("KILL");
-			// Its session has won, and nobody reads that it has
+			// Its session has won, and no thread reads that it has
 			assertThat(cluster.awaitHolder(leader)).isSameAs(head[0]);
 		}, (outcome) -> {
 			outcome.nextWithin(LEASE.plus(TAKEOVER_DELAY));
@@ -180,7 +176,7 @@ class TakeoverFaultTests {
 	void winnerKilledBesideTheMarkerOfAFrozenResigner() {
 		faults.run("resigner frozen behind its marker, the winner killed beside it",
 				this.winners::besideTheMarkerOfAFrozenResigner, (winner) -> winner.signal("KILL"), (outcome) -> {
-					// Nobody was granted since the resignation, so nobody need be waited
+					// No node was granted since the resignation, so none need be waited
 					// for
 					outcome.nextWithin(LEASE);
 					assertThat(outcome.old().find(Kind.TRUE_FROM, outcome.at())).isEmpty();
@@ -206,8 +202,8 @@ class TakeoverFaultTests {
 	}
 
 	/**
-	 * The winner that was hit was never granted and left no marker, so that whoever came
-	 * next has waited out the delay.
+	 * The winner that was hit was never granted and left no marker, so that the next
+	 * winner next has waited out the delay.
 	 */
 	private static void neverGranted(Outcome outcome, Duration silence, Step<Outcome> repair) {
 		outcome.nextNotBeforeTakeoverDelay();

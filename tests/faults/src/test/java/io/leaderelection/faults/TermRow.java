@@ -39,7 +39,7 @@ record TermRow(String node, Term term, long number, long transaction, Snapshot s
 	}
 
 	/**
-	 * Tells which transactions had ended at some moment: the database's own order of
+	 * Shows which transactions had ended at some time: the database's own order of
 	 * events.
 	 *
 	 * @param end the first transaction id that was not given to anybody yet

@@ -28,7 +28,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 
 /**
  * The table of {@link TermRow}s. Each row carries the snapshot of the statement that
- * wrote it, so that any two of them tell their order whatever becomes of the server: a
+ * wrote it, so that any two of them show their order after any fault of the server: a
  * transaction that the snapshot does not see has committed later, if at all. That needs
  * neither a setting nor a replication slot, and survives crashes and promotions.
  */

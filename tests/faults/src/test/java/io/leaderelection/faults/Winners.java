@@ -93,9 +93,9 @@ final class Winners implements AutoCloseable {
 		for (int attempt = 0; attempt < 5; attempt++) {
 			List<NodeProcess> followers = this.cluster.awaitSessions().followers();
 			NodeProcess leader = this.cluster.awaitLeader();
-			boolean standing = freezeBehindItsMarker(leader, followers);
+			boolean marked = freezeBehindItsMarker(leader, followers);
 			followers.forEach((follower) -> follower.signal("CONT"));
-			if (standing) {
+			if (marked) {
 				this.resigner = leader;
 				NodeProcess winner = this.cluster.awaitHolder(leader);
 				if (this.cluster.history().samples().stream().anyMatch((sample) -> wonBeside(sample, winner, leader))) {
@@ -108,7 +108,7 @@ final class Winners implements AutoCloseable {
 	}
 
 	private boolean freezeBehindItsMarker(NodeProcess leader, List<NodeProcess> followers) {
-		// Without a successor in the queue the marker stands for a while
+		// Without a successor in the queue the marker remains for a while
 		followers.forEach((follower) -> follower.signal("STOP"));
 		this.cluster.awaitLocks(
 				(sample) -> sample.locks().stream().anyMatch((lock) -> lock.key() == Key.MAIN && !lock.granted())
@@ -147,7 +147,7 @@ final class Winners implements AutoCloseable {
 	}
 
 	/**
-	 * Whether the marker that a node has left in good order stands.
+	 * Whether the marker of a clean release remains.
 	 */
 	static boolean marks(LockSample sample, NodeProcess node) {
 		return sample.locks()

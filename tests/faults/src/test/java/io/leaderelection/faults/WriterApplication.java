@@ -34,6 +34,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.Daemon;
 
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
@@ -91,7 +92,7 @@ public class WriterApplication {
 	}
 
 	/**
-	 * Tells the database of every grant, before anything else and unfenced.
+	 * Records every grant in the database, before anything else and unfenced.
 	 */
 	static class Grants {
 
@@ -104,20 +105,20 @@ public class WriterApplication {
 		@EventListener
 		void listen(LeadershipEvent event) {
 			if (event instanceof LeadershipGrantedEvent) {
-				tell(event.getLeadership());
+				record(event.getLeadership());
 			}
 			Recorder.listen(event, () -> {
 			});
 		}
 
-		private void tell(Leadership leadership) {
+		private void record(Leadership leadership) {
 			Term term = leadership.getTerm();
 			try {
 				this.jdbc.update("INSERT INTO grants VALUES (?, ?, ?, ?)", term.epoch(), term.timeline(),
 						term.transactionId(), leadership.getNodeId());
 			}
 			catch (DataAccessException ex) {
-				// The writes of the term will tell of it
+				// The writes of the term record it
 				System.out.println("No row for the grant of " + term + ": " + ex);
 			}
 		}
@@ -159,9 +160,7 @@ public class WriterApplication {
 				thread.setUncaughtExceptionHandler((dead, ex) -> Recorder.record(Kind.DIED, ex.toString()));
 				thread.start();
 			}
-			Thread counter = new Thread(this::tell);
-			counter.setDaemon(true);
-			counter.start();
+			Daemon.start("counter", this::report);
 		}
 
 		private void run(int writer) {
@@ -200,7 +199,7 @@ public class WriterApplication {
 			this.counts.computeIfAbsent(outcome, (key) -> new LongAdder()).increment();
 		}
 
-		private void tell() {
+		private void report() {
 			while (!this.stopped) {
 				Recorder.record(Kind.COUNTS, describe());
 				LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
@@ -233,10 +232,10 @@ public class WriterApplication {
 	}
 
 	/**
-	 * Pauses that hear no interrupt, as those of a process that is frozen. Most are
-	 * short. Some last as long as a hand-over, so that it often meets a transaction
-	 * between fence and commit; few last longer than the lease, where the server ends
-	 * such a transaction.
+	 * Pauses that ignore interrupts, as those of a frozen process. Most are short. Some
+	 * last as long as a hand-over, so that it often coincides with a transaction between
+	 * fence and commit; few last longer than the lease, where the server ends such a
+	 * transaction.
 	 */
 	static class Pauses implements TransactionSynchronization, TransactionExecutionListener {
 

@@ -31,7 +31,7 @@ import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.TimeUnit
 
 /**
- * The example in Kotlin of the documents. A test of the documents looks for it in the sources here.
+ * The example in Kotlin of the documents. A test of the documents searches for it in these sources.
  */
 class ReadmeExampleTests {
 

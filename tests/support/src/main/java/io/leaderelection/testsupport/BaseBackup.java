@@ -89,7 +89,8 @@ final class BaseBackup {
 						Files.copy(file, to.resolve(name), StandardCopyOption.COPY_ATTRIBUTES);
 					}
 					catch (NoSuchFileException ex) {
-						// The server has removed it: its log tells the standby so
+						// The server has removed it: its log contains that for the
+						// standby
 					}
 				}
 				return FileVisitResult.CONTINUE;

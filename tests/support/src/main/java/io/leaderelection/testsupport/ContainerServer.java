@@ -16,31 +16,38 @@
 
 package io.leaderelection.testsupport;
 
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.command.WaitContainerResultCallback;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.postgresql.PostgreSQLContainer;
 
+import org.springframework.test.util.TestSocketUtils;
+
 /**
- * A PostgreSQL in a container.
+ * A PostgreSQL in a container. Its port on the host is fixed, so that it stays the same
+ * when the server is started again.
  */
 final class ContainerServer implements PostgreSqlServer {
 
-	private static final String IMAGE = "postgres:"
-			+ System.getProperty("postgresql.binaries.version", "18").replaceAll("\\..*", "");
+	private static final Duration LIMIT = Duration.ofSeconds(60);
 
-	private final PostgreSQLContainer container;
+	private final DockerClient docker = DockerClientFactory.lazyClient();
+
+	private final PostgreSQLContainer container = new PostgreSQLContainer(PostgreSqlServer.image());
 
 	ContainerServer(String... settings) {
-		List<String> command = new ArrayList<>(
-				List.of("postgres", "-c", "fsync=off", "-c", "log_line_prefix=%m,%p,%a,"));
-		for (String setting : settings) {
-			command.add("-c");
-			command.add(setting);
-		}
-		this.container = new PostgreSQLContainer(IMAGE).withCommand(command.toArray(String[]::new));
+		Stream<String> options = Stream.concat(DEFAULTS.stream(), Stream.of(settings))
+			.flatMap((setting) -> Stream.of("-c", setting));
+		this.container.withCommand(Stream.concat(Stream.of("postgres"), options).toArray(String[]::new));
+		this.container.setPortBindings(
+				List.of(TestSocketUtils.findAvailableTcpPort() + ":" + PostgreSQLContainer.POSTGRESQL_PORT));
 		this.container.start();
 	}
 
@@ -76,15 +83,20 @@ final class ContainerServer implements PostgreSqlServer {
 
 	@Override
 	public void stop(String mode) {
-		DockerClientFactory.lazyClient()
-			.killContainerCmd(this.container.getContainerId())
-			.withSignal("fast".equals(mode) ? "SIGINT" : "SIGQUIT")
-			.exec();
+		String id = this.container.getContainerId();
+		this.docker.killContainerCmd(id).withSignal("SIG" + PostgreSqlServer.stopSignal(mode)).exec();
+		this.docker.waitContainerCmd(id)
+			.exec(new WaitContainerResultCallback())
+			.awaitStatusCode(LIMIT.toSeconds(), TimeUnit.SECONDS);
 	}
 
 	@Override
 	public void startAgain() {
-		DockerClientFactory.lazyClient().startContainerCmd(this.container.getContainerId()).exec();
+		this.docker.startContainerCmd(this.container.getContainerId()).exec();
+		Awaitility.await()
+			.atMost(LIMIT)
+			.ignoreExceptionsInstanceOf(IllegalStateException.class)
+			.until(() -> query("SELECT 1").contains("1"));
 	}
 
 	@Override

@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.awaitility.Awaitility;
@@ -78,17 +79,14 @@ final class EmbeddedServer implements PostgreSqlServer {
 			.setRegisterShutdownHook(false)
 			.setOutputRedirector(Redirect.appendTo(this.log.toFile()))
 			.setErrorRedirector(Redirect.appendTo(this.log.toFile()))
-			.setServerConfig("log_line_prefix", "%m,%p,%a,")
-			.setServerConfig("fsync", "off")
 			.setServerConfig("hba_file", this.folder.resolve("hba.conf").toString())
 			.setPGStartupWait(Duration.ofSeconds(60));
 		if (this.port != 0) {
 			builder.setPort(this.port);
 		}
-		for (String setting : this.settings) {
-			String[] parts = setting.split("=", 2);
-			builder.setServerConfig(parts[0], parts[1]);
-		}
+		Stream.concat(DEFAULTS.stream(), Stream.of(this.settings))
+			.map((setting) -> setting.split("=", 2))
+			.forEach((parts) -> builder.setServerConfig(parts[0], parts[1]));
 		this.server = builder.start();
 		this.port = this.server.getPort();
 	}
@@ -131,11 +129,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 	@Override
 	public void stop(String mode) {
 		try {
-			String signal = switch (mode) {
-				case "fast" -> "INT";
-				case "immediate" -> "QUIT";
-				default -> throw new IllegalArgumentException(mode);
-			};
+			String signal = PostgreSqlServer.stopSignal(mode);
 			thaw();
 			end(postmaster(), signal);
 			Files.deleteIfExists(data().resolve("epg-lock"));
@@ -202,7 +196,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 				}
 				this.server.close();
 				if (pid != 0 && Processes.isAlive(pid)) {
-					// A standby that is frozen or out of reach is waited for in vain
+					// A fast stop waits for each standby, also for one that never answers
 					Processes.signalIfAlive(pid, "QUIT");
 					awaitEnd(pid);
 				}

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Assumptions;
 
 /**
  * The process of a session under gdb, which holds it at points that no signal can: in the
- * middle of the release of its locks, where it keeps nobody from looking at the others.
+ * middle of the release of its locks, where it does not block readers of the others.
  */
 public final class FrozenBackend implements AutoCloseable {
 

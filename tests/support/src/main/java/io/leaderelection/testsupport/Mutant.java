@@ -30,7 +30,7 @@ public enum Mutant {
 	/** Waits for a lock of the session instead of one of the transaction. */
 	SESSION_LOCK_IN_WAIT,
 
-	/** Does not wait until nobody holds a key of an earlier term. */
+	/** Does not wait until no session holds a key of an earlier term. */
 	NO_WAIT_FOR_EARLIER_TERMS,
 
 	/** Counts trust from the reply of a confirmation instead of its start. */

@@ -33,6 +33,13 @@ import org.awaitility.Awaitility;
 public interface PostgreSqlServer extends AutoCloseable {
 
 	/**
+	 * Settings that a test does not give. Both kinds of servers would otherwise bring
+	 * settings of their own. The last three are the defaults of PostgreSQL.
+	 */
+	List<String> DEFAULTS = List.of("fsync=off", "log_line_prefix=%m,%p,%a,", "synchronous_commit=on",
+			"max_connections=100", "timezone=GMT");
+
+	/**
 	 * The server that all tests share that neither stop it nor change its settings.
 	 */
 	static PostgreSqlServer shared() {
@@ -46,6 +53,24 @@ public interface PostgreSqlServer extends AutoCloseable {
 	static PostgreSqlServer start(String... settings) {
 		return "testcontainers".equals(System.getProperty("leader-election.test.postgres"))
 				? new ContainerServer(settings) : new EmbeddedServer(settings);
+	}
+
+	/**
+	 * The container image of the PostgreSQL version that tests run against.
+	 */
+	static String image() {
+		return "postgres:" + System.getProperty("postgresql.binaries.version", "18").replaceAll("\\..*", "");
+	}
+
+	/**
+	 * The signal, without its prefix, that stops a server in a mode of {@link #stop}.
+	 */
+	static String stopSignal(String mode) {
+		return switch (mode) {
+			case "fast" -> "INT";
+			case "immediate" -> "QUIT";
+			default -> throw new IllegalArgumentException(mode);
+		};
 	}
 
 	String host();
@@ -64,13 +89,14 @@ public interface PostgreSqlServer extends AutoCloseable {
 	String log();
 
 	/**
-	 * Stop the server: {@code fast} ends sessions in good order, {@code immediate} is a
-	 * crash.
+	 * Stop the server and wait for its end: {@code fast} shuts down cleanly,
+	 * {@code immediate} is a crash.
 	 */
 	void stop(String mode);
 
 	/**
-	 * Start the server again after {@link #stop}.
+	 * Start the server again after {@link #stop}, on the same port, and return when it
+	 * accepts connections.
 	 */
 	void startAgain();
 

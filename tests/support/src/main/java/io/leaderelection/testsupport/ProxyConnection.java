@@ -112,8 +112,8 @@ final class ProxyConnection {
 			reset();
 		}
 		else {
-			this.toServer.mend();
-			this.toClient.mend();
+			this.toServer.restore();
+			this.toClient.restore();
 		}
 	}
 

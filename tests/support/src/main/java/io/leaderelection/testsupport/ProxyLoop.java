@@ -55,8 +55,7 @@ final class ProxyLoop {
 	ProxyLoop(LongSupplier work) throws IOException {
 		this.selector = Selector.open();
 		this.work = work;
-		this.thread = new Thread(this::run, "tcp-proxy");
-		this.thread.setDaemon(true);
+		this.thread = Daemon.create("tcp-proxy", this::run);
 	}
 
 	void start() {

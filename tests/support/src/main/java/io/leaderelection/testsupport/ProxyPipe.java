@@ -100,7 +100,7 @@ final class ProxyPipe {
 		this.passing = bytes;
 	}
 
-	void mend() {
+	void restore() {
 		this.passing = UNCUT;
 	}
 
@@ -110,7 +110,7 @@ final class ProxyPipe {
 	}
 
 	/**
-	 * Deliver nothing any more: there is no receiver.
+	 * Deliver nothing from now on: there is no receiver.
 	 */
 	void abandon() {
 		this.finished = true;

@@ -122,7 +122,7 @@ public final class TcpProxy implements AutoCloseable {
 	}
 
 	/**
-	 * Deliver what was held, in order, and hold nothing any more.
+	 * Deliver what was held, in order, and hold nothing from now on.
 	 */
 	public void release() {
 		execute(() -> this.links.values().forEach((link) -> link.held = false));

@@ -30,7 +30,7 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * The class path of the tests without some of its libraries. What it runs is loaded anew
+ * The class path of the tests without some of its libraries. What it runs is loaded again
  * and from there only, classes of this project too: none of them finds a library that an
  * application does not have.
  */
@@ -99,7 +99,7 @@ public final class TrimmedClassPath implements AutoCloseable {
 
 	/**
 	 * Call {@code run} of a class that is loaded from this class path.
-	 * @param application the class to load anew
+	 * @param application the class to load again
 	 * @param arguments what to call it with
 	 * @return what it returns
 	 * @throws Throwable what it throws

@@ -47,7 +47,7 @@ final class EchoServer implements AutoCloseable {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-		start(this::accept);
+		Daemon.start("echo", this::accept);
 	}
 
 	int port() {
@@ -95,7 +95,7 @@ final class EchoServer implements AutoCloseable {
 			while (true) {
 				Socket socket = this.listener.accept();
 				this.open.add(socket);
-				start(() -> answer(socket));
+				Daemon.start("echo", () -> answer(socket));
 			}
 		}
 		catch (IOException ex) {
@@ -116,12 +116,6 @@ final class EchoServer implements AutoCloseable {
 			this.lastEnd = ex.getMessage();
 		}
 		this.open.remove(socket);
-	}
-
-	private static void start(Runnable task) {
-		Thread thread = new Thread(task, "echo");
-		thread.setDaemon(true);
-		thread.start();
 	}
 
 }

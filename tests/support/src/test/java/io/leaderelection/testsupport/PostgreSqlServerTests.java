@@ -73,6 +73,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void frozenServerCanBeStoppedAndClosed() {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			long postmaster = postmaster(own);
@@ -89,6 +90,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void primaryOfAFrozenStandbyCanBeClosed() {
 		PostgreSqlServer own = PostgreSqlServer.start();
 		long postmaster = postmaster(own);
@@ -124,6 +126,7 @@ class PostgreSqlServerTests {
 	}
 
 	@Test
+	@EmbeddedServerOnly
 	void foreignProcessesGetNoSignal() {
 		int own = (int) ProcessHandle.current().pid();
 		assertThatIllegalArgumentException().isThrownBy(() -> server.signalBackend(own, "KILL"));
@@ -179,8 +182,10 @@ class PostgreSqlServerTests {
 	@Test
 	void settingsOfTheCallerWinAndCrashesAreRecovered() {
 		assertThat(server.query("SHOW fsync")).containsExactly("off");
-		try (PostgreSqlServer own = PostgreSqlServer.start("fsync=on", "synchronous_commit=on")) {
+		try (PostgreSqlServer own = PostgreSqlServer.start("fsync=on")) {
 			assertThat(own.query("SHOW fsync")).containsExactly("on");
+			assertThat(own.query("SHOW synchronous_commit")).containsExactly("on");
+			assertThat(own.query("SHOW max_connections")).containsExactly("100");
 			own.execute("CREATE TABLE kept AS SELECT 1 AS id");
 			own.reload("work_mem=5MB");
 			own.stop("immediate");

@@ -92,9 +92,9 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.blackHole(Direction.TO_CLIENT);
-		send(client, "heard");
+		send(client, "after");
 		assertSilent(client);
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		this.proxy.heal();
 		assertReset(client);
 		client = connect();
@@ -104,7 +104,7 @@ class TcpProxyTests {
 		assertThat(client.getInputStream().read()).isEqualTo(-1);
 		send(client, "lost");
 		this.proxy.heal();
-		assertThat(this.server.received()).isEqualTo("beforeheardx");
+		assertThat(this.server.received()).isEqualTo("beforeafterx");
 	}
 
 	@Test
@@ -112,8 +112,8 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
-		send(client, "heard");
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		send(client, "after");
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		this.proxy.blackHole(Direction.TO_CLIENT);
 		this.proxy.release();
 		assertSilent(client);
@@ -154,11 +154,11 @@ class TcpProxyTests {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.hold(Direction.TO_CLIENT);
-		send(client, "heard");
-		Awaitility.await().until(() -> this.server.received().equals("beforeheard"));
+		send(client, "after");
+		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
 		assertSilent(client);
 		this.proxy.heal();
-		assertThat(read(client, 5)).isEqualTo("heard");
+		assertThat(read(client, 5)).isEqualTo("after");
 	}
 
 	@Test
@@ -204,7 +204,7 @@ class TcpProxyTests {
 	}
 
 	@Test
-	void healMendsWhatWasNotCutYet() throws IOException {
+	void healRestoresWhatWasNotCutYet() throws IOException {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.cutInMessage(Direction.TO_SERVER, 2);
@@ -214,7 +214,7 @@ class TcpProxyTests {
 	}
 
 	@Test
-	void resetIsSeenByBothSides() throws IOException {
+	void resetReachesBothSides() throws IOException {
 		Socket client = connect();
 		assertAnswers(client, "before");
 		this.proxy.reset();
@@ -234,7 +234,7 @@ class TcpProxyTests {
 
 	@Test
 	void refusalOfTheServerIsAReset() throws IOException {
-		// Bound, so that nobody else gets the port, but not listening
+		// Bound, so that no other process gets the port, but not listening
 		try (Socket silent = new Socket()) {
 			silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
 			try (TcpProxy away = new TcpProxy("localhost", silent.getLocalPort());

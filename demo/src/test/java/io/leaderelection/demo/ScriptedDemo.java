@@ -36,10 +36,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.MediaTypeFactory;
 
 /**
- * The page of the demo with no demo behind it: it shows what a test tells, also what a
- * cluster must never do. Without more ado, three nodes follow nobody.
+ * The page of the demo without a cluster: it shows the state that a test gives it, also
+ * one that a cluster must never be in. By default, there are three nodes without a
+ * leader.
  */
-final class ToldDemo implements AutoCloseable {
+final class ScriptedDemo implements AutoCloseable {
 
 	private final HttpServer server;
 
@@ -47,10 +48,10 @@ final class ToldDemo implements AutoCloseable {
 
 	private volatile Map<String, Object> state = Map.of();
 
-	ToldDemo() throws IOException {
+	ScriptedDemo() throws IOException {
 		this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
 		this.server.setExecutor(this.executor);
-		this.server.createContext("/", ToldDemo::file);
+		this.server.createContext("/", ScriptedDemo::file);
 		this.server.createContext("/api/stream", this::stream);
 		this.server.start();
 	}
@@ -60,15 +61,15 @@ final class ToldDemo implements AutoCloseable {
 	}
 
 	/**
-	 * Tell this from now on, and no more what was told before.
+	 * Show this state, with defaults for what it does not contain.
 	 */
-	void tell(Map<String, Object> told) {
+	void show(Map<String, Object> given) {
 		long now = System.currentTimeMillis();
 		Map<String, Object> state = new LinkedHashMap<>(
 				Map.of("run", "1", "lease", "PT5S", "trust", "PT3.75S", "takeoverDelay", "PT0.1S", "ticks", List.of(),
 						"terms", List.of(), "faults", List.of(), "rows", rows(now, now + 600_000, 0, 0)));
 		state.put("nodes", List.of(node("node-1"), node("node-2"), node("node-3")));
-		state.putAll(told);
+		state.putAll(given);
 		this.state = state;
 	}
 
@@ -77,10 +78,10 @@ final class ToldDemo implements AutoCloseable {
 	}
 
 	static Map<String, Object> term(String term, String node, long from, @Nullable Long to, boolean provisional) {
-		Map<String, Object> told = new LinkedHashMap<>(
+		Map<String, Object> result = new LinkedHashMap<>(
 				Map.of("term", term, "node", node, "from", from, "provisional", provisional));
-		told.put("to", to);
-		return told;
+		result.put("to", to);
+		return result;
 	}
 
 	static Map<String, Object> rows(long at, long next, long duplicates, long outdated) {
@@ -105,7 +106,8 @@ final class ToldDemo implements AutoCloseable {
 	private static void file(HttpExchange exchange) throws IOException {
 		String path = exchange.getRequestURI().getPath();
 		String name = path.equals("/") ? "index.html" : path.substring(1);
-		try (exchange; InputStream in = Objects.requireNonNull(ToldDemo.class.getResourceAsStream("/demo/" + name))) {
+		try (exchange;
+				InputStream in = Objects.requireNonNull(ScriptedDemo.class.getResourceAsStream("/demo/" + name))) {
 			exchange.getResponseHeaders()
 				.set("Content-Type", MediaTypeFactory.getMediaType(name).orElseThrow().toString());
 			exchange.sendResponseHeaders(200, 0);

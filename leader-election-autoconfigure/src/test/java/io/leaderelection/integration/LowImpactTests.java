@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for what elections leave of the server to others.
  */
-class GoodGuestTests {
+class LowImpactTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
 
@@ -105,14 +105,14 @@ class GoodGuestTests {
 	void followersDoNotHoldUpIndexesAndVacuum() throws Exception {
 		start(6);
 		awaitWaits(5);
-		this.server.execute("CREATE TABLE guest AS SELECT i FROM generate_series(1, 100000) AS i");
+		this.server.execute("CREATE TABLE bystander AS SELECT i FROM generate_series(1, 100000) AS i");
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			statement.execute("SET statement_timeout = '20s'");
-			statement.execute("CREATE INDEX CONCURRENTLY guest_index ON guest (i)");
-			statement.execute("DELETE FROM guest");
+			statement.execute("CREATE INDEX CONCURRENTLY bystander_index ON bystander (i)");
+			statement.execute("DELETE FROM bystander");
 			Awaitility.await().atMost(LIMIT).until(() -> {
-				statement.execute("VACUUM guest");
-				return this.server.query("SELECT pg_relation_size('guest')").equals(List.of("0"));
+				statement.execute("VACUUM bystander");
+				return this.server.query("SELECT pg_relation_size('bystander')").equals(List.of("0"));
 			});
 		}
 	}
@@ -136,7 +136,7 @@ class GoodGuestTests {
 	}
 
 	/**
-	 * Wait until followers have entered the queue anew as often as given.
+	 * Wait until followers have entered the queue again as often as given.
 	 */
 	private void awaitWaits(int count) {
 		Set<String> seen = new HashSet<>();

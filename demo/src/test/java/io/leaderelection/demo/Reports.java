@@ -22,17 +22,17 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What nodes say in tests, some milliseconds after a start.
+ * Reports of nodes in tests, some milliseconds after a start.
  */
-final class Said {
+final class Reports {
 
 	static final Instant START = Instant.parse("2026-11-21T07:00:00Z");
 
-	private Said() {
+	private Reports() {
 	}
 
-	static NodeObservation said(int millis, NodeMetrics metrics, String... transitions) {
-		return saidWith(leads(transitions), millis, metrics, transitions);
+	static NodeObservation report(int millis, NodeMetrics metrics, String... transitions) {
+		return reportWith(leads(transitions), millis, metrics, transitions);
 	}
 
 	private static String leads(String... transitions) {
@@ -42,10 +42,10 @@ final class Said {
 	}
 
 	/**
-	 * What a node says that leads in some term, or in none, whatever it has told of its
+	 * The report of a node that leads in the given term, or in none, independent of the
 	 * transitions.
 	 */
-	static NodeObservation saidWith(String term, int millis, NodeMetrics metrics, String... transitions) {
+	static NodeObservation reportWith(String term, int millis, NodeMetrics metrics, String... transitions) {
 		ObjectNode leadership = (ObjectNode) NodeClient.JSON
 			.readTree("{ \"term\": \"" + term + "\", \"leaseRemaining\": \"PT2S\", \"lastConfirmation\": \""
 					+ START.plusMillis(millis) + "\", \"transitions\": [" + String.join(",", transitions) + "] }");
