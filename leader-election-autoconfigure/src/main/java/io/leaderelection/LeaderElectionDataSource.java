@@ -25,13 +25,15 @@ import java.lang.annotation.Target;
 import org.springframework.beans.factory.annotation.Qualifier;
 
 /**
- * Marks the {@link javax.sql.DataSource} whose database holds the elections. Give the
- * bean {@code @Bean(defaultCandidate = false)} too, so that the rest of the application
- * does not notice it.
+ * Marks the {@link javax.sql.DataSource} whose database holds the elections. Also declare
+ * the bean with {@code @Bean(defaultCandidate = false)}, so that the rest of the
+ * application does not use it.
  * <p>
- * Elections never borrow from a pool: of one that is a pool only URL and credentials are
- * used. One that is none is asked for a connection whenever a session is opened, which
- * suits credentials that expire.
+ * Elections never borrow a connection from a pool: if the bean is a pool, only its URL
+ * and credentials are used. If it is not, it is asked for a connection whenever a session
+ * is opened, which is suitable for credentials that expire.
+ *
+ * @since 0.1.0
  */
 @Target({ ElementType.FIELD, ElementType.METHOD, ElementType.PARAMETER, ElementType.TYPE, ElementType.ANNOTATION_TYPE })
 @Retention(RetentionPolicy.RUNTIME)

@@ -25,18 +25,21 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * This node's part in one election. There is one bean of this type per election; the one
- * of the default election is primary, another is injected by its name, for instance
- * {@code @Qualifier("reports") LeaderElector}.
+ * This node's part in one election. There is one bean of this type per election. The bean
+ * of the default election is primary; the others are injected by the name of their
+ * election, for instance {@code @Qualifier("reports") LeaderElector}.
  * <p>
- * Leadership is a <em>lease</em>: a node trusts it only until a deadline that every
- * confirmation by the database moves on, and stops trusting it in time when confirmations
- * fail to come, so that of two nodes not both believe to lead while the old one is
- * frozen, crashed or cut off. This does not hold with two primary servers, on a virtual
- * machine that was suspended, or if the server itself ends the session of a leader that
- * does not notice within {@code leader-election.takeover-delay}.
+ * Leadership is a <em>lease</em>: a node trusts its leadership only until a deadline,
+ * which each confirmation by the database extends. Without confirmations, the node stops
+ * trusting its leadership before another node can be granted it. Two nodes therefore do
+ * not lead at the same time when the old leader is frozen, has crashed or is cut off.
+ * This does not hold if there are two primary servers, if a virtual machine was
+ * suspended, or if the server ends the session of a leader and the leader does not notice
+ * this within {@code leader-election.takeover-delay}.
  * <p>
- * Safe for use by any thread.
+ * Implementations are safe for use by multiple threads.
+ *
+ * @since 0.1.0
  */
 public interface LeaderElector {
 
@@ -54,14 +57,13 @@ public interface LeaderElector {
 
 	/**
 	 * Return whether this node leads now and may start leader work. Becomes {@code false}
-	 * as soon as an orderly hand-over begins, and with no help of another thread when the
-	 * lease lapses. Costs no I/O, takes no lock and allocates nothing.
+	 * as soon as an orderly hand-over begins or the lease expires; the latter does not
+	 * depend on another thread. Performs no I/O, takes no lock and allocates nothing.
 	 * <p>
-	 * The answer may be outdated by the time the caller acts on it, by any pause of the
-	 * JVM. Work that must not overlap with the next leader's belongs into
-	 * {@link #runIfLeader(Runnable)} or behind
-	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly}, which hold an orderly
-	 * hand-over up until it has ended.
+	 * The answer may be outdated when the caller acts on it, for instance after a pause
+	 * of the JVM. Use {@link #runIfLeader(Runnable)} or
+	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} for work that must not
+	 * overlap with the work of the next leader: an orderly hand-over waits for such work.
 	 * @return whether this node leads
 	 */
 	boolean isLeader();
@@ -75,7 +77,7 @@ public interface LeaderElector {
 
 	/**
 	 * Return the leadership in whose term the guarded work on the current thread was
-	 * started, whether or not it still stands.
+	 * started, whether or not that term has ended.
 	 * @return the leadership of the current work, or {@code null} outside guarded work
 	 */
 	@Nullable Leadership getWorkLeadership();
@@ -84,7 +86,7 @@ public interface LeaderElector {
 	 * Run the given work on the current thread if this node leads. The work is bound to
 	 * the current term: an orderly hand-over waits for it, and it is interrupted when
 	 * leadership is lost. A nested call inside guarded work of the same election runs as
-	 * long as the term of that work is trusted, also while it is being handed over.
+	 * long as the term of that work is trusted, also during a hand-over.
 	 * @param work the work
 	 * @return whether the work was run
 	 */
@@ -92,8 +94,9 @@ public interface LeaderElector {
 
 	/**
 	 * Run the given work on the current thread if this node leads, as
-	 * {@link #runIfLeader(Runnable)}, and give it the leadership in whose term it runs:
-	 * for a fencing token, or to look at {@link Leadership#isCurrent()} between steps.
+	 * {@link #runIfLeader(Runnable)}. The work receives the leadership in whose term it
+	 * runs, for instance to obtain a fencing token or to check
+	 * {@link Leadership#isCurrent()} between steps.
 	 * @param work the work
 	 * @return whether the work was run
 	 */
@@ -112,29 +115,29 @@ public interface LeaderElector {
 
 	/**
 	 * Wait until this node leads.
-	 * @param timeout how long to wait at most
+	 * @param timeout the maximum time to wait
 	 * @return whether this node leads
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	boolean awaitLeadership(Duration timeout) throws InterruptedException;
 
 	/**
-	 * Hand leadership over: no new leader work starts, work in flight and then the
-	 * listeners of {@link LeadershipRevokedEvent} are waited for (bounded by
-	 * {@code leader-election.drain-timeout}), then the lock is freed. This node lets
-	 * others go first until a successor was observed, for the length of the lease at most
-	 * and never longer than 5 seconds. If there is no other candidate, it leads again at
-	 * once.
+	 * Hand leadership over. No new leader work starts. The hand-over waits for work in
+	 * flight and then for the listeners of {@link LeadershipRevokedEvent}, bounded by
+	 * {@code leader-election.drain-timeout}; then it frees the lock. Afterwards this node
+	 * suspends its candidacy until it observes a successor, for at most the length of the
+	 * lease and never longer than 5 seconds. If there is no other candidate, it leads
+	 * again at once.
 	 * <p>
-	 * Never waits itself. Leader work and listeners that call it are waited for as any
-	 * other, unless they wait for the returned future, or for a stage that depends on it:
-	 * then they are not waited for in this hand-over. A wait for a combination, such as
-	 * {@link CompletableFuture#allOf}, cannot be told from other waits: the hand-over
-	 * takes {@code leader-election.drain-timeout} then.
-	 * @return a future that completes with {@code true} when the lock was freed, with
-	 * {@code false} if leadership was lost before, or the session before the database had
-	 * confirmed the release, or at once with {@code false} if this node neither leads nor
-	 * has just been elected
+	 * This method does not wait. If leader work or a listener calls it, the hand-over
+	 * waits for that caller as for any other, unless the caller waits for the returned
+	 * future or for a stage that depends on it. A wait for a combination, such as
+	 * {@link CompletableFuture#allOf}, cannot be recognized: in this case the hand-over
+	 * takes {@code leader-election.drain-timeout}.
+	 * @return a future that completes with {@code true} when the lock has been freed. It
+	 * completes with {@code false} if leadership was lost before, if the session ended
+	 * before the database confirmed the release, or at once if this node is neither
+	 * leader nor elected
 	 */
 	CompletableFuture<Boolean> resign();
 

@@ -20,6 +20,8 @@ import java.util.Set;
 
 /**
  * All elections of the application, by name.
+ *
+ * @since 0.1.0
  */
 public interface LeaderElectors extends Iterable<LeaderElector> {
 

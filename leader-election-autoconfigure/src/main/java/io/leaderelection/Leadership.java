@@ -21,10 +21,12 @@ import java.sql.SQLException;
 import java.time.Instant;
 
 /**
- * One grant of leadership to one node: who leads which election in which term. The values
- * never change; {@link #isCurrent()} tells whether the grant still stands.
+ * One grant of leadership: which node leads which election in which term. The values
+ * never change; {@link #isCurrent()} returns whether the grant is still in force.
  * <p>
- * Safe for use by any thread.
+ * Implementations are safe for use by multiple threads.
+ *
+ * @since 0.1.0
  */
 public interface Leadership {
 
@@ -47,41 +49,43 @@ public interface Leadership {
 	Term getTerm();
 
 	/**
-	 * Return when leadership was granted, by the clock of the node that leads. For
-	 * people: nothing in the election depends on it.
+	 * Return when leadership was granted, by the clock of the leader. For information
+	 * only: the election does not depend on it.
 	 * @return the instant of the grant
 	 */
 	Instant getSince();
 
 	/**
-	 * Return whether this very term is still trusted: {@code true} from the grant until
-	 * the lock is about to be freed or the lease has lapsed, the drain of an orderly
-	 * hand-over included. Unlike {@link LeaderElector#isLeader()} it is {@code false} for
-	 * an earlier term of a node that leads again. Costs no I/O and takes no lock.
+	 * Return whether this term is still trusted: {@code true} from the grant until the
+	 * lock is about to be freed or the lease has expired. This includes the time in which
+	 * an orderly hand-over waits for work. In contrast to
+	 * {@link LeaderElector#isLeader()}, it is {@code false} for an earlier term of a node
+	 * that leads again. Performs no I/O and takes no lock.
 	 * @return whether this term is trusted
 	 */
 	boolean isCurrent();
 
 	/**
 	 * Fence the transaction of a connection: it commits before any later term is granted,
-	 * or not at all. To be called last before the commit, since a roll-back to an earlier
-	 * savepoint would undo it. Transactions that Spring manages in leader work on the
-	 * database of the election need no call.
+	 * or not at all. Call this method directly before the commit, since a rollback to an
+	 * earlier savepoint would undo it. Transactions that Spring manages in leader work on
+	 * the election database are fenced without a call.
 	 * <p>
-	 * Takes one round trip and never waits for a lock. Until the transaction has ended it
-	 * holds up the grant of a later term; so that a client that stops there does not do
-	 * so for longer than the lease, the transaction may not be idle for longer from here
-	 * on ({@code idle_in_transaction_session_timeout}, PostgreSQL manual, section "Client
+	 * Takes one round trip and never waits for a lock. A fenced transaction blocks the
+	 * grant of a later term until it has ended. So that a client that stops in between
+	 * does not block it for longer than the lease, the transaction may be idle for at
+	 * most the length of the lease from this call on
+	 * ({@code idle_in_transaction_session_timeout}, PostgreSQL manual, section "Client
 	 * Connection Defaults"). Does nothing in an election without a database.
-	 * @param connection a connection to the database of the election, with a transaction
-	 * (not in auto-commit mode); used on the calling thread
-	 * @throws LeadershipLostException if the term is over; the transaction must be rolled
-	 * back
-	 * @throws IllegalStateException if the connection is in auto-commit mode or leads to
-	 * another database
+	 * @param connection a connection to the election database, with a transaction (not in
+	 * auto-commit mode); used on the calling thread
+	 * @throws LeadershipLostException if the term has ended; the transaction must be
+	 * rolled back
+	 * @throws IllegalStateException if the connection is in auto-commit mode or is a
+	 * connection to another database
 	 * @throws SQLException if the database fails, or with SQL state {@code 55P03} if the
-	 * term is not over but a session that is no node of the election holds the lock of
-	 * the fence; the transaction must be rolled back
+	 * term has not ended but a session that is not a node of the election holds the lock
+	 * of the fence; the transaction must be rolled back
 	 */
 	void fence(Connection connection) throws SQLException;
 

@@ -19,10 +19,13 @@ package io.leaderelection;
 import org.springframework.context.ApplicationEvent;
 
 /**
- * A change of this node's leadership. For one election, granted and revoked events
- * strictly alternate, carry the same term in turn, and are delivered in order, one at a
- * time, by a thread of their own: a slow listener delays later events, but never the
- * election. Listeners that the application makes asynchronous lose that order.
+ * A change of this node's leadership. For each election, granted and revoked events
+ * strictly alternate, and a revoked event carries the same term as the granted event
+ * before it. Events are delivered in order, one at a time, on a dedicated thread: a slow
+ * listener delays later events, but never the election. This order does not apply to
+ * asynchronous listeners.
+ *
+ * @since 0.1.0
  */
 public abstract sealed class LeadershipEvent extends ApplicationEvent
 		permits LeadershipGrantedEvent, LeadershipRevokedEvent {
@@ -43,7 +46,7 @@ public abstract sealed class LeadershipEvent extends ApplicationEvent
 	}
 
 	/**
-	 * Return the elector of the election in question.
+	 * Return the elector of the election whose leadership has changed.
 	 * @return the elector
 	 */
 	public LeaderElector getLeaderElector() {

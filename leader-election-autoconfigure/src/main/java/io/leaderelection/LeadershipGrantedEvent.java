@@ -17,13 +17,15 @@
 package io.leaderelection;
 
 /**
- * Published when this node was granted leadership of an election. By the time a listener
- * runs, the leadership may be over again: see {@link Leadership#isCurrent()}.
+ * Published when this node was granted leadership of an election. When a listener runs,
+ * that leadership may already have ended: see {@link Leadership#isCurrent()}.
  * <p>
- * A listener that closes its own context keeps the {@link LeadershipRevokedEvent} waiting
- * until the listeners of that context are gone, and only those of a parent context are
- * called. Close the context from another thread if something must react to the
- * revocation.
+ * If a listener closes its own context, the {@link LeadershipRevokedEvent} is delivered
+ * only after the listeners of that context have been removed, so only listeners of a
+ * parent context are called. Close the context from another thread if a listener must
+ * react to the revocation.
+ *
+ * @since 0.1.0
  */
 public final class LeadershipGrantedEvent extends LeadershipEvent {
 

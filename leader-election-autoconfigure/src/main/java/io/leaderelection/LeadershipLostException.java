@@ -18,11 +18,13 @@ package io.leaderelection;
 
 /**
  * Thrown by the commit of a transaction of leader work, or by
- * {@link Leadership#fence(java.sql.Connection)}, if the term in which the work began is
- * over: another node may have been granted a later one. The transaction is rolled back by
- * whoever began it; nothing of it becomes visible.
+ * {@link Leadership#fence(java.sql.Connection)}, if the term in which the work began has
+ * ended: another node may have been granted a later one. The transaction is rolled back
+ * by the code that began it; none of its changes becomes visible.
  * <p>
- * Trying again is of no use in the same work: it is bound to its term.
+ * A retry inside the same work fails again, since the work is bound to its term.
+ *
+ * @since 0.1.0
  */
 public class LeadershipLostException extends NotLeaderException {
 
@@ -34,12 +36,12 @@ public class LeadershipLostException extends NotLeaderException {
 	 */
 	public LeadershipLostException(Leadership leadership) {
 		super(leadership.getElection(),
-				"The transaction must be rolled back: it is part of the " + leadership + ", which is over");
+				"The transaction must be rolled back: it belongs to the " + leadership + ", which has ended");
 		this.term = leadership.getTerm();
 	}
 
 	/**
-	 * Return the term that is over.
+	 * Return the term that has ended.
 	 * @return the term
 	 */
 	public Term getTerm() {

@@ -17,11 +17,13 @@
 package io.leaderelection;
 
 /**
- * Published when the leadership of this node has ended or is about to. In an orderly
- * hand-over (reasons {@link Reason#RESIGNED} and {@link Reason#STOPPED}) all leader work
- * has ended and the lock is freed only after the listeners are done, within
- * {@code leader-election.drain-timeout}. For the other reasons another node may lead
- * already.
+ * Published when the leadership of this node has ended or is about to end. In an orderly
+ * hand-over (reasons {@link Reason#RESIGNED} and {@link Reason#STOPPED}), the event is
+ * published when all leader work has ended, and the lock is freed when the listeners have
+ * returned; both waits together are bounded by {@code leader-election.drain-timeout}. For the
+ * other reasons, another node may already lead.
+ *
+ * @since 0.1.0
  */
 public final class LeadershipRevokedEvent extends LeadershipEvent {
 
@@ -62,8 +64,8 @@ public final class LeadershipRevokedEvent extends LeadershipEvent {
 		STOPPED,
 
 		/**
-		 * No confirmation came within the lease: this node was paused or cut off from the
-		 * database, or the database did not answer.
+		 * No confirmation was received within the lease: this node was paused or cut off
+		 * from the database, or the database did not answer.
 		 */
 		LEASE_EXPIRED,
 

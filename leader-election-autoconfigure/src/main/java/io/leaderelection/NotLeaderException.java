@@ -20,7 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown by a method that is guarded with {@code @LeaderOnly(policy = REJECT)} when it is
- * called on a node that does not lead, or by work whose term is over.
+ * called on a node that does not lead, or by work whose term has ended.
+ *
+ * @since 0.1.0
  */
 public class NotLeaderException extends IllegalStateException {
 

@@ -17,24 +17,26 @@
 package io.leaderelection;
 
 /**
- * The number of one grant of leadership: a <em>fencing token</em>. Every grant has a term
- * that is strictly greater than the term of every earlier grant on the same database
- * cluster, also after a crash or a promotion of the server. An operator has to raise the
- * epoch where the server may repeat itself.
+ * The number of one grant of leadership: a <em>fencing token</em>. The term of a grant is
+ * strictly greater than the term of every earlier grant on the same database cluster,
+ * also after a crash or a promotion of the server. Where the server may assign earlier
+ * numbers again, an operator must raise the epoch.
  * <p>
  * Terms are compared by epoch, then timeline, then transaction id.
  *
- * @param epoch the operator's {@code leader-election.term-epoch}; raised after
- * {@code pg_upgrade}, point-in-time recovery or a move to another cluster, where
- * PostgreSQL may issue earlier transaction ids again, and after the promotion of a
- * standby that never followed a server promoted before, which may choose the same
- * timeline. Raised on all nodes before any of them starts, since terms go back whenever a
- * node with a lower epoch leads
+ * @param epoch the value of {@code leader-election.term-epoch}. An operator must raise it
+ * after {@code pg_upgrade}, point-in-time recovery or a move to another cluster, since
+ * PostgreSQL may then assign earlier transaction ids again. It must also be raised after
+ * the promotion of a standby that never followed the server promoted before, since that
+ * standby may choose the same timeline. It must be raised on all nodes before any of them
+ * starts, since terms decrease whenever a node with a lower epoch leads
  * @param timeline the timeline of the server, raised by every promotion (PostgreSQL
  * manual, chapter "Continuous Archiving and Point-in-Time Recovery", section
- * "Timelines"); 0 on a server that does not tell it, such as Aurora PostgreSQL without
+ * "Timelines"); 0 on a server that does not provide it, such as Aurora PostgreSQL without
  * logical replication
- * @param transactionId the full (64-bit) transaction id in which the lock was acquired
+ * @param transactionId the full (64-bit) id of the transaction in which the lock was
+ * acquired
+ * @since 0.1.0
  */
 public record Term(int epoch, long timeline, long transactionId) implements Comparable<Term> {
 
@@ -58,9 +60,9 @@ public record Term(int epoch, long timeline, long transactionId) implements Comp
 	}
 
 	/**
-	 * Return this term as a single positive number that compares as the term does: 4 bits
-	 * epoch, 11 bits timeline, 48 bits transaction id. Suited as a fencing token for
-	 * stores that reject writes with a smaller token.
+	 * Return this term as a single non-negative number with the same order: 4 bits for
+	 * the epoch, 11 bits for the timeline, 48 bits for the transaction id. Can be used as
+	 * a fencing token for systems that reject writes with a smaller token.
 	 * @return the term as a number
 	 * @throws ArithmeticException if a part does not fit in its bits
 	 */

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -184,6 +185,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void reportsNodeKilledFromElsewhere() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String leader = demo.awaitLeader();
@@ -201,6 +203,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void endsWithItsPostmaster() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			List<ChildProcess> processes = demo.directory().living();
@@ -212,6 +215,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void leavesNothingBehindWhenItIsKilled() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String frozen = demo.awaitLeader();
@@ -224,6 +228,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void cleansUpAfterRunThatWasKilledTogetherWithItsPostgres() throws Exception {
 		try (DemoRun killed = start("--nodes=1").awaitOpen()) {
 			RunDirectory directory = killed.directory();
@@ -247,6 +252,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void endsWithItsPostgres() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			List<ChildProcess> processes = new ArrayList<>(demo.directory().living());
@@ -273,6 +279,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void refusesWhatDoesNotComeFromItsPage() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			assertThat(demo.post("/node-1/freeze", "Origin", "http://elsewhere.example").statusCode()).isEqualTo(403);

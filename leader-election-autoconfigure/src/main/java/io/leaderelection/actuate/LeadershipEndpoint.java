@@ -42,9 +42,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 /**
- * {@link Endpoint @Endpoint} that tells who leads and who stands, and hands leadership
- * over. Everything is told from memory. A request to resign may be made on any node: it
- * reaches the leader by way of the database, and is answered at once.
+ * {@link Endpoint @Endpoint} that shows the leader and the candidates, and hands
+ * leadership over. Reads perform no I/O. A request to resign may be sent to any node: it
+ * is answered at once and reaches the leader through the database.
  */
 @Endpoint(id = "leadership", defaultAccess = Access.READ_ONLY)
 public class LeadershipEndpoint {
@@ -56,7 +56,7 @@ public class LeadershipEndpoint {
 	/**
 	 * Create a new {@code LeadershipEndpoint} instance.
 	 * @param electors the elections
-	 * @param fencing tells which transactions are fenced, by transaction manager
+	 * @param fencing provides the coverage of transactions, by transaction manager
 	 */
 	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing) {
 		this.electors = electors;
@@ -91,7 +91,7 @@ public class LeadershipEndpoint {
 	 * Ask the leader of an election to hand over, whichever node that is. Does not wait
 	 * for it.
 	 * @param election the name of the election
-	 * @return what becomes of it
+	 * @return whether the leader was asked
 	 */
 	@WriteOperation
 	public ResignationDescriptor resign(@Selector String election) {
@@ -101,10 +101,11 @@ public class LeadershipEndpoint {
 
 	/**
 	 * Ask the leader of an election to hand over if it is the given node. The node is
-	 * part of the path, as a parameter would ask every request for a content type.
+	 * part of the path, since a parameter would require a content type for every request.
 	 * @param election the name of the election
-	 * @param node the node that must be the leader, by its id or as other nodes see it
-	 * @return what becomes of it
+	 * @param node the node that must be the leader, by its id or by the id that other
+	 * nodes see
+	 * @return whether the leader was asked
 	 */
 	@WriteOperation
 	public ResignationDescriptor resignNode(@Selector String election, @Selector String node) {
@@ -123,12 +124,12 @@ public class LeadershipEndpoint {
 		return ask(elector, status);
 	}
 
-	// Only the leader itself knows its id in full, and whoever asks may have either form
+	// Only the leader knows its full id, and the caller may use either form
 	private static boolean isSame(SessionNames names, String node, String leader) {
 		return names.visibleId(node).equals(names.visibleId(leader));
 	}
 
-	// Without a body, a write would be answered as if it had been done
+	// Without a body, the response would look like that of a successful write
 	private ResignationDescriptor unknown(String election) {
 		return new ResignationDescriptor("refused", null, null,
 				"there is no election '" + election + "', only " + this.electors.getElections());
@@ -166,30 +167,32 @@ public class LeadershipEndpoint {
 	 * @param node the id of this node
 	 * @param term the term in which this node leads, if it does
 	 * @param since since when it leads, if it does
-	 * @param standing whether this node may lead now
-	 * @param leader who leads as this node sees it
-	 * @param candidates the nodes that stand, the leader included
+	 * @param candidate whether this node is a candidate now
+	 * @param leader the leader as observed by this node
+	 * @param candidates the candidates, the leader included
 	 * @param lastConfirmation when the database last answered
 	 * @param lease the length of the lease
 	 * @param leaseRemaining how long leadership is trusted without a further confirmation
-	 * @param workInFlight how many pieces of leader work are under way on this node
-	 * @param blockedBy what a winner waits for before it leads
-	 * @param problem why this node has no session, if it has none
-	 * @param transitions the last changes that this node saw, the latest last
+	 * @param workInFlight the number of units of leader work that are running on this
+	 * node
+	 * @param blockedBy what an elected node waits for before it leads
+	 * @param problem why this node has no session, is not a candidate or is disturbed by
+	 * a foreign session, if so
+	 * @param transitions the last changes that this node observed, the latest last
 	 */
 	public record ElectionDescriptor(String role, String node, @Nullable String term, @Nullable Instant since,
-			boolean standing, @Nullable LeaderDescriptor leader, List<String> candidates,
+			boolean candidate, @Nullable LeaderDescriptor leader, List<String> candidates,
 			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, int workInFlight,
 			@Nullable String blockedBy, @Nullable String problem,
 			List<TransitionDescriptor> transitions) implements OperationResponseBody {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
 			ElectionStatus status = elector.status();
-			boolean standing = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
+			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
-					text(status.term()), status.since(), standing, leader, status.candidates(),
+					text(status.term()), status.since(), candidate, leader, status.candidates(),
 					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
 					status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList());
@@ -198,10 +201,10 @@ public class LeadershipEndpoint {
 	}
 
 	/**
-	 * Description of the leader as any node sees it.
+	 * Description of the leader as observed by a node.
 	 *
-	 * @param node the id of the node, on other nodes as these see it: shortened in its
-	 * middle, and with '_' for what is no printable ASCII
+	 * @param node the id of the node; on other nodes it is shortened in the middle, with
+	 * '_' for characters that are not printable ASCII
 	 * @param applicationName the {@code application_name} of its session on the database
 	 * @param term its term
 	 * @param since since when it leads, to the second
@@ -212,14 +215,14 @@ public class LeadershipEndpoint {
 	}
 
 	/**
-	 * Description of a change of who leads.
+	 * Description of a change of the leader.
 	 *
-	 * @param time when this node saw it
-	 * @param change {@code granted} and {@code revoked} of this node, {@code followed} of
-	 * another that leads now
-	 * @param node the node that leads, or led
+	 * @param time when this node observed it
+	 * @param change {@code granted} or {@code revoked} for this node, {@code followed} if
+	 * another node leads now
+	 * @param node the node that leads or led
 	 * @param term its term
-	 * @param reason why it leads no more
+	 * @param reason why its leadership was revoked
 	 */
 	public record TransitionDescriptor(Instant time, String change, String node, @Nullable String term,
 			@Nullable String reason) {
@@ -233,12 +236,12 @@ public class LeadershipEndpoint {
 	}
 
 	/**
-	 * Description of what becomes of a request to resign.
+	 * Description of the answer to a request to resign.
 	 *
 	 * @param status {@code requested} or {@code refused}
 	 * @param term the term that was asked to end
 	 * @param leader the node that was asked, if it is known
-	 * @param reason why nobody was asked
+	 * @param reason why no node was asked
 	 */
 	public record ResignationDescriptor(String status, @Nullable String term, @Nullable String leader,
 			@Nullable String reason) implements OperationResponseBody {

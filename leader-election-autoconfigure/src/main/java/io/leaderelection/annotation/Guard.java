@@ -38,7 +38,8 @@ import org.springframework.core.GenericTypeResolver;
 import org.springframework.util.ClassUtils;
 
 /**
- * What {@link LeaderOnly @LeaderOnly} means for one method of one class, worked out once.
+ * The effect of {@link LeaderOnly @LeaderOnly} on one method of one class, determined
+ * once.
  */
 final class Guard {
 
@@ -64,8 +65,8 @@ final class Guard {
 	 * Create a new {@code Guard} instance.
 	 * @param method the method that is guarded
 	 * @param type the class of the instances it is called on
-	 * @param annotation what to do
-	 * @param elections finds the election
+	 * @param annotation the annotation in force
+	 * @param elections resolves the election
 	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections) {
 		this.method = describe(method, type);
@@ -79,7 +80,7 @@ final class Guard {
 	}
 
 	/**
-	 * Return what the method returns if work is done when that is subscribed to.
+	 * Return the reactive type that the method returns.
 	 * @return the type, or {@code null} if the method does its work when it is called
 	 */
 	@Nullable ReactiveResult reactiveResult() {
@@ -96,8 +97,8 @@ final class Guard {
 
 	/**
 	 * Start work on the current thread, if this node leads.
-	 * @param origin the work that led here from another thread, or {@code null}
-	 * @return the work to close when it is done, or {@code null} if it may not run
+	 * @param origin the work on another thread that caused this call, or {@code null}
+	 * @return the work, to be closed when it has ended, or {@code null} if it may not run
 	 */
 	@Nullable Work enter(@Nullable Work origin) {
 		GuardedElection asked = election();
@@ -112,7 +113,7 @@ final class Guard {
 	}
 
 	/**
-	 * Return or throw what a call gets that may not run.
+	 * Return the result of a call that may not run, or throw its exception.
 	 * @return the result of the call
 	 */
 	@Nullable Object refuse() {
@@ -132,16 +133,16 @@ final class Guard {
 	}
 
 	/**
-	 * Return what a call gets that is rejected.
+	 * Return the exception for a call that is rejected.
 	 */
 	NotLeaderException rejection() {
 		String election = election().name();
-		return new NotLeaderException(election, this.method + " runs on the leader of election '" + election
-				+ "' only, and this node does not lead it");
+		return new NotLeaderException(election, this.method + " runs only on the leader of election '" + election
+				+ "', and this node is not the leader");
 	}
 
 	/**
-	 * Return what a subscriber gets whose work is cancelled.
+	 * Return the exception for a subscriber whose work is cancelled.
 	 */
 	NotLeaderException cancellation(Work work) {
 		return new NotLeaderException(work.getLeadership().getElection(),
@@ -149,14 +150,14 @@ final class Guard {
 	}
 
 	/**
-	 * Keep a publisher from the caller that hides behind the type {@link Object}: what it
-	 * does when it is subscribed to would not be guarded.
+	 * Reject a publisher that is returned as {@link Object}: the work that it does on
+	 * subscription would not be guarded.
 	 * @param result the result of the method
 	 */
 	void checkResult(@Nullable Object result) {
 		if (result != null && this.resultType == Object.class && ReactiveTypes.isReactive(result.getClass())) {
 			throw new InvalidLeaderOnlyException(
-					"%s is guarded by @LeaderOnly and returned a %s, whose work is done after the method returns."
+					"%s is guarded by @LeaderOnly and returned a %s, whose work runs after the method has returned."
 						.formatted(this.method, result.getClass().getName()),
 					"Declare the type in the signature of the method, or return a CompletionStage.");
 		}
@@ -170,7 +171,7 @@ final class Guard {
 	}
 
 	private GuardedElection election() {
-		// A race is harmless: all find the same
+		// A race is harmless: all threads compute the same value
 		GuardedElection election = this.election;
 		if (election == null) {
 			election = this.elections.resolve(this.electionExpression, this.method, this.label);

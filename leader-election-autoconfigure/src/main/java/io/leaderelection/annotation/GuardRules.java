@@ -58,15 +58,16 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
- * Which methods {@link LeaderOnly @LeaderOnly} guards, and what it refuses to stand on. A
- * method that is annotated, or that the annotation of its class covers, is guarded or the
- * application does not start: there is no way between.
+ * Determines which methods {@link LeaderOnly @LeaderOnly} guards, and rejects unsupported
+ * uses of it. If a method is annotated, or covered by the annotation of its class, and
+ * cannot be guarded, the application does not start.
  */
 final class GuardRules {
 
 	/**
-	 * Called by the container to make, wire, start, stop and describe a bean: no work of
-	 * the application, and mostly called on the bean itself and not on its proxy.
+	 * Types whose methods the container calls to create, configure, start, stop and
+	 * describe a bean. These are not work of the application, and most are called on the
+	 * bean itself and not on its proxy.
 	 */
 	private static final Set<Class<?>> CALLBACKS = Set.of(AutoCloseable.class, BeanFactoryPostProcessor.class,
 			BeanPostProcessor.class, Closeable.class, DisposableBean.class, FactoryBean.class, InitializingBean.class,
@@ -75,7 +76,7 @@ final class GuardRules {
 	private static final Set<String> CALLBACK_ANNOTATIONS = Set.of("jakarta.annotation.PostConstruct",
 			"jakarta.annotation.PreDestroy");
 
-	static final String CALLBACK = "is called by the container to set the bean up, to manage it or to destroy it";
+	static final String CALLBACK = "is called by the container to initialize, manage or destroy the bean";
 
 	private static final String ANNOTATE_METHODS = "annotate only the methods that are leader work, not the class.";
 
@@ -83,8 +84,8 @@ final class GuardRules {
 	}
 
 	/**
-	 * Return the annotation that guards a method of a class: its own, or that of the
-	 * class where it covers the method.
+	 * Return the annotation that guards a method of a class: its own annotation, or the
+	 * annotation of the class if it covers the method.
 	 * @param method the method, the most specific one
 	 * @param type the class of the instance it is called on
 	 * @return the annotation, or {@code null} if the method is not guarded
@@ -112,7 +113,7 @@ final class GuardRules {
 	}
 
 	private static @Nullable LeaderOnly annotationOfMethods(Class<?> type) {
-		// On a service, it says that leadership starts and stops the bean
+		// On a service, the annotation means that leadership starts and stops the bean
 		return Lifecycle.class.isAssignableFrom(type) ? null : annotationOf(type);
 	}
 
@@ -126,9 +127,9 @@ final class GuardRules {
 		LeaderOnly ofType = annotationOfMethods(type);
 		if (ofType != null && ofType.runOnGrant()) {
 			throw new InvalidLeaderOnlyException(
-					"Class '%s' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods."
+					"Class '%s' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only."
 						.formatted(type.getName()),
-					"Annotate the methods that are to be run when leadership is granted.");
+					"Annotate the methods that should run when leadership is granted.");
 		}
 		Set<Method> guarded = new LinkedHashSet<>();
 		List<String> unguardable = new ArrayList<>();
@@ -159,21 +160,21 @@ final class GuardRules {
 		}
 		if (ofType != null && guarded.isEmpty()) {
 			throw new InvalidLeaderOnlyException(
-					"Class '%s' is annotated with @LeaderOnly, but has no method that could be guarded."
+					"Class '%s' is annotated with @LeaderOnly, but has no method that can be guarded."
 						.formatted(type.getName()),
-					"Remove the annotation. Methods that the container calls to set a bean up and to destroy it are not guarded.");
+					"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not guarded.");
 		}
 		return guarded;
 	}
 
 	private static boolean isCovered(Method method, Class<?> type) {
-		// Whatever its visibility: the container calls package-private methods too
+		// Regardless of its visibility: the container calls package-private methods too
 		return obstacle(method, type) == null && exemption(method, type) == null;
 	}
 
 	/**
-	 * Return whether a method that the annotation of a class does not cover can be meant
-	 * to be guarded: others call it, or the container does.
+	 * Return whether a method that the annotation of a class cannot cover may be intended
+	 * as leader work: other classes or the container can call it.
 	 * @param method the method
 	 * @param type the annotated class
 	 * @return whether the method must not go unguarded
@@ -204,7 +205,7 @@ final class GuardRules {
 	static InvalidLeaderOnlyException notWork(Method method, Class<?> type, String exemption) {
 		return new InvalidLeaderOnlyException(
 				"%s is annotated with @LeaderOnly, but %s.".formatted(Guard.describe(method, type), exemption),
-				"Move the leader work into a method of its own, and annotate that.");
+				"Move the leader work to a separate method, and annotate that method.");
 	}
 
 	private static void checkResult(Method method, Class<?> type, LeaderOnly annotation, String alternative) {
@@ -213,7 +214,7 @@ final class GuardRules {
 		if (ReactiveTypes.isSuspending(method)) {
 			if (reactive == null) {
 				throw new InvalidLeaderOnlyException(
-						"%s is guarded by @LeaderOnly, but is a suspend function: what it does after it has returned can only be guarded with the help of Reactor."
+						"%s is guarded by @LeaderOnly, but is a suspend function: the work after its first suspension can only be guarded with Reactor."
 							.formatted(Guard.describe(method, type)),
 						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."
 								+ alternative);
@@ -225,14 +226,14 @@ final class GuardRules {
 		}
 		if (annotation.policy() == NotLeaderPolicy.SKIP && resultType.isPrimitive() && resultType != void.class) {
 			throw new InvalidLeaderOnlyException(
-					"%s is guarded by @LeaderOnly, but returns the primitive '%s': there is no result for a call that is skipped."
+					"%s is guarded by @LeaderOnly, but returns the primitive type '%s', which has no value for a skipped call."
 						.formatted(Guard.describe(method, type), resultType),
 					"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."
 							+ alternative);
 		}
 		if (Guard.isFuture(resultType) && !resultType.isAssignableFrom(CompletableFuture.class)) {
 			throw new InvalidLeaderOnlyException(
-					"%s is guarded by @LeaderOnly, but returns %s: there is no such result for a call that is not let through."
+					"%s is guarded by @LeaderOnly, but returns %s, of which no instance can be created for a call that does not run."
 						.formatted(Guard.describe(method, type), resultType.getName()),
 					"Return Future, CompletionStage or CompletableFuture." + alternative);
 		}
@@ -244,19 +245,17 @@ final class GuardRules {
 				+ resultType.getName() + ": ";
 		if (!ReactiveTypes.REACTOR_PRESENT) {
 			throw new InvalidLeaderOnlyException(
-					description
-							+ "what it does when that is subscribed to can only be guarded with the help of Reactor.",
-					"Add the dependency io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a CompletionStage."
+					description + "the work that begins on subscription can only be guarded with Reactor.",
+					"Add the dependency io.projectreactor:reactor-core. Alternatively, do the leader work before the method returns, or return a CompletionStage."
 							+ alternative);
 		}
 		if (reactive == null) {
-			throw new InvalidLeaderOnlyException(
-					description + "Spring cannot make one of what is guarded when it is subscribed to.",
+			throw new InvalidLeaderOnlyException(description + "Spring cannot adapt a guarded publisher to this type.",
 					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. Or return a CompletionStage."
 							+ alternative);
 		}
 		if (annotation.policy() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
-			throw new InvalidLeaderOnlyException(description + "there is no empty one for a call that is skipped.",
+			throw new InvalidLeaderOnlyException(description + "this type has no empty value for a skipped call.",
 					"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)." + alternative);
 		}
 	}
@@ -265,15 +264,16 @@ final class GuardRules {
 		int parameters = method.getParameterCount() - (ReactiveTypes.isSuspending(method) ? 1 : 0);
 		if (annotation.runOnGrant() && parameters > 0) {
 			throw new InvalidLeaderOnlyException(
-					"%s is to be run when leadership is granted (runOnGrant), but has parameters: there are no arguments to call it with."
+					"%s runs when leadership is granted (runOnGrant), but has parameters, for which there are no arguments."
 						.formatted(Guard.describe(method, type)),
-					"Move the leader work into a method without parameters, and annotate that.");
+					"Move the leader work to a method without parameters, and annotate that method.");
 		}
 	}
 
 	/**
-	 * Fail if an annotated method is out of reach behind a proxy that has the interfaces
-	 * of a class only. What the annotation of a class covers may be.
+	 * Fail if an annotated method is not accessible through a proxy that implements only
+	 * the interfaces of a class. Methods that are only covered by the annotation of their
+	 * class need not be accessible.
 	 * @param guarded the guarded methods
 	 * @param type the class
 	 * @param proxyType the class of the proxy
@@ -282,9 +282,9 @@ final class GuardRules {
 		for (Method method : guarded) {
 			if (annotationOf(method) != null && !isOnInterface(method, type, proxyType)) {
 				throw new InvalidLeaderOnlyException(
-						"%s is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of its bean has."
+						"%s is annotated with @LeaderOnly, but is not declared by any interface of the bean's proxy."
 							.formatted(Guard.describe(method, type)),
-						"Add it to an interface, or let the bean be proxied by its class (spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).");
+						"Declare it in an interface, or have the bean proxied by its class (spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).");
 			}
 		}
 	}
@@ -301,7 +301,7 @@ final class GuardRules {
 	 * Return why calls to a method do not pass the proxy, or {@code null} if they do.
 	 * @param method the method
 	 * @param type the class of the bean
-	 * @return what the method is, or {@code null} if nothing is in the way
+	 * @return a description of the obstacle, or {@code null} if there is none
 	 */
 	private static @Nullable String obstacle(Method method, Class<?> type) {
 		int modifiers = method.getModifiers();
@@ -322,25 +322,25 @@ final class GuardRules {
 	}
 
 	/**
-	 * Return why a method is no leader work by its nature, or {@code null} if it may be.
+	 * Return why a method can never be leader work, or {@code null} if it can.
 	 * @param method the method
 	 * @param type the class of the bean
-	 * @return what the method does, or {@code null} if it may be leader work
+	 * @return a description of the method, or {@code null} if it may be leader work
 	 */
 	private static @Nullable String exemption(Method method, Class<?> type) {
 		Class<?> declaringType = method.getDeclaringClass();
 		if (isObjectMethod(method) || declaringType.isAssignableFrom(Advised.class)
 				|| declaringType == DecoratingProxy.class) {
-			return "is a method of every object";
+			return "is a method of Object";
 		}
 		if (AnnotatedElementUtils.isAnnotated(method, Bean.class)) {
-			return "makes a bean that is no Lifecycle: it is the methods of the bean that can be guarded";
+			return "creates a bean that is not a Lifecycle: only the methods of that bean can be guarded";
 		}
 		if (isCallback(method, type)) {
 			return CALLBACK;
 		}
 		if (hearsOfRevocation(method)) {
-			return "is told when leadership has ended: it would never be called";
+			return "listens for the end of leadership: it would never be called";
 		}
 		return null;
 	}
@@ -368,7 +368,7 @@ final class GuardRules {
 	}
 
 	private static boolean isCallbackOf(Method method, Class<?> implemented) {
-		// Listeners also have to say what they listen to
+		// Listeners must also declare their event type
 		if ((CALLBACKS.contains(implemented) || Aware.class.isAssignableFrom(implemented)
 				|| (isListener(implemented) && !method.getName().equals("onApplicationEvent")))
 				&& ReflectionUtils.findMethod(implemented, method.getName(), method.getParameterTypes()) != null) {

@@ -27,20 +27,19 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.StringValueResolver;
 
 /**
- * The election that a guard asks, known to exist. Immutable, so that it may be handed
- * from thread to thread without care.
+ * The election of a guard, which is known to exist. Immutable, so that it can be shared
+ * between threads without synchronization.
  *
  * @param name the name of the election
- * @param gate the gate that lets work in
- * @param invocations the counts of what it lets in and not
+ * @param gate the gate that admits work
+ * @param invocations the counts of admitted and refused invocations
  */
 record GuardedElection(String name, WorkGate gate, InvocationCounts invocations) {
 
 	/**
-	 * Finds elections by what {@link LeaderOnly#election()} says, not before they are
-	 * needed: the elections may not have been created yet, and placeholders are for the
-	 * place where the application runs, not for the one where it is prepared ahead of
-	 * time.
+	 * Resolves elections by the value of {@link LeaderOnly#election()}, not before they
+	 * are needed: the elections may not have been created yet, and placeholders must be
+	 * resolved where the application runs, not during ahead-of-time processing.
 	 */
 	static final class Resolver {
 
@@ -57,10 +56,10 @@ record GuardedElection(String name, WorkGate gate, InvocationCounts invocations)
 		}
 
 		/**
-		 * Return the election that a method asks.
-		 * @param election what the annotation says
-		 * @param method the method, for who reads of a failure
-		 * @param label the method as it is counted
+		 * Return the election of a method.
+		 * @param election the value of the annotation
+		 * @param method the method, for error messages
+		 * @param label the name under which the method is counted
 		 */
 		GuardedElection resolve(String election, String method, String label) {
 			DefaultLeaderElector elector = find(election, method);

@@ -19,8 +19,10 @@ package io.leaderelection.annotation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when {@link LeaderOnly @LeaderOnly} stands where it cannot guard: the
+ * Thrown when {@link LeaderOnly @LeaderOnly} is used where it cannot guard: the
  * application does not start, rather than run leader work on every node.
+ *
+ * @since 0.1.0
  */
 public class InvalidLeaderOnlyException extends IllegalStateException {
 

@@ -32,27 +32,29 @@ import org.springframework.core.annotation.AliasFor;
  * Runs a method, or the methods of a class, on the leader only. May be used as a
  * meta-annotation, and on interfaces.
  * <p>
- * The check happens where the method runs: inside {@code @Async} and for each attempt of
- * {@code @Retryable}, before {@code @Transactional} begins a transaction. A call that
- * passes is leader work as with {@link LeaderElector#runIfLeader(Runnable)}: an orderly
- * hand-over waits for it (for the completion of a returned
- * {@link java.util.concurrent.CompletionStage} too, but not of another
- * {@link java.util.concurrent.Future}), and it is interrupted when leadership is lost.
+ * Leadership is checked where the method runs: inside {@code @Async}, for each attempt of
+ * {@code @Retryable}, and before {@code @Transactional} begins a transaction. A call that
+ * passes the check is leader work as with {@link LeaderElector#runIfLeader(Runnable)}: an
+ * orderly hand-over waits for it, and it is interrupted when leadership is lost. The
+ * hand-over also waits for the completion of a returned
+ * {@link java.util.concurrent.CompletionStage}, but not for that of another
+ * {@link java.util.concurrent.Future}.
  * <p>
- * Where the result is there to be subscribed to (Reactor, Reactive Streams,
- * {@link java.util.concurrent.Flow.Publisher}, RxJava, Mutiny, Kotlin {@code Flow}), and
- * for Kotlin {@code suspend} functions, each subscription is a call of its own: the check
- * is made then, and only then, if it is passed, is the method called. The work lasts
- * until the publisher terminates or the subscription is cancelled. When leadership is
- * lost, it is cancelled, and the subscriber gets a {@link NotLeaderException}. All of
- * these need Reactor.
+ * If the method returns a reactive type (Reactor, Reactive Streams,
+ * {@link java.util.concurrent.Flow.Publisher}, RxJava, Mutiny, Kotlin {@code Flow}) or is
+ * a Kotlin {@code suspend} function, each subscription is a separate call: leadership is
+ * checked on subscription, and the method is called only if the check passes. The work
+ * lasts until the publisher terminates or the subscription is cancelled. When leadership
+ * is lost, the subscription is cancelled, and the subscriber receives a
+ * {@link NotLeaderException}. Reactive types and {@code suspend} functions require
+ * Reactor.
  * <p>
- * On a class, the annotation guards every call to its bean: all methods, inherited ones
- * and those of subclasses included, of any visibility but private. A method's own
- * annotation goes first. Not guarded is what is no work of the application:
+ * On a class, the annotation guards every call to its bean: all methods except private
+ * ones, including inherited methods and those of subclasses. The annotation of a method
+ * takes precedence. The following are not work of the application and are not guarded:
  * <ul>
- * <li>what the container calls to make, wire, describe, start, stop or destroy the bean:
- * the methods of {@link org.springframework.beans.factory.Aware},
+ * <li>methods that the container calls to create, configure, describe, start, stop or
+ * destroy the bean: the methods of {@link org.springframework.beans.factory.Aware},
  * {@link org.springframework.beans.factory.InitializingBean},
  * {@link org.springframework.beans.factory.SmartInitializingSingleton},
  * {@link org.springframework.beans.factory.DisposableBean}, {@link AutoCloseable},
@@ -61,29 +63,35 @@ import org.springframework.core.annotation.AliasFor;
  * {@link org.springframework.core.Ordered},
  * {@link org.springframework.beans.factory.FactoryBean} and the post-processors,
  * {@code @PostConstruct}, {@code @PreDestroy} and {@code @Bean} methods;</li>
- * <li>methods that are told of the end of leadership: they would never be called;</li>
+ * <li>methods that listen for the end of leadership, which would never be called;</li>
  * <li>the methods of {@link Object}.</li>
  * </ul>
- * What the container calls to hand work over is work: {@code @Scheduled} and
- * {@code @EventListener} methods,
- * {@link org.springframework.context.ApplicationListener}, runners and the like are
- * guarded.
+ * Methods that the container calls to run work of the application are guarded, for
+ * instance {@code @Scheduled} and {@code @EventListener} methods, the methods of
+ * {@link org.springframework.context.ApplicationListener} and of runners.
  * <p>
  * On a class that is a {@link org.springframework.context.Lifecycle}, or on the
- * {@code @Bean} method that makes one, the annotation guards no methods: leadership
- * starts the bean when it is granted, and in an orderly hand-over stops it after leader
- * work has ended and before the lock is freed; the container does not. The bean must be a
- * singleton; its class must not be final, nor the methods of the life cycle, unless the
- * {@code @Bean} method returns an interface.
+ * {@code @Bean} method that creates one, the annotation guards no methods. Instead, the
+ * bean is started when leadership is granted. In an orderly hand-over, it is stopped
+ * after leader work has ended and before the lock is freed. The container does not start
+ * or stop it. The bean must be a singleton. Neither its class nor its lifecycle methods
+ * may be final, unless the {@code @Bean} method returns an interface.
  * <p>
- * As with every Spring AOP advice, calls inside the same object are not guarded. What
- * cannot be guarded as annotated keeps the application from starting, with an
- * {@link InvalidLeaderOnlyException} that says what to do: annotated methods that are
- * private, static, final, not on an interface of a bean that is proxied by its
- * interfaces, or of the kinds listed above; final classes and records; on a class, final
- * public methods and {@code @Scheduled} or {@code @EventListener} methods that no proxy
- * sees; primitive results and others of which there is no empty one with
- * {@link NotLeaderPolicy#SKIP}; elections that do not exist.
+ * As with every Spring AOP advice, calls within the same object are not guarded. If the
+ * annotation is used where it cannot guard, the application does not start, and an
+ * {@link InvalidLeaderOnlyException} describes the required change. This applies to:
+ * <ul>
+ * <li>annotated methods that are private, static or final, that are not on an interface
+ * of a bean that is proxied by its interfaces, or that are listed above;</li>
+ * <li>final classes and records;</li>
+ * <li>on a class, final public methods, and {@code @Scheduled} or {@code @EventListener}
+ * methods that calls reach without the proxy;</li>
+ * <li>with {@link NotLeaderPolicy#SKIP}, primitive result types and others without an
+ * empty value;</li>
+ * <li>elections that do not exist.</li>
+ * </ul>
+ *
+ * @since 0.1.0
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)
@@ -107,44 +115,43 @@ public @interface LeaderOnly {
 	String election() default "";
 
 	/**
-	 * What a call gets on a node that does not lead.
+	 * What happens to a call on a node that does not lead.
 	 * @return the policy
 	 */
 	NotLeaderPolicy policy() default NotLeaderPolicy.SKIP;
 
 	/**
-	 * Whether the method also runs once whenever this node is granted leadership, so that
-	 * a job that runs once an hour does not lose its hour to a hand-over. For methods
-	 * without parameters of singletons; a lazy one is created for it.
+	 * Whether the method also runs once whenever this node is granted leadership, so
+	 * that, for instance, an hourly job does not miss a run because of a hand-over.
+	 * Supported for methods without parameters of singletons; a lazy singleton is created
+	 * for the run.
 	 * <p>
-	 * The run begins when the listeners of
-	 * {@link io.leaderelection.LeadershipGrantedEvent} are done, or have failed, on a
-	 * thread of its own, and is leader work as any: it is skipped if leadership has ended
-	 * by then. Have a method that is also asynchronous return a future, since without one
-	 * a run that waits for its thread may begin in a later term, beside the run of that.
-	 * An exception is logged. The method may be called for other reasons at the same
-	 * time, for instance by a scheduler; the first grant may come before the application
-	 * has started completely.
+	 * The run begins on a separate thread when the listeners of
+	 * {@link io.leaderelection.LeadershipGrantedEvent} have returned or failed. It is
+	 * leader work: if leadership has ended by then, the run is skipped. If the method is
+	 * also asynchronous, it should return a future. Otherwise a run that waits for a
+	 * thread may begin in a later term, concurrently with the run of that term. An
+	 * exception is logged. The method may be called for other reasons at the same time,
+	 * for instance by a scheduler. The first grant may occur before the application has
+	 * started completely.
 	 * @return whether to run the method on grant
 	 */
 	boolean runOnGrant() default false;
 
-	/**
-	 * What a call gets on a node that does not lead.
-	 */
+	/** What happens to a call on a node that does not lead. */
 	enum NotLeaderPolicy {
 
 		/**
-		 * The method is not called; the caller gets {@code null},
+		 * The method is not called. The caller receives {@code null},
 		 * {@link java.util.Optional#empty()}, a future completed with {@code null} or an
 		 * empty publisher.
 		 */
 		SKIP,
 
 		/**
-		 * The caller gets a {@link NotLeaderException}; as the failure of the future or
-		 * publisher where the method returns one. {@code @Retryable} tries again, unless
-		 * told not to.
+		 * The caller receives a {@link NotLeaderException}. If the method returns a
+		 * future or a publisher, the exception is its failure. {@code @Retryable} retries
+		 * the call, unless configured otherwise.
 		 */
 		REJECT
 

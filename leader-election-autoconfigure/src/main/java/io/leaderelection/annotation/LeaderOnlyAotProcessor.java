@@ -31,9 +31,9 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
- * Lets a native image call the methods of beans behind the proxies that guard them or
- * leave them to leadership. Proxies call by reflection, inherited methods too, of which
- * Spring sees to those that the class itself declares.
+ * Registers the hints that a native image needs to call the methods of guarded beans and
+ * of services through their proxies. Proxies call methods by reflection, including
+ * inherited ones; Spring registers only those that the class itself declares.
  */
 class LeaderOnlyAotProcessor implements BeanRegistrationAotProcessor {
 

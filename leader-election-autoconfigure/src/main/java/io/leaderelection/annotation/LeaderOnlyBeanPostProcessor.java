@@ -49,14 +49,16 @@ import org.springframework.util.ObjectUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * LeaderOnlyPointcut the beans whose methods are {@link LeaderOnly @LeaderOnly}, and
- * refuses to create those that cannot be guarded.
+ * Guards the beans whose methods are {@link LeaderOnly @LeaderOnly}, and rejects those
+ * that cannot be guarded.
  * <p>
- * The default order is {@code LOWEST_PRECEDENCE - 2} and the guard is put before existing
- * advice. Of the processors that do likewise a later one ends up further out: those of
- * {@code @Retryable} ({@code LOWEST_PRECEDENCE - 1}) and {@code @Async}
- * ({@code LOWEST_PRECEDENCE}) run later, so that leadership is checked on the thread that
- * does the work and for each attempt, and before a transaction takes a connection.
+ * The default order is {@code LOWEST_PRECEDENCE - 2}, and the guard is placed before
+ * existing advice. The processors of {@code @Retryable} ({@code LOWEST_PRECEDENCE - 1})
+ * and {@code @Async} ({@code LOWEST_PRECEDENCE}) do the same later, so that their advice
+ * is placed before the guard. Leadership is therefore checked on the thread that does the
+ * work, for each attempt, and before a transaction obtains a connection.
+ *
+ * @since 0.1.0
  */
 @SuppressWarnings("serial")
 public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
@@ -72,7 +74,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	/**
 	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
-	 * @param electors gives the elections; not asked before all singletons are created
+	 * @param electors provides the elections; not called before all singletons have been
+	 * created
 	 */
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
 		this.elections = new GuardedElection.Resolver(electors::getObject);
@@ -94,7 +97,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	/**
-	 * Refuses a bean before any processor tries to make a proxy of it.
+	 * Rejects a bean before any processor attempts to create a proxy for it.
 	 */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
@@ -115,7 +118,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			}
 			if (proxyFactory.isProxyTargetClass()) {
 				throw new InvalidLeaderOnlyException(
-						"Class '%s' has methods that are guarded by @LeaderOnly, but is %s: the proxy that guards it cannot extend it."
+						"Class '%s' has methods that are guarded by @LeaderOnly, but is %s: a proxy cannot extend it."
 							.formatted(type.getName(), (type.isRecord()) ? "a record" : (isFinal) ? "final" : "sealed"),
 						"Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).");
 			}
@@ -123,7 +126,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	private void checkInitAndDestroyMethods(Class<?> type, String beanName) {
-		// Called on the bean itself and not on its proxy, as other callbacks are
+		// Called on the bean itself and not on its proxy, like other callbacks
 		if (this.beanFactory == null || !this.beanFactory.containsBeanDefinition(beanName)
 				|| !(this.beanFactory.getMergedBeanDefinition(beanName) instanceof AbstractBeanDefinition definition)) {
 			return;
@@ -143,7 +146,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			return bean;
 		}
 		if (!(bean instanceof Advised) && isEligible(bean, beanName)) {
-			// What a FactoryBean makes has not been seen before
+			// The product of a FactoryBean has not been checked before
 			checkClass(bean, beanName);
 		}
 		Object result = super.postProcessAfterInitialization(bean, beanName);
@@ -154,7 +157,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	private void checkProxy(Class<?> type, Object proxy) {
 		if (proxy instanceof Advised advised && advised.isFrozen() && isEligible(type) && !isGuarded(proxy)) {
 			throw new InvalidLeaderOnlyException(
-					"Class '%s' has methods that are guarded by @LeaderOnly, but its bean has a proxy that takes no further advice."
+					"Class '%s' has methods that are guarded by @LeaderOnly, but the proxy of its bean is frozen, so no advice can be added."
 						.formatted(type.getName()),
 					"Do not freeze the proxy.");
 		}
@@ -164,8 +167,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	/**
-	 * Run the methods that are to be run when leadership is granted, on threads of their
-	 * own.
+	 * Run the methods with {@link LeaderOnly#runOnGrant()}, each on a separate thread.
 	 * @param leadership the leadership that was granted
 	 */
 	public void runOnGrant(Leadership leadership) {
@@ -184,8 +186,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				if (bean != null && !(bean instanceof AopInfrastructureBean) && !isGuarded(bean)
 						&& isEligible(AopProxyUtils.ultimateTargetClass(bean))) {
 					logger.warn(LogMessage.format(
-							"Bean '%s' is not guarded: it was registered as a finished object, or created by a bean "
-									+ "post-processor that needs it. Its @LeaderOnly methods run on every node.",
+							"Bean '%s' is not guarded: it was registered as an existing instance, or created early because a bean "
+									+ "post-processor depends on it. Its @LeaderOnly methods run on every node.",
 							beanName));
 				}
 			}
@@ -193,8 +195,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	/**
-	 * Look at all beans, also at those that do not exist yet: a grant may be the first to
-	 * need them.
+	 * Search all beans, including those that have not been created yet: a grant may be
+	 * the first to need them.
 	 */
 	private void findRunsOnGrant(ConfigurableListableBeanFactory beanFactory) {
 		for (String beanName : beanFactory.getBeanNamesForType(Object.class, true, false)) {
@@ -218,8 +220,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			throw ex;
 		}
 		catch (RuntimeException | LinkageError ex) {
-			// The class of a bean that nobody needs may refer to one that is not there
-			logger.debug(LogMessage.format("Could not look for what bean '%s' runs on grant", beanName), ex);
+			// The class of an unused bean may refer to a class that is missing
+			logger.debug(LogMessage.format("Could not determine which methods of bean '%s' run on grant", beanName),
+					ex);
 		}
 	}
 

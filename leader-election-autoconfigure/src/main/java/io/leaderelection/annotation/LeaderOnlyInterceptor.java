@@ -24,7 +24,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a call through as leader work, or gives the caller what the annotation says.
+ * Runs a call as leader work, or applies the policy of the annotation.
  */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
 
@@ -54,7 +54,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			Object result = invocation.proceed();
 			guard.checkResult(result);
 			if (result instanceof CompletionStage<?> stage) {
-				work.lastUntil(stage);
+				work.continueUntil(stage);
 			}
 			return result;
 		}

@@ -34,7 +34,8 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
- * The guards of an application by method and class. As a pointcut, matches what has one.
+ * The guards of an application by method and class. As a pointcut, it matches the methods
+ * that have a guard.
  */
 final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
@@ -95,8 +96,8 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 	}
 
 	/**
-	 * Return the methods of a class that are to be run when leadership is granted. Leaves
-	 * a class alone that has none: its beans may never be created.
+	 * Return the methods of a class that run when leadership is granted. A class without
+	 * such methods is not checked, since its beans may never be created.
 	 * @param type the class
 	 * @return the methods, mostly none
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
@@ -131,8 +132,8 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 	}
 
 	/**
-	 * Fail if a guard that there is by now is for an election that does not exist. From
-	 * now on, {@link #guardedMethods} does so at once.
+	 * Fail if an existing guard is for an election that does not exist. From now on,
+	 * {@link #guardedMethods} fails immediately in this case.
 	 */
 	void checkElections() {
 		this.electionsKnown = true;

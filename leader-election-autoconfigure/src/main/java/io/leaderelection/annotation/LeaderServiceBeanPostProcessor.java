@@ -57,9 +57,11 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Leaves {@link Lifecycle} beans that are {@link LeaderOnly @LeaderOnly}, by their class
- * or by the {@code @Bean} method that makes them, to leadership. The container sees a
- * proxy that does not start with it.
+ * Has leadership start and stop {@link Lifecycle} beans that are
+ * {@link LeaderOnly @LeaderOnly}, by their class or by the {@code @Bean} method that
+ * creates them. The container receives a proxy that does not start with the context.
+ *
+ * @since 0.1.0
  */
 @SuppressWarnings("serial")
 public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
@@ -82,13 +84,14 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 
 	/**
 	 * Create a new {@code LeaderServiceBeanPostProcessor} instance.
-	 * @param services takes the services
-	 * @param electors gives the elections; not asked before all singletons are created
+	 * @param services the registry of the services
+	 * @param electors provides the elections; not called before all singletons have been
+	 * created
 	 */
 	public LeaderServiceBeanPostProcessor(LeaderServices services, ObjectProvider<DefaultLeaderElectors> electors) {
 		this.services = services;
 		this.elections = new GuardedElection.Resolver(electors::getObject);
-		// After that of the guard, so that its proxy is used where there is one
+		// After the processor of the guard, so that an existing proxy is reused
 		setOrder(Ordered.LOWEST_PRECEDENCE - 1);
 	}
 
@@ -103,7 +106,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	}
 
 	/**
-	 * Return the class that the proxy will have, for the build to make it.
+	 * Return the class that the proxy will have, so that the build can create it.
 	 */
 	@Override
 	public Class<?> determineBeanType(Class<?> beanClass, String beanName) {
@@ -166,7 +169,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			return lifecycle;
 		}
 		throw new InvalidLeaderOnlyException(
-				description + " is started and stopped by leadership, but has a proxy whose target changes.",
+				description + " is started and stopped by leadership, but has a proxy whose target can change.",
 				"Annotate only its methods that are leader work.");
 	}
 
@@ -185,7 +188,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		ProxyFactory proxyFactory = proxyFactory(bean.getClass(), factoryMethod, description);
 		proxyFactory.setTarget(bean);
 		if (definition != null) {
-			// For those who look for annotated methods behind a proxy
+			// For code that searches for annotated methods behind a proxy
 			definition.setAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE, type);
 		}
 		proxyFactory.addAdvisor(advisor);
@@ -196,7 +199,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		ProxyFactory proxyFactory = new ProxyFactory();
 		proxyFactory.copyFrom(this);
 		if (factoryMethod != null && factoryMethod.getReturnType().isInterface()) {
-			// What the build knows is all that a native image can make a proxy of
+			// A native image can only create proxies that are known at build time
 			Class<?> known = AotDetector.useGeneratedArtifacts() ? factoryMethod.getReturnType() : type;
 			proxyFactory.setInterfaces(ClassUtils.getAllInterfacesForClass(known, getProxyClassLoader()));
 		}
@@ -230,10 +233,10 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 				Object bean = this.beanFactory.getSingleton(beanName);
 				if (bean instanceof Lifecycle && !this.beanNames.contains(beanName)
 						&& ServiceRules.annotationOf(AopProxyUtils.ultimateTargetClass(bean), null) != null) {
-					logger.warn(LogMessage.format(
-							"Bean '%s' is @LeaderOnly but not left to leadership: it was registered as a finished object, "
-									+ "or created by a bean post-processor that needs it. The container starts it on every node.",
-							beanName));
+					logger.warn(LogMessage
+						.format("Bean '%s' is @LeaderOnly but not started and stopped by leadership: it was registered as an "
+								+ "existing instance, or created early because a bean post-processor depends on it. The container "
+								+ "starts it on every node.", beanName));
 				}
 			}
 		}

@@ -30,12 +30,11 @@ import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.Assert;
 
 /**
- * A result type whose work begins at subscription and is done after the method has
- * returned.
+ * A result type whose work begins on subscription and ends after the method has returned.
  *
- * @param adapter makes publishers of results and results of publishers; {@code null} for
- * Kotlin {@code suspend} functions, of which Spring's proxies do so
- * @param multiValue whether it has any number of elements, and not one at most
+ * @param adapter converts results to publishers and back; {@code null} for Kotlin
+ * {@code suspend} functions, which Spring's proxies convert
+ * @param multiValue whether it may have more than one element
  */
 record ReactiveResult(@Nullable ReactiveAdapter adapter, boolean multiValue) {
 
@@ -54,7 +53,7 @@ record ReactiveResult(@Nullable ReactiveAdapter adapter, boolean multiValue) {
 					? new ReactiveResult(null, ReactiveTypes.isFlow(suspendedType(method))) : null;
 		}
 		ReactiveAdapter adapter = adapter(resultType);
-		// What comes out of the adapter need not be of a subtype
+		// The adapter may return a supertype
 		return (adapter != null && resultType.isAssignableFrom(adapter.getReactiveType()))
 				? new ReactiveResult(adapter, adapter.isMultiValue()) : null;
 	}
@@ -65,8 +64,8 @@ record ReactiveResult(@Nullable ReactiveAdapter adapter, boolean multiValue) {
 	}
 
 	/**
-	 * Return the type of what a {@code suspend} function returns in Kotlin: the primitive
-	 * one where {@code null} is no value of it.
+	 * Return the result type of a {@code suspend} function in Kotlin: the primitive type
+	 * if {@code null} is not a valid value.
 	 */
 	static Class<?> suspendedType(Method method) {
 		Class<?> type = new MethodParameter(method, -1).getParameterType();

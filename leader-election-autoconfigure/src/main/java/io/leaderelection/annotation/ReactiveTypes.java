@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
 /**
- * Tells results whose work is done after the method has returned, on threads that are not
- * known. By name, since none of these types need be there.
+ * Recognizes result types whose work runs after the method has returned, on unknown
+ * threads. By name, since none of these types is required on the class path.
  */
 final class ReactiveTypes {
 

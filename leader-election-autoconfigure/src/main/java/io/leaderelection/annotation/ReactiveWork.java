@@ -39,9 +39,9 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Leader work of a method that returns something to subscribe to. Each subscription calls
- * the method, and is checked, counted until it ends, and cancelled, for itself. Loaded
- * only where Reactor is.
+ * Leader work of a method that returns a reactive type. Each subscription calls the
+ * method; it is checked, tracked until its end and cancelled separately. Loaded only if
+ * Reactor is present.
  */
 final class ReactiveWork {
 
@@ -58,10 +58,10 @@ final class ReactiveWork {
 	}
 
 	/**
-	 * Return what the caller subscribes to, of the type that it expects.
+	 * Return the publisher for the caller, as the type that it expects.
 	 * @param guard the guard of the method
 	 * @param type the type
-	 * @param invocation the call, to be made at subscription
+	 * @param invocation the call, to be made on subscription
 	 * @return the result of the call
 	 */
 	static Object of(Guard guard, ReactiveResult type, MethodInvocation invocation) {
@@ -77,8 +77,9 @@ final class ReactiveWork {
 	 * @param type the type of the result
 	 * @param bean the bean
 	 * @param method the method
-	 * @param context the work that this is a part of, by the key by which it is found
-	 * @param failed told of a failure
+	 * @param context the work that this call is part of, by the key under which it is
+	 * found
+	 * @param failed called with a failure
 	 * @throws Throwable the failure of the call
 	 */
 	static void subscribe(ReactiveResult type, Object bean, Method method, Map<?, ?> context,
@@ -90,7 +91,7 @@ final class ReactiveWork {
 	}
 
 	private static Publisher<?> invokeSuspending(Object bean, Method method) {
-		// By reflection, since Kotlin would be needed to compile a call
+		// By reflection, since a direct call would require Kotlin at compile time
 		Method invoker = ClassUtils.getMethod(CoroutinesUtils.class, "invokeSuspendingFunction", Method.class,
 				Object.class, Object[].class);
 		Object publisher = ReflectionUtils.invokeMethod(invoker, null, method, bean, new @Nullable Object[1]);
@@ -126,7 +127,7 @@ final class ReactiveWork {
 		}
 		try (work) {
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
-			work.last(() -> inner.fail(this.guard.cancellation(work)));
+			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
 			call().subscribe(inner);
 		}
 		catch (Throwable ex) {
@@ -136,7 +137,7 @@ final class ReactiveWork {
 	}
 
 	/**
-	 * Call the method. The call is cloned, since it can be made once only.
+	 * Call the method. The invocation is cloned, since it can proceed only once.
 	 */
 	private Publisher<Object> call() {
 		try {

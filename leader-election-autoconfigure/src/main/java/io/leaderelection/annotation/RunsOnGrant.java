@@ -37,9 +37,9 @@ import org.springframework.core.log.LogMessage;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Calls the methods that {@link LeaderOnly#runOnGrant() run on grant}, as a scheduler
- * would: on the bean, so that they are guarded and whatever else they are annotated for.
- * Each on a thread of its own, since one may take as long as it likes.
+ * Calls the methods that {@link LeaderOnly#runOnGrant() run on grant} as a scheduler
+ * would: on the bean, so that the guard and all other advice apply. Each method runs on a
+ * separate thread, since its duration is not limited.
  */
 final class RunsOnGrant {
 
@@ -54,11 +54,12 @@ final class RunsOnGrant {
 	}
 
 	/**
-	 * Find out what is to be run of a bean. Beans need not exist before they are needed.
+	 * Add the methods of a bean that run on grant. The bean need not exist yet.
 	 * @param beanName the name of the bean
 	 * @param type its class
-	 * @param beanFactory where it is
-	 * @throws InvalidLeaderOnlyException if there is something, but not one bean to call
+	 * @param beanFactory the factory of the bean
+	 * @throws InvalidLeaderOnlyException if there are such methods, but the bean is not a
+	 * singleton
 	 */
 	void add(String beanName, Class<?> type, BeanFactory beanFactory) {
 		for (Method method : this.pointcut.methodsToRunOnGrant(type)) {
@@ -66,9 +67,9 @@ final class RunsOnGrant {
 			if (guard != null) {
 				if (!beanFactory.isSingleton(beanName)) {
 					throw new InvalidLeaderOnlyException(
-							"%s is to be run when leadership is granted (runOnGrant), but bean '%s' is no singleton: there is no one bean to run it on."
+							"%s runs when leadership is granted (runOnGrant), but bean '%s' is not a singleton: there is no single instance to call."
 								.formatted(guard, beanName),
-							"Move the method into a singleton.");
+							"Move the method to a singleton.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));
 			}
@@ -76,8 +77,7 @@ final class RunsOnGrant {
 	}
 
 	/**
-	 * Start what is to be run in a term that was granted. Does not wait, and does not
-	 * throw.
+	 * Start the methods that run in a term that was granted. Neither waits nor throws.
 	 * @param leadership the leadership
 	 */
 	void start(Leadership leadership) {
@@ -112,7 +112,7 @@ final class RunsOnGrant {
 		void call(Leadership leadership) {
 			try {
 				Object bean = this.beanFactory.getBean(this.beanName);
-				// The guard lets any term in, and the next one has a run of its own
+				// The guard admits any term, and the next term has its own run
 				try (Work work = this.guard.gate().enter(this.guard)) {
 					if (work != null && work.getLeadership() == leadership) {
 						call(bean, work);
@@ -133,8 +133,8 @@ final class RunsOnGrant {
 				ReactiveWork.subscribe(reactive, bean, this.method, Map.of(this.guard.gate(), work), this::failed);
 			}
 			else if (invoke(bean, this.method) instanceof CompletionStage<?> stage) {
-				// It may be asynchronous, and not have come to the guard yet
-				work.lastUntil(stage);
+				// The call may be asynchronous and may not have reached the guard yet
+				work.continueUntil(stage);
 				stage.whenComplete((result, failure) -> {
 					if (failure != null) {
 						failed(failure);
@@ -145,10 +145,10 @@ final class RunsOnGrant {
 
 		void failed(Throwable failure) {
 			if (failure instanceof NotLeaderException) {
-				logger.debug(LogMessage.format("%s was not run to its end on grant", this.guard), failure);
+				logger.debug(LogMessage.format("%s did not complete its run on grant", this.guard), failure);
 			}
 			else {
-				logger.warn(LogMessage.format("%s failed when it was run on grant", this.guard), failure);
+				logger.warn(LogMessage.format("%s failed when run on grant", this.guard), failure);
 			}
 		}
 

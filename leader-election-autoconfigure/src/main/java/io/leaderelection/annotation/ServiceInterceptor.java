@@ -24,15 +24,16 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the container, and everybody else, from starting a service while this node does
- * not lead. A stop is a stop, in order with those of leadership. The container stops a
- * service after the election, and so after leadership has stopped it.
+ * Prevents the container and other callers from starting a service while this node does
+ * not lead. A stop request is executed in order with the starts and stops by leadership.
+ * The container stops a service after the election, and therefore after leadership has
+ * stopped it.
  */
 final class ServiceInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(ServiceInterceptor.class);
 
-	/** The election is in the last one. */
+	/** The phase before that of the election, which is the last one. */
 	private static final int LAST_PHASE = Integer.MAX_VALUE - 1;
 
 	private final LeaderService service;

@@ -34,14 +34,14 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
- * Which beans leadership starts and stops since they are {@link LeaderOnly @LeaderOnly},
- * and what that needs.
+ * Determines which beans leadership starts and stops because they are
+ * {@link LeaderOnly @LeaderOnly}, and checks the requirements for that.
  */
 final class ServiceRules {
 
 	/**
-	 * Called by the container on the proxy. One of them that is final would be run on the
-	 * proxy itself, which has none of the state of the bean.
+	 * Methods that the container calls on the proxy. A final method would run on the
+	 * proxy itself, which does not have the state of the bean.
 	 */
 	private static final Set<String> LIFECYCLE_METHODS = Set.of("getPhase", "isAutoStartup", "isPauseable", "isRunning",
 			"start", "stop");
@@ -50,7 +50,7 @@ final class ServiceRules {
 	}
 
 	/**
-	 * Return whether a method makes a bean that leadership may start and stop.
+	 * Return whether a method creates a bean that leadership may start and stop.
 	 * @param method the method
 	 * @return whether it is a {@code @Bean} method whose bean is a {@code Lifecycle}
 	 */
@@ -62,7 +62,8 @@ final class ServiceRules {
 	/**
 	 * Return the annotation that makes leadership start and stop a bean.
 	 * @param type the class of the bean
-	 * @param factoryMethod the method that made it, if any; its annotation goes first
+	 * @param factoryMethod the method that created it, if any; its annotation takes
+	 * precedence
 	 * @return the annotation, or {@code null}
 	 */
 	static @Nullable LeaderOnly annotationOf(Class<?> type, @Nullable Method factoryMethod) {
@@ -75,17 +76,17 @@ final class ServiceRules {
 	}
 
 	/**
-	 * Fail if a bean cannot be left to leadership.
-	 * @param bean what it is called in messages
+	 * Fail if leadership cannot start and stop a bean.
+	 * @param bean the name of the bean for messages
 	 * @param type its class
 	 * @param annotation the annotation
-	 * @param singleton whether there is one of it
-	 * @throws InvalidLeaderOnlyException if not
+	 * @param singleton whether it is a singleton
+	 * @throws InvalidLeaderOnlyException if leadership cannot start and stop it
 	 */
 	static void check(String bean, Class<?> type, LeaderOnly annotation, boolean singleton) {
 		if (!singleton) {
 			throw new InvalidLeaderOnlyException(bean
-					+ " is annotated with @LeaderOnly, but is no singleton: the container neither starts nor stops it, and leadership does not either.",
+					+ " is annotated with @LeaderOnly, but is not a singleton: neither the container nor leadership can start and stop it.",
 					"Make it a singleton, or annotate only its methods that are leader work.");
 		}
 		if (annotation.policy() != NotLeaderPolicy.SKIP) {
@@ -95,8 +96,8 @@ final class ServiceRules {
 		}
 		if (annotation.runOnGrant()) {
 			throw new InvalidLeaderOnlyException(bean
-					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
-					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that.");
+					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods that are leader work only.",
+					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that method.");
 		}
 		Set<Method> jobs = MethodIntrospector.selectMethods(type, (MethodFilter) ServiceRules::isUnguardedJob);
 		if (!jobs.isEmpty()) {
@@ -113,11 +114,10 @@ final class ServiceRules {
 	}
 
 	/**
-	 * Fail if a proxy cannot extend a class in such a way that the container sees the
-	 * proxy.
-	 * @param bean what the bean is called in messages
+	 * Fail if a proxy cannot extend a class so that the container calls the proxy.
+	 * @param bean the name of the bean for messages
 	 * @param type the class
-	 * @throws InvalidLeaderOnlyException if not
+	 * @throws InvalidLeaderOnlyException if a proxy cannot extend it
 	 */
 	static void checkClass(String bean, Class<?> type) {
 		String obstacle = (Modifier.isFinal(type.getModifiers()) || type.isSealed()) ? "its class is final or sealed"
@@ -126,7 +126,7 @@ final class ServiceRules {
 			throw new InvalidLeaderOnlyException(
 					"%s is started and stopped by leadership, but %s: the proxy that keeps the container from starting it cannot extend '%s'."
 						.formatted(bean, obstacle, type.getName()),
-					"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as SmartLifecycle.");
+					"Create it in a @Bean method that is annotated with @LeaderOnly and returns an interface such as SmartLifecycle.");
 		}
 	}
 

@@ -28,8 +28,8 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Stands between the publisher of leader work and who subscribes to it. The work ends
- * before the subscriber hears of its end, or after it has cancelled.
+ * Connects the publisher of leader work with its subscriber. The work ends before the end
+ * is signalled to the subscriber, or after the subscriber has cancelled.
  */
 final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 
@@ -44,28 +44,29 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	private final Context context;
 
 	/**
-	 * What the publisher gives: {@code null} before, this while the subscriber is told,
-	 * {@link #NONE} once it is cancelled.
+	 * The subscription of the publisher: {@code null} before {@code onSubscribe}, this
+	 * object while the subscriber's {@code onSubscribe} runs, {@link #NONE} once it is
+	 * cancelled.
 	 */
 	private final AtomicReference<@Nullable Subscription> publisher = new AtomicReference<>();
 
 	private final AtomicLong requestedEarly = new AtomicLong();
 
 	/**
-	 * How it ends for the subscriber: with the failure, or with this if as the publisher
-	 * says.
+	 * The outcome for the subscriber: the failure, or this object if the outcome is that
+	 * of the publisher.
 	 */
 	private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
 
 	/**
 	 * Create a new {@code WorkSubscriber} instance.
-	 * @param subscriber who subscribes
+	 * @param subscriber the subscriber
 	 * @param work the work
 	 * @param single whether the first element is the last
-	 * @param key the key by which the publisher finds the work in its context
+	 * @param key the key under which the publisher finds the work in its context
 	 */
 	WorkSubscriber(CoreSubscriber<? super Object> subscriber, Work work, boolean single, Object key) {
-		// A failure comes from another thread than the elements
+		// A failure is signalled by another thread than the elements
 		this.subscriber = Operators.serialize(subscriber);
 		this.work = work;
 		this.single = single;
@@ -78,9 +79,9 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	}
 
 	/**
-	 * Cancel the publisher and fail, also if it has not answered yet. Does nothing if the
-	 * subscriber has cancelled, or the end has come.
-	 * @param failure what the subscriber gets
+	 * Cancel the publisher and fail, also before the subscription. Does nothing if the
+	 * subscriber has cancelled or the publisher has terminated.
+	 * @param failure the failure for the subscriber
 	 */
 	void fail(Throwable failure) {
 		if (!this.outcome.compareAndSet(null, failure)) {
@@ -107,8 +108,8 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	}
 
 	/**
-	 * Until the subscriber has returned nothing is requested, which might take long, and
-	 * it hears of no failure: it may not be ready for one.
+	 * Until the subscriber has returned, which may take long, nothing is requested and no
+	 * failure is signalled, since it may not be ready for one.
 	 */
 	@Override
 	public void onSubscribe(Subscription subscription) {
@@ -129,7 +130,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 
 	@Override
 	public void onNext(Object element) {
-		// No failure may follow upon the element of a Mono
+		// No failure may follow the element of a Mono
 		if (this.single ? !endsAsPublished() : this.outcome.get() instanceof Throwable) {
 			Operators.onDiscard(element, this.context);
 			return;
@@ -157,8 +158,9 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	}
 
 	/**
-	 * Decide that the end is what the publisher says, unless it is the failure: the
-	 * subscriber may not have heard of that yet, nor even have a subscription.
+	 * Set the outcome to that of the publisher, unless it is already a failure: the
+	 * failure may not have been signalled yet, and the subscriber may not even have a
+	 * subscription.
 	 */
 	private boolean endsAsPublished() {
 		return !(this.outcome.compareAndExchange(null, this) instanceof Throwable);

@@ -22,13 +22,13 @@ import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is needed to open a connection.
+ * The properties that are required to open a connection.
  *
  * @param url the JDBC URL
  * @param username the user
  * @param password the password
- * @param driver the driver, or {@code null} to ask the {@link java.sql.DriverManager}
- * @param driverProperties what the application's own connections are opened with
+ * @param driver the driver, or {@code null} to use the {@link java.sql.DriverManager}
+ * @param driverProperties the properties of the application's own connections
  */
 record ConnectionTarget(String url, @Nullable String username, @Nullable String password, @Nullable Driver driver,
 		Properties driverProperties) {
@@ -39,9 +39,9 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 	}
 
 	/**
-	 * Return the properties for the driver, over all of which it prefers those of the
-	 * URL. Of several hosts, only the primary is of use; which one that is must not be
-	 * remembered, or a promotion would be noticed late.
+	 * Return the properties for the driver. Properties in the URL take precedence over
+	 * all of them. If the URL has several hosts, only the primary can be used; which host
+	 * that is must not be cached, so that a promotion is noticed immediately.
 	 */
 	Properties properties(Properties driverSettings) {
 		Properties properties = new Properties();

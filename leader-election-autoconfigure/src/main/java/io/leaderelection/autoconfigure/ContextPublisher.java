@@ -27,9 +27,9 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * Publishes events to the listeners of the application context and its parents. An event
- * may come when the context is closed: that of a revocation, if a listener of the grant
- * closes the context, or does not return before that.
+ * Publishes events to the listeners of the application context and its parents. The event
+ * of a revocation may be published after the context was closed, if a listener of the
+ * grant closes the context or does not return before it is closed.
  */
 final class ContextPublisher implements Consumer<LeadershipEvent> {
 
@@ -53,7 +53,7 @@ final class ContextPublisher implements Consumer<LeadershipEvent> {
 					+ revoked.getReason() + "), since the context is closed: a listener of LeadershipGrantedEvent has "
 					+ "closed it or has not returned in time");
 		}
-		// Parents of the context may be open
+		// The parents of the context may still be open
 		this.context.publishEvent(event);
 	}
 

@@ -37,18 +37,18 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.util.StringUtils;
 
 /**
- * Opens the connections of elections, never from a pool. The first of these that there is
- * says where to:
+ * Opens the connections of elections, never from a pool. The target is determined by the
+ * first of these that is present:
  * <ol>
  * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
  * <li>{@code leader-election.datasource.url}
  * <li>the one or primary {@link DataSource} of the application
- * <li>the {@link JdbcConnectionDetails} that it was made from, where nothing can be
+ * <li>the {@link JdbcConnectionDetails} from which it was created, if nothing can be
  * derived from the {@link DataSource} itself
  * </ol>
  * Beans are looked up once, on the thread that starts the application. URL and
- * credentials are read anew for every connection, since a pool's may be changed at run
- * time.
+ * credentials are read again for every connection, since those of a pool may change at
+ * runtime.
  */
 final class ElectionConnectionSource implements ConnectionSource {
 
@@ -74,8 +74,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
 	 * @param dataSources the data sources of the application
-	 * @param connectionDetails the details that Spring Boot has made a pool from
-	 * @param properties the connection that was configured for elections
+	 * @param connectionDetails the details from which Spring Boot has created a pool
+	 * @param properties the connection properties for elections
 	 */
 	ElectionConnectionSource(ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
 			ObjectProvider<JdbcConnectionDetails> connectionDetails, Datasource properties) {
@@ -86,8 +86,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	/**
-	 * Look up where connections come from.
-	 * @throws ElectionDataSourceException if there is nothing to connect with
+	 * Determine the source of connections.
+	 * @throws ElectionDataSourceException if there is no usable source
 	 */
 	void check() {
 		Origin resolved = resolve();
@@ -107,8 +107,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	/**
-	 * Return where connections lead to, without secrets.
-	 * @return a text for people
+	 * Return the target of connections, without secrets.
+	 * @return the target, for messages
 	 */
 	String describe() {
 		Origin resolved = this.origin;
@@ -124,9 +124,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 		long count = this.dedicated.stream().count();
 		if (count > 0) {
 			throw new ElectionDataSourceException(
-					"Leader election cannot tell on which of " + count
-							+ " @LeaderElectionDataSource beans to hold elections, since none of them is primary.",
-					"Annotate one of them only, that of the database on which all elections are to be held.", null);
+					"Leader election cannot determine which of " + count
+							+ " @LeaderElectionDataSource beans to use, since none of them is primary.",
+					"Annotate only the one whose database holds the elections.", null);
 		}
 		String url = this.properties.url();
 		if (StringUtils.hasText(url)) {
@@ -146,13 +146,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 		if (count == 0) {
 			return new ElectionDataSourceException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
-					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is not there), "
+					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
 							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE,
 					null);
 		}
 		return new ElectionDataSourceException(
-				"Leader election cannot tell on which of " + count
-						+ " DataSource beans to hold elections, since none of them is primary.",
+				"Leader election cannot determine which of " + count
+						+ " DataSource beans to use, since none of them is primary.",
 				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
 	}
 
@@ -171,9 +171,10 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		if (target == null) {
 			throw new ElectionDataSourceException(name + " (" + dataSource.getClass().getName()
-					+ ") does not tell the URL that it connects to, but elections need connections outside of any "
-					+ "pool." + ((failure != null) ? " (" + failure.getMessage() + ")" : ""),
-					"Set leader-election.datasource.url (and username, password), or " + DEDICATE + " that is no pool.",
+					+ ") does not expose the URL to which it connects, but elections need connections "
+					+ "that do not come from a pool." + ((failure != null) ? " (" + failure.getMessage() + ")" : ""),
+					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
+							+ " that is not a pool.",
 					failure);
 		}
 		return target(name, target);
@@ -191,9 +192,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		return target.withCredentials(this.properties.username(), this.properties.password());
 	}
 
-	/**
-	 * Where connections come from.
-	 */
+	/** The source of connections. */
 	private sealed interface Origin {
 
 		void check();
@@ -205,7 +204,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	/**
-	 * A data source that is asked itself.
+	 * A data source that opens the connections itself.
 	 *
 	 * @param dataSource the data source
 	 */
@@ -240,9 +239,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	/**
-	 * A driver that is asked with what is known at that moment.
+	 * A driver that opens connections with the current URL and credentials.
 	 *
-	 * @param target gives URL and credentials
+	 * @param target provides URL and credentials
 	 */
 	private record Derived(Supplier<ConnectionTarget> target) implements Origin {
 

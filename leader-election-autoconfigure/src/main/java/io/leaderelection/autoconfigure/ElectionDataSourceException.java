@@ -19,7 +19,7 @@ package io.leaderelection.autoconfigure;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when there is nothing to connect to PostgreSQL with.
+ * Thrown when no connection to PostgreSQL can be configured.
  */
 class ElectionDataSourceException extends IllegalStateException {
 

@@ -20,10 +20,10 @@ import io.leaderelection.engine.ElectionSettings;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One election as it is configured, with everything inherited and checked.
+ * The configuration of one election, complete with inherited values and validated.
  *
  * @param settings the settings of the engine
- * @param lockId the lock that was configured, or {@code null} to derive one
+ * @param lockId the configured lock id, or {@code null} to derive it
  * @param termEpoch the epoch of its terms
  */
 record ElectionDefinition(ElectionSettings settings, @Nullable Long lockId, int termEpoch) {

@@ -35,8 +35,8 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
 /**
- * All elections of the application, made from its properties. The one place where values
- * are checked, each alone and in relation to the others.
+ * All elections of the application, created from its properties. All values are validated
+ * here, individually and in relation to each other.
  */
 final class ElectionDefinitions {
 
@@ -46,7 +46,7 @@ final class ElectionDefinitions {
 
 	private static final Duration DEFAULT_PHASE_TIMEOUT = Duration.ofSeconds(30);
 
-	/** How long a stop waits for a database that does not answer, after all else. */
+	/** How long a stop waits at its end for a database that does not answer. */
 	private static final Duration DATABASE_GRACE = ElectionTimings.DEFAULTS.stopMargin();
 
 	private static final Duration SHORTEST_LEASE = Duration.ofMillis(500);
@@ -61,7 +61,10 @@ final class ElectionDefinitions {
 
 	private static final int MAX_EPOCH = 15;
 
-	/** How often a follower and an observer hear from the database, rounded up. */
+	/**
+	 * The intervals of the answers that followers and observers receive from the
+	 * database, rounded up.
+	 */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 
 	private static final Duration OBSERVER_INTERVAL = Duration.ofMillis(1500);
@@ -98,9 +101,9 @@ final class ElectionDefinitions {
 
 	/**
 	 * Return how long the stop of all elections may take: the longest drain timeout, the
-	 * grace for what is interrupted then, and a moment for a database that does not
+	 * grace period for interrupted work, and the time for a database that does not
 	 * answer.
-	 * @return the time from the request to the end
+	 * @return the time from the request to the end of the stop
 	 */
 	Duration longestStop() {
 		return this.definitions.stream()
@@ -112,9 +115,9 @@ final class ElectionDefinitions {
 	}
 
 	/**
-	 * Make the elections.
+	 * Create the elections.
 	 * @param properties their properties
-	 * @param environment what properties of others are taken from
+	 * @param environment the source of other properties
 	 * @return the elections
 	 * @throws InvalidElectionPropertyException if a value cannot be used
 	 */
@@ -131,8 +134,8 @@ final class ElectionDefinitions {
 			checkName(property, name);
 			if (name.equals(properties.name())) {
 				throw new InvalidElectionPropertyException(property, name, "The default election has this name.",
-						"Configure the default election by " + PREFIX + "lease-duration and so on, or give one of the "
-								+ "two another name.");
+						"Configure the default election by " + PREFIX
+								+ "lease-duration and so on, or rename one of the two.");
 			}
 			definitions.add(new Reader(properties, election, name, phaseTimeout).read(nodeId));
 		});
@@ -150,8 +153,8 @@ final class ElectionDefinitions {
 		}
 		if (!NODE_ID.matcher(nodeId).matches()) {
 			throw new InvalidElectionPropertyException(PREFIX + "node-id", nodeId,
-					"It is longer than 255 characters or has control characters in it.",
-					"Set a name that people recognize the node by, or none, to have one made.");
+					"It is longer than 255 characters or contains control characters.",
+					"Set an id by which operators recognize the node, or remove it to have one generated.");
 		}
 		return nodeId;
 	}
@@ -160,9 +163,8 @@ final class ElectionDefinitions {
 		if (!NAME.matcher(name).matches()) {
 			throw new InvalidElectionPropertyException(property, name,
 					name.isEmpty() ? "The name of an election must not be empty."
-							: "The name of an election appears in threads, metrics and PostgreSQL's views.",
-					"Name the election with up to 63 letters, digits, '.', '_' and '-', beginning with a letter or "
-							+ "digit.");
+							: "The name of an election is part of thread names, metrics and PostgreSQL's views.",
+					"Use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.");
 		}
 	}
 
@@ -174,8 +176,8 @@ final class ElectionDefinitions {
 			if (lockId != null && other != null) {
 				throw new InvalidElectionPropertyException(lockIdProperty(definition.election(), properties.name()),
 						lockId,
-						"It is the lock of the election '" + other + "' too: only one of the two could have a leader.",
-						"Set different lock ids, or none, to have them derived from " + PREFIX
+						"The election '" + other + "' has the same lock: only one of the two could have a leader.",
+						"Set different lock ids, or remove them to have them derived from " + PREFIX
 								+ "group and the names of the elections.");
 			}
 		}
@@ -202,8 +204,8 @@ final class ElectionDefinitions {
 			Duration interval = settings.candidate() ? leaderInterval : OBSERVER_INTERVAL;
 			if (unreachableAfter.compareTo(interval) <= 0) {
 				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
-						"While all is well, this node hears from its database only every " + print(interval)
-								+ " (election '" + settings.election() + "').",
+						"In normal operation, this node receives an answer from its database only every "
+								+ print(interval) + " (election '" + settings.election() + "').",
 						"Set it to a multiple of that.");
 			}
 		}
@@ -212,18 +214,19 @@ final class ElectionDefinitions {
 	private static void checkServices(LeaderElectionProperties.Services services) {
 		if (services.startAttempts() < 1) {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", services.startAttempts(),
-					"A service that leadership starts has to be started at least once.",
-					"Set 1 to resign after the first failure, or a higher number to try again before.");
+					"A service must be started at least once.",
+					"Set 1 to resign after the first failure, or a higher number to retry before that.");
 		}
 		if (services.startTimeout().compareTo(LONGEST_START) > 0) {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
-					print(services.startTimeout()), "A node whose service hangs would lead for that long.",
+					print(services.startTimeout()),
+					"A node whose service hangs at start would keep leadership for that long.",
 					"Set a duration up to " + LONGEST_START.toHours() + "h with its unit, for instance 1m.");
 		}
 		if (services.startTimeout().compareTo(Duration.ZERO) <= 0) {
 			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
-					print(services.startTimeout()), "A service that leadership starts needs time for that.",
-					"Set it to longer than the slowest of them takes.");
+					print(services.startTimeout()), "A service needs time to start.",
+					"Set a duration longer than the start of the slowest service.");
 		}
 	}
 
@@ -236,11 +239,11 @@ final class ElectionDefinitions {
 		}
 		if (after.compareTo(LONGEST_UNHEALTHY) > 0) {
 			throw new InvalidElectionPropertyException(property, print(after),
-					"A node that is not well would lead for that long.", action);
+					"An unhealthy node would lead for that long.", action);
 		}
 	}
 
-	// Of any length, also of one that is refused for it
+	// Any value, including invalid ones
 	static String print(Duration duration) {
 		return (duration.toMillisPart() == 0) ? duration.toSeconds() + "s" : DurationStyle.SIMPLE.print(duration);
 	}
@@ -281,11 +284,11 @@ final class ElectionDefinitions {
 					+ "h with its unit, for instance 5s.";
 			if (lease.compareTo(SHORTEST_LEASE) < 0) {
 				throw new InvalidElectionPropertyException(property, print(lease),
-						"A lease this short would end with every pause of the JVM or the network.", action);
+						"A lease this short would expire with every pause of the JVM or the network.", action);
 			}
 			if (lease.compareTo(LONGEST_LEASE) > 0) {
 				throw new InvalidElectionPropertyException(property, print(lease),
-						"Nobody would lead for that long when a leader falls silent.", action);
+						"No node would lead for that long after the failure of a leader.", action);
 			}
 			return lease;
 		}
@@ -296,14 +299,14 @@ final class ElectionDefinitions {
 			String property = property("takeover-delay", value);
 			if (delay.isNegative()) {
 				throw new InvalidElectionPropertyException(property, print(delay), "It is negative.",
-						"Set 0 to have a new leader start at once, or the duration of the lease to be exact.");
+						"Set 0 for no delay, or up to the duration of the lease.");
 			}
 			if (delay.compareTo(lease.multipliedBy(LONGEST_DELAY_IN_LEASES)) > 0) {
 				throw new InvalidElectionPropertyException(property, print(delay),
 						"After one lease (" + print(lease) + " in the election '" + this.election
-								+ "') no earlier leader trusts itself any more; a longer delay only leaves the "
-								+ "application without a leader.",
-						"Set at most twice the duration of the lease. The lease itself makes the delay exact.");
+								+ "') no earlier leader trusts its leadership any longer; a longer delay only "
+								+ "leaves the application without a leader.",
+						"Set at most twice the duration of the lease. The duration of the lease is sufficient.");
 			}
 			return delay;
 		}
@@ -319,10 +322,10 @@ final class ElectionDefinitions {
 			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
 			if (timeout.compareTo(longest) >= 0) {
 				throw new InvalidElectionPropertyException(property, print(timeout),
-						"With " + print(ElectionSettings.GRACE) + " of grace for work that was interrupted and "
+						"With " + print(ElectionSettings.GRACE) + " of grace for interrupted work and "
 								+ print(DATABASE_GRACE) + " for a database that does not answer, it is not below the "
 								+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
-								+ ": the application would end while it still hands over.",
+								+ ": the application would exit before the hand-over is complete.",
 						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
 			}
 			return timeout;
@@ -339,13 +342,13 @@ final class ElectionDefinitions {
 			int epoch = inherit(value, this.properties.termEpoch());
 			if (epoch < 0 || epoch > MAX_EPOCH) {
 				throw new InvalidElectionPropertyException(property("term-epoch", value), epoch,
-						"It has four bits in a term.", "Set a number from 0 to " + MAX_EPOCH
-								+ ", one more than before after pg_upgrade, a restore or a move.");
+						"A term has four bits for it.", "Set a number from 0 to " + MAX_EPOCH
+								+ ", and increase it by one after pg_upgrade, a restore or a move.");
 			}
 			return epoch;
 		}
 
-		// The property that somebody has to change: inherited values are not set here
+		// The property to change: inherited values are set on the default election
 		private String property(String name, @Nullable Object ownValue) {
 			return PREFIX + ((ownValue != null) ? "elections." + this.election + "." : "") + name;
 		}

@@ -32,7 +32,7 @@ class InvalidElectionPropertyException extends IllegalStateException {
 	/**
 	 * Create a new {@code InvalidElectionPropertyException} instance.
 	 * @param property the name of the property
-	 * @param value the value in force
+	 * @param value the effective value
 	 * @param reason why it cannot be used, a sentence
 	 * @param action what to do about it, a sentence
 	 */

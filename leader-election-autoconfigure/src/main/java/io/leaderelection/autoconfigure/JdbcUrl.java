@@ -20,11 +20,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What can be told of a JDBC URL by looking at it.
+ * Parses JDBC URLs.
  */
 final class JdbcUrl {
 
-	/** Also behind the prefix of a driver that wraps that of PostgreSQL. */
+	/** Also with the prefix of a driver that wraps the PostgreSQL driver. */
 	private static final Pattern POSTGRESQL = Pattern.compile("jdbc:(?:[\\w.-]+:)*postgresql:.*",
 			Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
@@ -37,9 +37,9 @@ final class JdbcUrl {
 	}
 
 	/**
-	 * Return whether the URL is for the driver of PostgreSQL itself.
+	 * Return whether the URL is for the PostgreSQL driver itself.
 	 * @param url the URL
-	 * @return whether no other driver is asked for
+	 * @return whether the URL does not name another driver
 	 */
 	static boolean isPlain(String url) {
 		return url.startsWith("jdbc:postgresql:");
@@ -57,7 +57,7 @@ final class JdbcUrl {
 	/**
 	 * Return the URL up to its parameters, which may contain a password.
 	 * @param url the URL
-	 * @return what may be shown of it
+	 * @return the part that may be shown
 	 */
 	static String withoutSecrets(String url) {
 		int end = url.length();

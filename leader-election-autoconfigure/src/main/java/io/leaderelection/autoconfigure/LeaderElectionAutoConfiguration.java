@@ -95,7 +95,8 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	ElectionStore localElectionStore(LeaderElectionProperties properties, ApplicationContext context) {
+	ElectionSessionsFactory localElectionSessionsFactory(LeaderElectionProperties properties,
+			ApplicationContext context) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
 			throw new ElectionDataSourceException(
@@ -107,19 +108,19 @@ public final class LeaderElectionAutoConfiguration {
 							+ ". To run without a database, set leader-election.mode=always (or never).",
 					null);
 		}
-		return new LocalElectionStore(properties.mode(), properties.manual().leader());
+		return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
 	}
 
 	@Bean(name = ELECTORS_BEAN_NAME)
-	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStore store, LeaderServices services,
-			LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard, ApplicationContext context,
-			ObjectProvider<ElectionTimings> timings) {
+	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
+			LeaderServices services, LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard,
+			ApplicationContext context, ObjectProvider<ElectionTimings> timings) {
 		Consumer<LeadershipEvent> publisher = services.around(new ContextPublisher(context),
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
-		return new DefaultLeaderElectors(definitions.all().stream().map(store::settings).toList(),
+		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),
 				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
-				(settings) -> store.sessions(definitions.get(settings.election())),
+				(settings) -> sessionsFactory.sessions(definitions.get(settings.election())),
 				(event) -> publish(event, guard, publisher));
 	}
 
@@ -137,35 +138,33 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
-			ElectionStore store, LeaderServices services, LeaderElectionProperties properties,
+			ElectionSessionsFactory sessionsFactory, LeaderServices services, LeaderElectionProperties properties,
 			ApplicationContext context) {
-		return new LeaderElectionLifecycle(electors, definitions, store, services, properties.failFast(), context);
+		return new LeaderElectionLifecycle(electors, definitions, sessionsFactory, services, properties.failFast(),
+				context);
 	}
 
-	/**
-	 * Where elections are held if PostgreSQL is possible.
-	 */
+	/** Elections if PostgreSQL is on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass({ DataSourceBuilder.class, PGConnection.class, SimpleDriverDataSource.class })
 	static class PostgreSqlConfiguration {
 
 		@Bean
-		ElectionStore electionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
-				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-				ObjectProvider<JdbcConnectionDetails> connectionDetails, Environment environment) {
+		ElectionSessionsFactory electionSessionsFactory(LeaderElectionProperties properties,
+				ElectionDefinitions definitions, @LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
+				ObjectProvider<DataSource> dataSources, ObjectProvider<JdbcConnectionDetails> connectionDetails,
+				Environment environment) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionStore(properties.mode(), properties.manual().leader());
+				return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
 			}
-			return new PostgreSqlElectionStore(properties, definitions,
+			return new PostgreSqlElectionSessionsFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
 					environment.getProperty("spring.application.name"));
 		}
 
 	}
 
-	/**
-	 * Fences transactions if there are any to fence.
-	 */
+	/** Fences transactions if Spring's transaction support is present. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass({ DataSourceBuilder.class, PGConnection.class, SimpleDriverDataSource.class,
 			TransactionManager.class })
@@ -175,7 +174,7 @@ public final class LeaderElectionAutoConfiguration {
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 		static TransactionFencing transactionFencing(Environment environment,
 				ObjectProvider<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
-			// Created before properties can be bound to beans
+			// Created too early for the binding of properties to beans
 			Binder binder = Binder.get(environment);
 			Fencing fencing = binder.bind("leader-election.fencing", Fencing.class).orElse(Fencing.AUTO);
 			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
@@ -184,7 +183,7 @@ public final class LeaderElectionAutoConfiguration {
 		}
 
 		/**
-		 * Depends on the elections, so that it is started after them.
+		 * Depends on the lifecycle of the elections, so that it is started after it.
 		 */
 		@Bean
 		@DependsOn("leaderElectionLifecycle")

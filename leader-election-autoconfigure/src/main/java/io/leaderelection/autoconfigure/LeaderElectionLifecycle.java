@@ -42,12 +42,12 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
 /**
- * Ties the elections to the life of the application context: started last, when
- * everything that leader work needs is there but before {@code @Scheduled} methods fire,
- * and stopped first. No leader work starts once the context has begun to close, and the
- * lock is free before anything that the work needs goes away.
+ * Binds the elections to the lifecycle of the application context. They are started last,
+ * when all beans that leader work needs have been started but before {@code @Scheduled}
+ * methods run, and stopped first. No leader work starts once the context has begun to
+ * close, and the lock is freed before the beans that the work needs are stopped.
  * <p>
- * May be stopped and started again any number of times, as a pause of the context does.
+ * May be stopped and started again any number of times, as by a pause of the context.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
@@ -56,14 +56,14 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private static final Duration LONGEST_START = Duration.ofSeconds(3);
 
-	/** For what follows when an election has used all the time of its stop. */
+	/** Added to the longest stop of an election. */
 	private static final Duration STOP_MARGIN = Duration.ofSeconds(1);
 
 	private final DefaultLeaderElectors electors;
 
 	private final ElectionDefinitions definitions;
 
-	private final ElectionStore store;
+	private final ElectionSessionsFactory sessionsFactory;
 
 	private final LeaderServices services;
 
@@ -76,17 +76,18 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	/**
 	 * Create a new {@code LeaderElectionLifecycle} instance.
 	 * @param electors the elections
-	 * @param definitions how they are configured
-	 * @param store where they are held
-	 * @param services the services that they start and stop
-	 * @param failFast whether to refuse to start while the store is out of reach
-	 * @param context the context whose life it is
+	 * @param definitions their configuration
+	 * @param sessionsFactory the factory of their sessions
+	 * @param services the services that leadership starts and stops
+	 * @param failFast whether the start fails while the store is unreachable
+	 * @param context the application context
 	 */
-	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions, ElectionStore store,
-			LeaderServices services, boolean failFast, ApplicationContext context) {
+	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
+			ElectionSessionsFactory sessionsFactory, LeaderServices services, boolean failFast,
+			ApplicationContext context) {
 		this.electors = electors;
 		this.definitions = definitions;
-		this.store = store;
+		this.sessionsFactory = sessionsFactory;
 		this.services = services;
 		this.failFast = failFast;
 		this.context = context;
@@ -103,15 +104,15 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	}
 
 	/**
-	 * Start all elections and wait for their first decisions, so that what is started
-	 * after finds a leader where there is one.
+	 * Start all elections and wait for their first decisions, so that beans that are
+	 * started later find a leader if there is one.
 	 */
 	@Override
 	public void start() {
 		if (this.running) {
 			return;
 		}
-		this.store.check();
+		this.sessionsFactory.check();
 		this.running = true;
 		try {
 			awaitDecisions();
@@ -144,7 +145,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 	}
 
-	// Returns what left this node a follower for now, if anything did
+	// Returns the failure that made this node a follower for now, if any
 	private static @Nullable SessionException await(CompletableFuture<@Nullable Void> decision, long deadline)
 			throws UnusableStoreException, InterruptedException {
 		try {
@@ -176,14 +177,14 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	}
 
 	/**
-	 * Shuts the gates before anything is stopped. The container still stops this bean,
-	 * and only then waits for the hand-over.
+	 * Begins the hand-over before any bean is stopped. The container stops this bean
+	 * later, and only then waits for the hand-over.
 	 */
 	@Override
 	public void onApplicationEvent(ContextClosedEvent event) {
 		if (this.running && event.getApplicationContext() == this.context) {
-			// Whoever closes the context waits for the hand-over, even from inside leader
-			// work
+			// The caller that closes the context waits for the hand-over, even inside
+			// leader work
 			this.electors.all().forEach(DefaultLeaderElector::detachCurrentThread);
 			this.electors.all().forEach(this::stop);
 		}

@@ -29,38 +29,37 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param mode Where elections are held.
  * @param name Name of the default election.
- * @param group What applications must have in common to elect one leader among them.
- * Defaults to spring.application.name.
- * @param lockId Advisory lock of the default election, a 64-bit number, decimal or
- * hexadecimal with 0x. Derived from group and name unless set.
- * @param nodeId Name of this node in logs, health and database, unique per process. Made
- * of host name, process id and a random suffix unless set.
- * @param leaseDuration Time after which the database ends the session of a silent node,
- * so that another can lead. At least 500ms.
- * @param takeoverDelay Time that a new leader waits unless its predecessor left in good
- * order. Covers the moment that a leader needs to notice that the server ended its
- * session; exact from the length of the lease on.
+ * @param group Name that applications share in order to elect one common leader. Defaults
+ * to spring.application.name.
+ * @param lockId Advisory lock of the default election: a 64-bit number, decimal or
+ * hexadecimal with the prefix 0x. Derived from group and name unless set.
+ * @param nodeId Name of this node in logs, health and database, unique per process.
+ * Generated from host name, process id and a random suffix unless set.
+ * @param leaseDuration Time after which the database ends the session of an unresponsive node, so that another node can lead. At least 500ms.
+ * @param takeoverDelay Time that a new leader waits unless its predecessor completed an
+ * orderly hand-over. Covers the time that a leader needs to notice that the server has
+ * ended its session. A delay of one lease always covers it.
  * @param drainTimeout Time that an orderly hand-over waits for leader work and listeners
- * before it interrupts them. A stop takes at most 3s longer: 2s of grace, and 1s for a
- * database that does not answer.
+ * before it interrupts them. A stop takes at most 3s longer: 2s of grace for interrupted
+ * work and 1s for a database that does not answer.
  * @param candidate Whether this node may lead.
- * @param termEpoch Number from 0 to 15 that sorts first in every term. Raise it after
- * pg_upgrade, point-in-time recovery, two independent promotions or a move to another
- * database cluster, on all nodes before any of them starts.
- * @param failFast Whether the application refuses to start while the database is out of
- * reach, rather than starting as a follower.
+ * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
+ * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
+ * another database cluster, on all nodes before any of them starts.
+ * @param failFast Whether the start of the application fails while the database is
+ * unreachable. Otherwise the application starts as a follower.
  * @param allowSessionPooler Whether a connection pooler in session mode may be between
  * this application and the database.
- * @param fencing Which transactions of leader work commit only while its term is not
- * over.
- * @param services Beans that are started and stopped by leadership.
- * @param manual Elections without a database in tests.
+ * @param fencing Which transactions of leader work are fenced, so that they commit only
+ * while the term of the work has not ended.
+ * @param services Services that are started and stopped by leadership.
+ * @param manual Elections without a database, for tests.
  * @param health Health of the elections.
- * @param resignWhenUnhealthy Leading only while the application is well.
+ * @param resignWhenUnhealthy Leadership only while the application is healthy.
  * @param datasource Connection for elections.
- * @param elections Further elections by name. Each has lock-id, lease-duration,
- * takeover-delay, drain-timeout, candidate and term-epoch of its own, and inherits what
- * it does not set, except lock-id.
+ * @param elections Further elections by name. Each has its own lock-id, lease-duration,
+ * takeover-delay, drain-timeout, candidate and term-epoch. Properties that are not set
+ * are inherited from the default election, except lock-id.
  */
 @ConfigurationProperties("leader-election")
 public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @DefaultValue("default") String name,
@@ -78,42 +77,40 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 */
 	public enum Mode {
 
-		/**
-		 * On PostgreSQL.
-		 */
+		/** On a PostgreSQL database. */
 		POSTGRESQL,
 
 		/**
-		 * Nowhere: this node always leads. For local development and tests.
+		 * No election: this node always leads. For local development and tests.
 		 */
 		ALWAYS,
 
 		/**
-		 * Nowhere: this node never leads.
+		 * No election: this node never leads.
 		 */
 		NEVER,
 
 		/**
-		 * Nowhere: a test grants and revokes leadership by hand.
+		 * No election: a test grants and revokes leadership.
 		 */
 		MANUAL
 
 	}
 
 	/**
-	 * Beans that are started and stopped by leadership.
+	 * Services that are started and stopped by leadership.
 	 *
-	 * @param startAttempts Number of times that a bean may fail to start before this node
-	 * resigns, so that another can do its work. At least 1.
-	 * @param startTimeout Time after which a start that has not ended is interrupted, and
-	 * has failed.
+	 * @param startAttempts Number of failed starts of a service after which this node
+	 * resigns, so that another node can start it. At least 1.
+	 * @param startTimeout Time after which the start of a service is interrupted and
+	 * counts as failed.
 	 */
 	public record Services(@DefaultValue("3") int startAttempts, @DefaultValue("1m") Duration startTimeout) {
 
 	}
 
 	/**
-	 * Elections without a database in tests.
+	 * Elections without a database, for tests.
 	 *
 	 * @param leader Whether this node leads from the start in mode manual.
 	 */
@@ -127,18 +124,14 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	public enum Fencing {
 
 		/**
-		 * Those on the database of the elections.
+		 * Transactions on the election database.
 		 */
 		AUTO,
 
-		/**
-		 * All: one that cannot be fenced is an error.
-		 */
+		/** All transactions: a transaction that cannot be fenced is an error. */
 		REQUIRED,
 
-		/**
-		 * None.
-		 */
+		/** No transactions. */
 		OFF
 
 	}
@@ -154,12 +147,13 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	}
 
 	/**
-	 * Leading only while the application is well.
+	 * Leadership only while the application is healthy.
 	 *
-	 * @param group Health group by which this node resigns and does not stand while it is
-	 * bad, for instance readiness. Off unless set.
-	 * @param after Time that the health group must have been bad, or must not have
-	 * answered, before this node resigns, and well before it stands again. At most 24h.
+	 * @param group Health group, for instance readiness. While it is unhealthy, this node
+	 * resigns and suspends its candidacy. Disabled unless set.
+	 * @param after Time for which the health group must have been unhealthy, or must not
+	 * have answered, before this node resigns, and for which it must have been healthy
+	 * before this node is a candidate again. At most 24h.
 	 */
 	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
 
@@ -186,16 +180,17 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	}
 
 	/**
-	 * What a further election has of its own.
+	 * Properties of a further election.
 	 *
-	 * @param lockId Advisory lock, a 64-bit number, decimal or hexadecimal with 0x.
-	 * @param leaseDuration Time after which the database ends the session of a silent
-	 * node.
-	 * @param takeoverDelay Time that a new leader waits unless its predecessor left in
-	 * good order.
-	 * @param drainTimeout Time that an orderly hand-over waits before it interrupts.
+	 * @param lockId Advisory lock: a 64-bit number, decimal or hexadecimal with the
+	 * prefix 0x.
+	 * @param leaseDuration Time after which the database ends the session of an unresponsive node.
+	 * @param takeoverDelay Time that a new leader waits unless its predecessor completed
+	 * an orderly hand-over.
+	 * @param drainTimeout Time that an orderly hand-over waits for leader work and
+	 * listeners before it interrupts them.
 	 * @param candidate Whether this node may lead.
-	 * @param termEpoch Number from 0 to 15 that sorts first in every term.
+	 * @param termEpoch Number from 0 to 15, the most significant part of every term.
 	 */
 	public record Election(@Nullable String lockId, @Nullable Duration leaseDuration, @Nullable Duration takeoverDelay,
 			@Nullable Duration drainTimeout, @Nullable Boolean candidate, @Nullable Integer termEpoch) {

@@ -28,8 +28,9 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
 /**
- * What a native image has to find by name. Without the types here it would take libraries
- * for absent that are there, and so, for instance, refuse to guard publishers.
+ * Hints for types that are found by name. Without them, a native image would treat
+ * present libraries as missing and, for instance, reject guarded methods that return
+ * publishers.
  */
 class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 

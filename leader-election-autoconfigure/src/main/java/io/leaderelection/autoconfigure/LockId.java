@@ -20,7 +20,7 @@ import java.math.BigInteger;
 import java.util.Locale;
 
 /**
- * Reads 64-bit lock ids, signed or unsigned, as people write them.
+ * Parses 64-bit lock ids, signed or unsigned, decimal or hexadecimal.
  */
 final class LockId {
 
@@ -28,18 +28,18 @@ final class LockId {
 	}
 
 	/**
-	 * Read a lock id.
-	 * @param property the property it is the value of
+	 * Parse a lock id.
+	 * @param property the name of the property
 	 * @param value the value
 	 * @return the lock id
-	 * @throws InvalidElectionPropertyException if it is none
+	 * @throws InvalidElectionPropertyException if the value is not a lock id
 	 */
 	static long parse(String property, String value) {
 		String text = value.trim().toLowerCase(Locale.ROOT);
 		boolean hex = text.startsWith("0x");
 		if (!text.matches(hex ? "0x[0-9a-f]+" : "-?[0-9]+")) {
 			throw new InvalidElectionPropertyException(property, value, "It is not a number.",
-					"Set a decimal number or, with 0x before it, a hexadecimal one, for instance 0x434944585F4C4452.");
+					"Set a decimal number, or a hexadecimal number with the prefix 0x, for instance 0x434944585F4C4452.");
 		}
 		BigInteger number = hex ? new BigInteger(text.substring(2), 16) : new BigInteger(text);
 		if (number.bitLength() > ((number.signum() < 0) ? Long.SIZE - 1 : Long.SIZE)) {

@@ -27,8 +27,8 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
 /**
- * Makes the id of a node. The process id alone is not unique, since it is 1 in many a
- * container, and a host name is set by people.
+ * Generates the id of a node. The process id is not unique, since it is 1 in many
+ * containers, and neither is the host name, since operators set it.
  */
 final class NodeId {
 
@@ -48,7 +48,7 @@ final class NodeId {
 		return hostName(environment) + "-" + ProcessHandle.current().pid() + "-" + suffix;
 	}
 
-	// The resolver is asked last, since it may take seconds
+	// The resolver comes last, since it may take seconds
 	private static String hostName(Environment environment) {
 		for (String variable : new String[] { "HOSTNAME", "COMPUTERNAME" }) {
 			String name = environment.getProperty(variable);

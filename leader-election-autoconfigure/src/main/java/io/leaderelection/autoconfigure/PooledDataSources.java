@@ -35,23 +35,26 @@ import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
 
 /**
- * Tells what a {@link DataSource} connects to, so that a connection can be had that is
- * not its own. Knows more than {@link DataSourceBuilder#derivedFrom(DataSource)} of the
- * data sources that lose something there.
+ * Determines the target of a {@link DataSource}, so that a separate connection can be
+ * opened. Covers properties of some data sources that
+ * {@link DataSourceBuilder#derivedFrom(DataSource)} loses.
  */
 final class PooledDataSources {
 
 	private static final boolean HIKARI_PRESENT = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource",
 			PooledDataSources.class.getClassLoader());
 
-	/** Classes and interfaces of pools by name, since none of them need be there. */
+	/**
+	 * Classes and interfaces of pools by name, since none of them is required on the
+	 * class path.
+	 */
 	private static final Set<String> POOLS = Set.of("com.mchange.v2.c3p0.PooledDataSource",
 			"com.zaxxer.hikari.HikariDataSource", "io.agroal.api.AgroalDataSource", "oracle.ucp.jdbc.PoolDataSource",
 			"org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSourceProxy",
 			"org.postgresql.ds.PGPoolingDataSource", "org.vibur.dbcp.ViburDBCPDataSource");
 
 	/**
-	 * Exactly these classes, since what extends them may get its credentials elsewhere.
+	 * Exactly these classes, since subclasses may obtain their credentials elsewhere.
 	 */
 	private static final Set<String> PLAIN = Set.of(SimpleDriverDataSource.class.getName(),
 			DriverManagerDataSource.class.getName(), "org.postgresql.ds.PGSimpleDataSource");
@@ -60,10 +63,9 @@ final class PooledDataSources {
 	}
 
 	/**
-	 * Return whether connections must be, or may as well be, opened beside the data
-	 * source rather than by it.
+	 * Return whether connections are opened separately and not by the data source.
 	 * @param dataSource the data source
-	 * @return whether it is a pool, or no more than URL and credentials
+	 * @return whether it is a pool, or only holds URL and credentials
 	 */
 	static boolean isDerivable(DataSource dataSource) {
 		Class<?> type = DataSourceUnwrapper.unwrapRoot(dataSource).getClass();
@@ -82,13 +84,13 @@ final class PooledDataSources {
 	}
 
 	/**
-	 * Return what a data source connects to.
+	 * Return the target of a data source.
 	 * @param dataSource the data source
 	 * @return the target, or {@code null} if the data source has no URL
-	 * @throws RuntimeException if it cannot be told
+	 * @throws RuntimeException if the target cannot be determined
 	 */
 	static @Nullable ConnectionTarget derive(DataSource dataSource) {
-		// The driver is overridden since that of another database may not be there
+		// The driver is overridden, since that of another database may be missing
 		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
 			.type(SimpleDriverDataSource.class)
 			.driverClassName(Driver.class.getName())
@@ -107,13 +109,13 @@ final class PooledDataSources {
 			return DataSourceBuilder.derivedFrom(dataSource).type(SimpleDriverDataSource.class).build().getDriver();
 		}
 		catch (RuntimeException ex) {
-			// Left to the DriverManager, which knows or says that it does not
+			// Resolved by the DriverManager later
 			return null;
 		}
 	}
 
 	/**
-	 * Return the properties that a data source hands to its driver, as far as known.
+	 * Return the properties that a data source passes to its driver, as far as known.
 	 * @param dataSource the data source
 	 * @return the properties
 	 */
@@ -128,7 +130,7 @@ final class PooledDataSources {
 	}
 
 	/**
-	 * What concerns HikariCP, which need not be there.
+	 * A separate class, since HikariCP may be missing.
 	 */
 	private static final class Hikari {
 

@@ -62,27 +62,27 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 	HealthWatch leadershipHealthWatch(DefaultLeaderElectors electors, LeaderElectionProperties properties,
 			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability) {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
-		BooleanSupplier well = well(group, groups.getIfAvailable(), availability.getIfAvailable());
-		return new HealthWatch(electors, (properties.mode() != Mode.MANUAL) ? well : () -> true,
+		BooleanSupplier healthCheck = healthCheck(group, groups.getIfAvailable(), availability.getIfAvailable());
+		return new HealthWatch(electors, (properties.mode() != Mode.MANUAL) ? healthCheck : () -> true,
 				"health group '" + group + "'", properties.resignWhenUnhealthy().after());
 	}
 
-	private static BooleanSupplier well(String group, @Nullable GroupHealth health,
+	private static BooleanSupplier healthCheck(String group, @Nullable GroupHealth health,
 			@Nullable ApplicationAvailability availability) {
 		if (health != null && health.contains(group)) {
-			return () -> health.isWell(group);
+			return () -> health.isHealthy(group);
 		}
 		if (group.equals(READINESS) && availability != null) {
 			return () -> availability.getReadinessState() == ReadinessState.ACCEPTING_TRAFFIC;
 		}
 		throw new InvalidElectionPropertyException(PREFIX + "group", group,
-				"There is no health group of that name, so this node would never resign.",
+				"There is no health group with this name, so this node would never resign.",
 				"Define it by management.endpoint.health.group." + group
 						+ ".include (this needs Actuator and its health endpoint), or set readiness.");
 	}
 
 	/**
-	 * Takes an empty name for none, as other properties are.
+	 * Treats an empty name as not set, like the other properties.
 	 */
 	static class OnHealthGroupCondition extends SpringBootCondition {
 

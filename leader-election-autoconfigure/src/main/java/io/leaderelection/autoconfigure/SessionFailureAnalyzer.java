@@ -24,7 +24,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
  * {@link AbstractFailureAnalyzer Failure analyzer} for a {@link SessionException} that
- * refused the start.
+ * prevents the start.
  */
 class SessionFailureAnalyzer extends AbstractFailureAnalyzer<SessionException> {
 
@@ -37,8 +37,8 @@ class SessionFailureAnalyzer extends AbstractFailureAnalyzer<SessionException> {
 		return new FailureAnalysis(
 				cause.getMessage() + System.lineSeparator() + System.lineSeparator()
 						+ "The application does not start without it, since leader-election.fail-fast is set.",
-				"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that goes "
-						+ "on trying.",
+				"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that "
+						+ "keeps trying.",
 				cause);
 	}
 

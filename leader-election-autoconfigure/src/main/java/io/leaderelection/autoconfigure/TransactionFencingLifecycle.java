@@ -30,9 +30,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Finds out at start which transactions are fenced: as soon as the elections know their
- * database, and on a thread of its own, since a pool may let its callers wait for long.
- * Only if all must be fenced does the start wait for that.
+ * Determines at start which transactions are fenced, as soon as the identity of the
+ * election database is known. This happens on a separate thread, since a pool may block
+ * its callers for a long time. The start waits for the result only if all transactions
+ * must be fenced.
  */
 final class TransactionFencingLifecycle implements SmartLifecycle {
 
@@ -50,7 +51,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	/**
 	 * Create a new {@code TransactionFencingLifecycle} instance.
-	 * @param fencing what is fenced
+	 * @param fencing the transaction managers and their coverage
 	 */
 	TransactionFencingLifecycle(TransactionFencing fencing) {
 		this.fencing = fencing;
@@ -77,7 +78,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 					checkCoverage();
 				}
 				catch (RuntimeException ex) {
-					// The container does not stop what has not started
+					// The container does not stop a bean that has not started
 					stop();
 					throw ex;
 				}
@@ -95,14 +96,14 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	}
 
 	/**
-	 * Look once, and again as long as something is not known: the database may be out of
-	 * reach at first.
+	 * Inspect the transaction managers until the coverage of all is known: the database
+	 * may be unreachable at first.
 	 */
 	private void inspect(CountDownLatch inspected) {
 		try {
 			boolean known = this.fencing.inspect();
 			inspected.countDown();
-			// Not only until the interrupt, which a driver or a pool may have taken
+			// Not only until the interrupt, which a driver or a pool may have cleared
 			while (!known && this.inspector == Thread.currentThread()) {
 				Thread.sleep(RETRY.toMillis());
 				known = this.fencing.inspect();
@@ -113,10 +114,10 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		}
 		catch (Throwable ex) {
 			if (this.inspector != Thread.currentThread()) {
-				logger.debug("Stopped finding out which transactions are fenced", ex);
+				logger.debug("Stopped determining which transactions are fenced", ex);
 				return;
 			}
-			logger.warn("Could not find out which transactions are fenced, looking again at each of them", ex);
+			logger.warn("Could not determine which transactions are fenced, each is checked at its commit", ex);
 		}
 		finally {
 			inspected.countDown();
@@ -126,8 +127,8 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	private static void await(CountDownLatch inspected) {
 		try {
 			if (!inspected.await(LONGEST_START.toMillis(), TimeUnit.MILLISECONDS)) {
-				logger.warn("Could not find out within " + ElectionDefinitions.print(LONGEST_START)
-						+ " which transactions are fenced, looking again at each of them");
+				logger.warn("Could not determine within " + ElectionDefinitions.print(LONGEST_START)
+						+ " which transactions are fenced, each is checked at its commit");
 			}
 		}
 		catch (InterruptedException ex) {
@@ -149,7 +150,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	}
 
 	private static String action(Coverage coverage) {
-		String auto = "set leader-election.fencing=auto, to fence what can be fenced.";
+		String auto = "set leader-election.fencing=auto to fence only transactions that can be fenced.";
 		return (coverage == Coverage.OTHER_DATABASE)
 				? "Hold the elections on that database (leader-election.datasource.url), or " + auto
 				: "Use a DataSourceTransactionManager, JdbcTransactionManager or JpaTransactionManager, or " + auto;

@@ -17,8 +17,7 @@
 package io.leaderelection.engine;
 
 /**
- * Makes the threads of this library. They are daemons and platform threads: a virtual
- * thread could be pinned or starved by the work that it must outlive.
+ * Creates the threads of this library. They are daemon threads and platform threads: a virtual thread could be pinned, or starved by the work that it must interrupt.
  */
 public final class DaemonThreads {
 
@@ -28,15 +27,15 @@ public final class DaemonThreads {
 	}
 
 	/**
-	 * Make a thread with the context class loader of the current one but without its
-	 * inheritable thread-locals, which it would keep as long as it lives.
+	 * Create a thread with the context class loader of the current thread, but without
+	 * its inheritable thread-locals, which the new thread would retain.
 	 * @param name the name, to which a prefix is added
-	 * @param task what it runs
+	 * @param task the task of the thread
 	 * @return the thread, not started
 	 */
 	public static Thread create(String name, Runnable task) {
 		Thread thread = new Thread(null, task, PREFIX + name, 0, false);
-		// Later versions of Java do not inherit this either
+		// Later versions of Java do not inherit the class loader either
 		thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
 		thread.setDaemon(true);
 		return thread;

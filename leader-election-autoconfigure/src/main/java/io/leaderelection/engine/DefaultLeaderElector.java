@@ -128,49 +128,48 @@ public final class DefaultLeaderElector implements LeaderElector {
 	/**
 	 * Ask the leader of this election to hand over, whichever node that is. Does not
 	 * wait.
-	 * @param only the term that is to end, or {@code null} for that of the moment
-	 * @return what becomes of it
+	 * @param only the term that should end, or {@code null} for the current term
+	 * @return whether the leader was asked
 	 */
 	public ResignationAnswer requestResignation(@Nullable Term only) {
 		return this.election.requestResignation(only);
 	}
 
 	/**
-	 * Hand over, and be no candidate for a time if there are others, since this node
-	 * cannot do what it leads for. Does not wait.
+	 * Hand leadership over, and suspend the candidacy for some time if there are other
+	 * candidates, since this node could not start its services. Does not wait.
 	 * @param leadership the leadership to hand over; nothing happens if it has ended
-	 * @param time how long not to be a candidate
+	 * @param time for how long the candidacy is suspended
 	 */
 	public void suspendCandidacy(Leadership leadership, Duration time) {
 		this.election.suspendCandidacy(Suspension.SERVICES_FAILED, leadership, time);
 	}
 
 	/**
-	 * Hand leadership over if there is any, and be no candidate until
-	 * {@link #resumeCandidacy()}, since the application is not healthy. Does not wait.
+	 * Hand leadership over if this node leads, and suspend the candidacy until
+	 * {@link #resumeCandidacy()}, since the application is unhealthy. Does not wait.
 	 */
 	public void suspendCandidacy() {
 		this.election.suspendCandidacy(Suspension.UNHEALTHY);
 	}
 
 	/**
-	 * Be a candidate again after {@link #suspendCandidacy()}.
+	 * Resume the candidacy after {@link #suspendCandidacy()}.
 	 */
 	public void resumeCandidacy() {
 		this.election.resumeCandidacy(Suspension.UNHEALTHY);
 	}
 
 	/**
-	 * Return whether this node is no candidate until {@link #resumeCandidacy()}.
-	 * @return whether it has suspended its candidacy for no fixed time
+	 * Return whether the candidacy is suspended until {@link #resumeCandidacy()}.
+	 * @return whether the candidacy is suspended without a fixed end
 	 */
-	public boolean isUntilResumed() {
+	public boolean isSuspendedUntilResumed() {
 		return this.election.isSuspended(Suspension.UNHEALTHY);
 	}
 
 	/**
-	 * Return whether this node is no candidate for now although it may lead, for whatever
-	 * cause.
+	 * Return whether the candidacy of this node is suspended, for any reason.
 	 * @return whether its candidacy is suspended
 	 */
 	public boolean isSuspended() {
@@ -178,13 +177,13 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Note that a service of a term goes on although it was to stop, so that the next
-	 * leader must not take the hand-over for one in good order.
+	 * Record that a service of a term is still running although it should have stopped,
+	 * so that the next leader does not treat the hand-over as clean.
 	 * @param leadership the leadership
 	 */
 	public void serviceLeftRunning(Leadership leadership) {
 		if (leadership instanceof TermLeadership term) {
-			term.leaveBehind("a service", null);
+			term.recordResidue("a service", null);
 		}
 	}
 
@@ -197,7 +196,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return what fences the transactions of this election.
+	 * Return the fence checks for the transactions of this election.
 	 * @return the checks
 	 */
 	public FenceChecks fenceChecks() {
@@ -205,7 +204,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return what this election counts.
+	 * Return the statistics of this election.
 	 * @return the statistics
 	 */
 	public ElectionStatistics statistics() {
@@ -213,16 +212,16 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return for how long this node has led, until the lock was free or leadership lost.
-	 * @return the sum since the start of the application, that of the current term
-	 * included
+	 * Return for how long this node has led. A term counts until the lock was freed or
+	 * leadership was lost.
+	 * @return the sum since the start of the application, including the current term
 	 */
 	public Duration led() {
 		return this.election.led();
 	}
 
 	/**
-	 * Return what this node can tell of the election.
+	 * Return the status of the election as known to this node.
 	 * @return the status
 	 */
 	public ElectionStatus status() {
@@ -231,32 +230,32 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	/**
 	 * Return whether this node may lead.
-	 * @return whether it stands in the election
+	 * @return whether it is configured as a candidate
 	 */
 	public boolean isCandidate() {
 		return this.election.settings().candidate();
 	}
 
 	/**
-	 * Start to stand, unless started.
+	 * Start to participate in the election, unless started.
 	 * @return a future that completes when this node leads or follows for now, or fails
-	 * with the {@link SessionException} that left it a follower
+	 * with the {@link SessionException} that made it a follower
 	 */
 	public CompletableFuture<@Nullable Void> start() {
 		return this.election.start();
 	}
 
 	/**
-	 * Hand leadership over if there is any, and end the session. Does not wait.
-	 * @return a future that completes when that is done
+	 * Hand leadership over if this node leads, and end the session. Does not wait.
+	 * @return a future that completes when the session has ended
 	 */
 	public CompletableFuture<@Nullable Void> stop() {
 		return this.election.stop();
 	}
 
 	/**
-	 * Count the current thread out of the next hand-over if it runs leader work or a
-	 * listener of this election: it is about to wait for the hand-over itself.
+	 * Exclude the current thread from the next hand-over if it runs leader work or a
+	 * listener of this election, since it is about to wait for the hand-over itself.
 	 */
 	public void detachCurrentThread() {
 		this.election.detachCurrent();
@@ -268,7 +267,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Creates an election; the fault tests seed mutants here.
+	 * Creates an election; the fault tests replace it by mutants.
 	 */
 	@FunctionalInterface
 	interface Engine {

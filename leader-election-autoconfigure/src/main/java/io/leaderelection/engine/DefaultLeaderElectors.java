@@ -39,8 +39,8 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	/**
 	 * Create a new {@code DefaultLeaderElectors} instance.
 	 * @param elections the settings of all elections, the default first
-	 * @param sessions gives the sessions of an election
-	 * @param publisher takes the events; called by a thread of each election
+	 * @param sessions provides the sessions of an election
+	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
 			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
@@ -48,12 +48,12 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	}
 
 	/**
-	 * Create a new {@code DefaultLeaderElectors} instance with other times than those of
-	 * the product.
+	 * Create a new {@code DefaultLeaderElectors} instance with timings other than the
+	 * defaults.
 	 * @param elections the settings of all elections, the default first
-	 * @param timings the times
-	 * @param sessions gives the sessions of an election
-	 * @param publisher takes the events; called by a thread of each election
+	 * @param timings the timings
+	 * @param sessions provides the sessions of an election
+	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
 			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {

@@ -134,15 +134,15 @@ import org.jspecify.annotations.Nullable;
  * it means for others is here.
  */
 /**
- * The engine of one election on one node: its state, and every transition of it. Not
- * final for the mutants that the fault tests seed.
+ * The engine of one election on one node: its state and all transitions. Not final, since
+ * the fault tests extend it by mutants.
  */
 public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
-	/** A follower has an answer of the store every second. */
+	/** A follower receives an answer of the store every second. */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
 
-	/** A bit more than a century. */
+	/** About 146 years. */
 	private static final long FOREVER = Long.MAX_VALUE / 2;
 
 	private static final int CANCELLERS = 4;
@@ -175,10 +175,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private volatile Runner runner = Runner.NONE;
 
-	/** Ends what goes on of a leadership that was lost, if that has not been done yet. */
+	/** Ends the work and listeners of a lost leadership, until this has been done. */
 	private volatile @Nullable Runnable lost;
 
-	/** The leadership whose hand-over was interrupted last, since it had had its time. */
+	/** The leadership whose hand-over was last interrupted at its deadline. */
 	private volatile @Nullable TermLeadership overdue;
 
 	private boolean announced;
@@ -206,13 +206,13 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Have requests carried out by a thread. Called once, before the first start.
+	 * Set the runner of this election. Called once, before the first start.
 	 */
 	void runBy(Runner newRunner) {
 		this.runner = newRunner;
 	}
 
-	// Reads: any thread, no lock
+	// Reads: on any thread, without the lock
 
 	@Override
 	public ElectionSettings settings() {
@@ -277,15 +277,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return whether no leader work is in flight that a hand-over waits for.
+	 * Return whether a hand-over has no leader work to wait for.
 	 */
 	boolean isDrained() {
 		return this.gate.isDrained();
 	}
 
 	/**
-	 * Return whether all leader work and all listeners have ended that a hand-over waits
-	 * for.
+	 * Return whether a hand-over has neither leader work nor listeners to wait for.
 	 */
 	boolean hasEnded() {
 		return this.gate.isDrained() && this.relay.isSettled();
@@ -304,19 +303,19 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return whether this node is not to be granted leadership.
+	 * Return whether this node must not be granted leadership.
 	 */
 	boolean isLeaving() {
 		return this.state.departure() != null || isSuspended();
 	}
 
-	// Requests: any thread
+	// Requests: on any thread
 
 	/**
-	 * Take part from now on.
+	 * Participate from now on.
 	 * @return a future that completes at the first decision: this node leads, or follows
-	 * for now. It fails if no election can be held on the store, and with any
-	 * {@link SessionException} after which this node is a follower for now.
+	 * for now. It fails if the store cannot hold elections, and with any
+	 * {@link SessionException} that makes this node a follower for now.
 	 */
 	CompletableFuture<@Nullable Void> start() {
 		this.lock.lock();
@@ -339,7 +338,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Leave the election in good order. Does not wait.
+	 * Stop participating, with an orderly hand-over. Does not wait.
 	 * @return a future that completes when the lock is free and the session has ended
 	 */
 	CompletableFuture<@Nullable Void> stop() {
@@ -367,7 +366,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Hand leadership over. Does not wait.
 	 * @return a future that completes with {@code true} when the lock was freed, with
-	 * {@code false} if leadership was lost before or there was none
+	 * {@code false} if leadership was lost before or this node did not lead
 	 */
 	CompletableFuture<Boolean> resign() {
 		this.lock.lock();
@@ -385,7 +384,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Under the lock: shut the gate and have the election thread leave.
+	 * Close the gate and have the election thread leave. Called under the lock.
 	 */
 	private Departure depart(Reason reason, boolean stops) {
 		ElectionState before = this.state;
@@ -406,14 +405,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return how long a stop waits for the store when nothing else is to be waited for.
+	 * Return how long a stop waits for the store when there is nothing else to wait for.
 	 */
 	private long stopLimit() {
 		return ElectionSettings.GRACE.plus(this.timings.stopMargin()).toNanos();
 	}
 
 	/**
-	 * Hand leadership over if there is any, and be no candidate until
+	 * Hand leadership over if this node leads, and suspend the candidacy until
 	 * {@link #resumeCandidacy} for the same cause. Does not wait.
 	 */
 	void suspendCandidacy(Suspension cause) {
@@ -429,8 +428,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Hand a term over, unless it has ended, and be no candidate for a time if there are
-	 * others. Does not wait.
+	 * Hand a term over, unless it has ended, and suspend the candidacy for some time if
+	 * there are other candidates. Does not wait.
 	 */
 	void suspendCandidacy(Suspension cause, Leadership leadership, Duration time) {
 		this.lock.lock();
@@ -447,13 +446,13 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	/** Under the lock. */
+	/** Called under the lock. */
 	private void suspend(Suspension cause, long nanos) {
 		this.state = this.state.suspended(cause, this.platform.nanoTime() + nanos);
 	}
 
 	/**
-	 * Be a candidate again if the candidacy is suspended for this cause.
+	 * Resume the candidacy if it is suspended for this cause.
 	 */
 	void resumeCandidacy(Suspension cause) {
 		this.lock.lock();
@@ -470,7 +469,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/**
 	 * Ask the leader to hand over, whichever node that is. Does not wait.
-	 * @param only the term that is to end, or {@code null} for any
+	 * @param only the term that should end, or {@code null} for any
 	 */
 	ResignationAnswer requestResignation(@Nullable Term only) {
 		this.lock.lock();
@@ -480,14 +479,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Term term = state.term();
 			boolean following = state.position() instanceof Following;
 			if (this.current == null || state.isStopping() && !state.holdsLock()) {
-				return ResignationAnswer.refused("this node takes no part in the election");
+				return ResignationAnswer.refused("this node does not participate in the election");
 			}
 			if (state.departure() != null && term != null && (only == null || only.equals(term))) {
 				return ResignationAnswer.requested(term);
 			}
 			if (state.contact().problem() != null
 					|| (following && this.platform.nanoTime() - state.contact().last() > LONGEST_SILENCE.toNanos())) {
-				return ResignationAnswer.refused("the database is out of reach");
+				return ResignationAnswer.refused("the database is unreachable");
 			}
 			Term led = following ? ((leader != null) ? leader.term() : null) : term;
 			if (led == null) {
@@ -497,7 +496,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				return ResignationAnswer.refused("there is no other candidate");
 			}
 			if (only != null && !only.equals(led)) {
-				return ResignationAnswer.refused("leadership has passed on in the meantime");
+				return ResignationAnswer.refused("another term has begun in the meantime");
 			}
 			if (following) {
 				this.state = state.requesting(led);
@@ -514,17 +513,17 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Wait until this node leads, at most the given time.
+	 * Wait until this node leads, for at most the given time.
 	 */
 	boolean awaitLeadership(Duration timeout) throws InterruptedException {
 		return awaitChange(timeout, () -> leadership() != null);
 	}
 
 	/**
-	 * Wait until this node leads or not, and until its listeners have been told, at most
-	 * the given time.
+	 * Wait until this node leads or does not lead, and until its listeners have been
+	 * notified, for at most the given time.
 	 */
-	boolean awaitTold(boolean leads, Duration timeout) throws InterruptedException {
+	boolean awaitNotified(boolean leads, Duration timeout) throws InterruptedException {
 		return awaitChange(timeout,
 				() -> (leads ? leadership() != null : !this.state.holdsLock()) && this.relay.isIdle());
 	}
@@ -548,7 +547,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Lose leadership as if the store had taken it.
+	 * Lose leadership as if the store had ended the session.
 	 */
 	void revoke(Reason reason) {
 		TermLeadership leadership = this.state.leadership();
@@ -558,8 +557,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Do not wait in the hand-over for the current thread, if it runs leader work or a
-	 * listener of this election: it is about to wait for the hand-over itself.
+	 * Exclude the current thread from the hand-over if it runs leader work or a listener
+	 * of this election, since it is about to wait for the hand-over itself.
 	 */
 	void detachCurrent() {
 		Work work = this.gate.current();
@@ -571,7 +570,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Called when work has ended. Cheap while leading: nothing waits for it then.
+	 * Called when work has ended. Cheap while leading, since nothing waits for it then.
 	 */
 	@Override
 	public void workEnded() {
@@ -590,14 +589,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	/** Under the lock. */
+	/** Called under the lock. */
 	private void wake() {
 		this.changed.signalAll();
 		this.runner.wake();
 	}
 
 	/**
-	 * Run what may block on another thread.
+	 * Run a task that may block on another thread.
 	 */
 	void runAside(Runnable task) {
 		this.aside.execute(task);
@@ -616,10 +615,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	// Deadlines: the watchdog
+	// Deadlines: on the watchdog
 
 	/**
-	 * Return when trust runs out, in nanoseconds from now, or a long time if there is
+	 * Return the time until trust expires, in nanoseconds, or a long time if there is
 	 * none.
 	 */
 	long trustRemaining() {
@@ -628,7 +627,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return when a stop has to end the session, in nanoseconds from now, or a long time
+	 * Return the time until a stop must end the session, in nanoseconds, or a long time
 	 * if there is no stop.
 	 */
 	long stopRemaining() {
@@ -638,8 +637,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Make threads for the tasks that still have none.
-	 * @return whether there is one for each
+	 * Create threads for the tasks that still have none.
+	 * @return whether each task has a thread
 	 */
 	boolean reviveWorkers() {
 		boolean relayed = this.relay.revive();
@@ -647,7 +646,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Start a thread again that has died, unless it has nothing left to do.
+	 * Restart a thread that has died, unless it has nothing left to do.
 	 */
 	void revive(Runnable start) {
 		this.lock.lock();
@@ -661,10 +660,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	// Transitions: under the lock
+	// Transitions: called under the lock
 
 	/**
-	 * Begin to take part: the election thread.
+	 * Begin to participate. Called by the election thread.
 	 */
 	void begin() {
 		update((current) -> current.following(View.NONE)
@@ -672,7 +671,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Take part no longer: the election thread.
+	 * Stop participating. Called by the election thread.
 	 * @return whether another participation follows
 	 */
 	boolean end() {
@@ -701,7 +700,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/**
 	 * Complete the first decision of this participation.
-	 * @param failure what left this node a follower for now, or {@code null}
+	 * @param failure the failure that made this node a follower for now, or {@code null}
 	 */
 	void decide(@Nullable SessionException failure) {
 		Participation running;
@@ -732,7 +731,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Grant leadership unless it is unwanted or outdated by now.
+	 * Grant leadership unless it is no longer wanted or already outdated.
 	 */
 	boolean grant(TermLeadership leadership, long anchor) {
 		this.lock.lock();
@@ -757,7 +756,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Move the end of trust on, unless it has passed.
+	 * Extend trust, unless it has expired.
 	 */
 	boolean extend(TermLeadership leadership, long anchor) {
 		this.lock.lock();
@@ -775,9 +774,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Go on from draining: all work has ended, or may not be waited for any longer.
+	 * Proceed from draining: all work has ended, or the time to wait for it is over.
 	 */
-	void tellListeners(TermLeadership leadership) {
+	void notifyListeners(TermLeadership leadership) {
 		this.lock.lock();
 		try {
 			Departure departure = this.state.departure();
@@ -798,7 +797,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/**
 	 * End trust before the lock is freed.
-	 * @return whether it had not ended before
+	 * @return whether trust had not expired before
 	 */
 	boolean relinquish(TermLeadership leadership) {
 		this.lock.lock();
@@ -806,7 +805,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (this.state.leadership() != leadership) {
 				return false;
 			}
-			tellListeners(leadership);
+			notifyListeners(leadership);
 			long now = this.platform.nanoTime();
 			this.statistics.ended(this.state, now);
 			Departure departure = this.state.departure();
@@ -824,8 +823,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * End leadership that can no longer be handed over, then its session, and then what
-	 * goes on of it.
+	 * End leadership that can no longer be handed over, then its session, and then its
+	 * work and listeners.
 	 * @param abort ends the session; never blocks
 	 */
 	void lose(TermLeadership leadership, Reason reason, Runnable abort) {
@@ -842,13 +841,13 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				return false;
 			}
 			long now = this.platform.nanoTime();
-			boolean told = granted instanceof Leaving;
+			boolean notified = granted instanceof Leaving;
 			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
-			Loss loss = new Loss(reason, silence, told);
+			Loss loss = new Loss(reason, silence, notified);
 			Runnable end = () -> endLost(leadership, loss, abort);
 			Delivery revoked = new Delivery(new LeadershipRevokedEvent(this.elector, leadership, reason));
 			ElectionState following = this.state.following(View.NONE);
-			if (!told) {
+			if (!notified) {
 				following = following.remembering(transition(Transition.Kind.REVOKED, leadership, reason));
 				this.statistics.revokedFor(reason);
 			}
@@ -856,7 +855,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			leadership.lost(loss);
 			this.lost = end;
 			this.state = following;
-			if (!told) {
+			if (!notified) {
 				this.relay.enqueue(revoked);
 			}
 			this.changed.signalAll();
@@ -868,8 +867,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * End the session of a leadership that was lost, and then what goes on of it, if that
-	 * has not been done. What fails, for want of memory, is to be tried again.
+	 * End the session of a lost leadership and then its work and listeners, unless this
+	 * has been done. If this fails for lack of memory, it must be called again.
 	 */
 	void endLost() {
 		Runnable end = this.lost;
@@ -885,8 +884,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 		finally {
 			this.gate.interruptAll(leadership);
-			if (loss.told()) {
-				// What was told of the hand-over has no time left, since there is none
+			if (loss.notified()) {
+				// A listener of the hand-over has no time left, since there is none any
+				// longer
 				this.relay.interrupt();
 			}
 			else {
@@ -908,10 +908,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Interrupt work and listeners of a hand-over that has had its time. Any thread, any
-	 * number of times.
-	 * @return the time until then, in nanoseconds, or a long time if that is over or
-	 * there is no hand-over
+	 * Interrupt work and listeners of a hand-over whose deadline has passed. May be
+	 * called by any thread, and repeatedly.
+	 * @return the time until that deadline, in nanoseconds, or a long time if it has
+	 * passed or there is no hand-over
 	 */
 	long interruptOverdue() {
 		ElectionState current = this.state;
@@ -927,9 +927,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return (remaining > 0) ? remaining : Watchdog.NO_DEADLINE;
 	}
 
-	// Under the lock, and the listener first: one that is told of the end of the last
-	// work
-	// has its own time
+	// Under the lock, and the listener first: a listener that is notified at the end of
+	// the last work has its own deadline
 	private void interruptOverdue(TermLeadership leadership) {
 		this.lock.lock();
 		try {
@@ -945,8 +944,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Give up a lock that was won without a grant, and end the intent to leave unless it
-	 * is to stop.
+	 * Return to following if the lock was won but not granted, and end the intent to leave unless it is a stop.
 	 * @param freed whether the lock was freed
 	 */
 	void endTerm(boolean freed) {
@@ -972,7 +970,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			this.lock.unlock();
 		}
 		if (!departure.handedOver().isDone()) {
-			// What depends on it is code of the application
+			// Dependent stages are code of the application
 			completeAside(departure.handedOver(), freed);
 		}
 	}
@@ -982,7 +980,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			this.aside.execute(() -> future.complete(result));
 		}
 		catch (OutOfMemoryError ex) {
-			// Better here than never
+			// Completed on this thread rather than never
 			future.complete(result);
 		}
 	}
@@ -994,7 +992,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	void follow(View view) {
 		update((current) -> {
 			if (current.granted() != null) {
-				// Leadership ends with an event, or not at all
+				// Leadership must not end without an event
 				return current;
 			}
 			Leader leader = view.leader();
@@ -1011,7 +1009,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Take over what a winner or leader has observed of others.
+	 * Record the candidates and foreign sessions that a winner or leader has observed.
 	 */
 	void observe(List<Candidate> candidates, @Nullable String foreign) {
 		update((current) -> {
@@ -1021,8 +1019,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return whether this is the first time that this node says what it is: the election
-	 * thread.
+	 * Return whether this is the first time that this node logs whether it leads. Called
+	 * by the election thread.
 	 */
 	boolean announce() {
 		boolean first = !this.announced;
@@ -1045,8 +1043,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Wait on the election thread until something has changed, at most the given time.
-	 * @param enough evaluated under the lock, so that no change is missed
+	 * Wait on the election thread for a change, for at most the given time.
+	 * @param enough the condition, evaluated under the lock, so that no change is missed
 	 */
 	void await(long nanos, BooleanSupplier enough) {
 		this.lock.lock();
@@ -1056,8 +1054,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 		}
 		catch (InterruptedException ex) {
-			// Only the end of a call interrupts the election thread, and that call has
-			// ended in the meantime: callers evaluate their condition again
+			// The election thread is only interrupted to end a call, which has ended in
+			// the meantime: callers evaluate their condition again
 		}
 		finally {
 			this.lock.unlock();
@@ -1070,7 +1068,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * The thread that runs an election, seen from the election. Nothing here waits.
+	 * The thread that runs an election, as used by the election. No method waits.
 	 */
 	interface Runner {
 
@@ -1084,14 +1082,12 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		default void start() {
 		}
 
-		/**
-		 * Evaluate again what is to be done.
-		 */
+		/** Have the thread evaluate the state again. */
 		default void wake() {
 		}
 
 		/**
-		 * Take note that this node is to let others go first.
+		 * Note that this node lets other candidates go first.
 		 */
 		default void resigned() {
 		}
@@ -1109,7 +1105,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 
 		/**
-		 * Take note that no participation follows.
+		 * Note that no participation follows.
 		 */
 		default void ended() {
 		}
@@ -1117,7 +1113,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * What lasts from a start to its stop.
+	 * The time from a start to its stop.
 	 *
 	 * @param decision completes at the first decision
 	 * @param end completes when the lock is free and the session has ended

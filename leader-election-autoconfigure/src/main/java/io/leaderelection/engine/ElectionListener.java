@@ -17,37 +17,36 @@
 package io.leaderelection.engine;
 
 /**
- * Hears how long an election took over what, and which methods it guards. Called by the
- * election thread, on which confirmations depend, and by those that call guarded methods:
- * must not block. What it throws is logged, and has no other effect.
+ * Receives the durations of the phases of an election, and the methods that it guards.
+ * Called by the election thread, on which confirmations depend, and by callers of guarded
+ * methods: must not block. Exceptions are logged and have no other effect.
  */
 public interface ElectionListener {
 
 	/**
 	 * Called when this node was granted leadership.
-	 * @param nanos the time from the reply that the lock is won to the grant
+	 * @param nanos the time from winning the lock to the grant
 	 */
 	default void acquired(long nanos) {
 	}
 
 	/**
 	 * Called when the store has confirmed a winner or leader.
-	 * @param nanos the time from the question to its answer
+	 * @param nanos the time from the request to its answer
 	 */
 	default void confirmed(long nanos) {
 	}
 
 	/**
 	 * Called when leadership was handed over.
-	 * @param nanos the time from the moment in which no more work was let in to the one
-	 * in which the lock was free
+	 * @param nanos the time from the start of the hand-over until the lock was free
 	 */
 	default void drained(long nanos) {
 	}
 
 	/**
-	 * Called once for each method that is guarded by the election, as soon as that is
-	 * known.
+	 * Called once for each method that is guarded by the election, as soon as the method
+	 * is known.
 	 * @param counts the counts of its invocations
 	 */
 	default void guarded(InvocationCounts counts) {

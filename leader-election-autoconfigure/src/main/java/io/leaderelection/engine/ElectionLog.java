@@ -20,7 +20,7 @@ import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of the engine. An appender that throws costs its message and nothing else: it
+ * The log of the engine. If an appender throws an exception, only its message is lost: it
  * must not end a term, a session or a thread.
  */
 final class ElectionLog {
@@ -63,7 +63,7 @@ final class ElectionLog {
 			logging.run();
 		}
 		catch (Throwable ex) {
-			// There is no better place to tell of it than the log that has failed
+			// The failure cannot be reported, since the log has failed
 		}
 	}
 

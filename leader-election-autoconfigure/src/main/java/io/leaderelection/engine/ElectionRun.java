@@ -31,8 +31,9 @@ import io.leaderelection.engine.ElectionState.Suspension;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thread of one election: opens sessions, is a candidate or observes, and has a
- * {@link LeadingTerm} whenever it has won. Explained atop {@link Election}.
+ * The thread of one election. Opens sessions, is a candidate or observes, and runs a
+ * {@link LeadingTerm} whenever it has won the lock. See the comment at the top of
+ * {@link Election}.
  */
 final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
@@ -62,7 +63,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private volatile @Nullable SupervisedSession session;
 
-	// Of the election thread only
+	// Confined to the election thread
 
 	private @Nullable Term requested;
 
@@ -74,7 +75,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	/**
 	 * Create a new {@code ElectionRun} instance.
-	 * @param rehearsal run once, when this node is a follower for the first time
+	 * @param rehearsal called once, when this node is a follower for the first time
 	 */
 	ElectionRun(Election election, ElectionSessions sessions, Watchdog watchdog, Runnable rehearsal) {
 		this.election = election;
@@ -88,7 +89,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		election.runBy(this);
 	}
 
-	// Requests: under the lock of the election
+	// Requests: called under the lock of the election
 
 	@Override
 	public void start() {
@@ -130,7 +131,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		catch (Throwable ex) {
-			// The request stands: what could not be woken comes to its own deadline
+			// The request remains: a thread that could not be woken reaches its own
+			// deadline
 			this.watchdog.failed(ex);
 		}
 	}
@@ -162,15 +164,15 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		}
 	}
 
-	// Deadlines: the watchdog
+	// Deadlines: on the watchdog
 
 	/**
-	 * Revoke if trust has run out, end a call or a stop that takes too long, and make the
-	 * threads that are missing. What waits for nothing comes first.
+	 * Revoke leadership if trust has expired, end a call or a stop that takes too long,
+	 * and create missing threads. Actions that never wait come first.
 	 */
 	@Override
 	public long checkDeadlines() {
-		// The session of this term, before the election thread can open another
+		// The session of this term, before the election thread can open another one
 		SupervisedSession current = this.session;
 		TermLeadership leadership = this.election.state().leadership();
 		long trust = this.election.trustRemaining();
@@ -203,7 +205,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		}
 	}
 
-	// The election thread
+	// On the election thread
 
 	private void run() {
 		boolean ended = false;
@@ -215,7 +217,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			ended = true;
 		}
 		finally {
-			// Unless another thread has been made for a later start
+			// Unless another thread has been created for a later start
 			if (!ended && this.thread == Thread.currentThread()) {
 				this.thread = null;
 				this.watchdog.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
@@ -224,7 +226,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Take part until told to stop, whatever is thrown.
+	 * Participate until a stop is requested, regardless of exceptions.
 	 */
 	private void participate() {
 		boolean begun = false;
@@ -236,7 +238,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 					begun = true;
 				}
 				while (!this.election.isStopping()) {
-					attend();
+					runSession();
 					loseWhatIsLeft();
 				}
 				if (!this.graceSpent) {
@@ -245,7 +247,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				return;
 			}
 			catch (Throwable ex) {
-				// Nothing is allocated or logged here, since there may be no memory
+				// Neither allocates nor logs, since there may be no memory
 				this.watchdog.failed(ex);
 				this.platform.park(this, Watchdog.PAUSE_AFTER_FAILURE);
 			}
@@ -253,7 +255,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * End a leadership that could not be ended when its session did, for want of memory.
+	 * End a leadership that, for lack of memory, could not be ended with its session.
 	 */
 	private void loseWhatIsLeft() {
 		TermLeadership left = this.election.state().leadership();
@@ -264,9 +266,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * One session from its opening to its end.
+	 * Run one session from its opening to its end.
 	 */
-	private void attend() {
+	private void runSession() {
 		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::answered);
 		this.session = opened;
 		this.requested = null;
@@ -277,7 +279,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				opened.open(this.election::isStopping);
 				boolean led = false;
 				while (!led && !this.election.isStopping()) {
-					led = isCandidate() ? stand(opened) : observe(opened);
+					led = isCandidate() ? runAsCandidate(opened) : observe(opened);
 				}
 				opened.close();
 			}
@@ -322,7 +324,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				: new SessionException(problem.message(), failure);
 		this.election.decide(reported);
 		if (!expected) {
-			this.log.error("Unexpected failure in " + this.election + ", starting over with a new session", failure);
+			this.log.error("Unexpected failure in " + this.election + ", restarting with a new session", failure);
 		}
 		else if (!problem.equals(contact.problem())) {
 			this.log.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
@@ -352,7 +354,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Observe until this node is a candidate again, if ever.
+	 * Observe until this node is a candidate, if it ever is.
 	 * @return {@code false}: this session has not led
 	 */
 	private boolean observe(SupervisedSession opened) throws SessionException {
@@ -366,7 +368,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				this.election.resumeCandidacy(Suspension.RESIGNED);
 			}
 			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
-			// The store ends the silent session of a candidate, suspended or not
+			// The store ends the silent session of a candidate, also while it is
+			// suspended
 			pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
 					() -> this.election.isStopping() || isRequestDue() || isCandidate());
 		}
@@ -374,11 +377,11 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Wait for the lock, and lead when it is won.
+	 * Become a candidate, wait for the lock, and lead when it is won.
 	 * @return whether this session has held the lock
 	 */
-	private boolean stand(SupervisedSession opened) throws SessionException {
-		opened.stand();
+	private boolean runAsCandidate(SupervisedSession opened) throws SessionException {
+		opened.becomeCandidate();
 		Acquisition acquisition = opened.acquire(FIRST_WAIT);
 		while (acquisition instanceof Acquisition.Held held) {
 			follow(held.view());
@@ -401,8 +404,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Run what a takeover will run, off the path of the start: a failover happens in a
-	 * process that has never led.
+	 * Run the code of a takeover in advance, but not during the start: without this, a
+	 * failover runs it for the first time in its process.
 	 */
 	private void rehearse(SupervisedSession opened) throws SessionException {
 		if (!this.rehearsed) {
@@ -413,7 +416,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Ask the leader to resign if this node was told to, as long as that term lasts.
+	 * Request the resignation of the leader if this was requested on this node, as long
+	 * as that term lasts.
 	 */
 	private void request(SupervisedSession opened) throws SessionException {
 		Term wanted = this.election.state().request();
@@ -449,14 +453,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + view.foreign() + " holds the lock of this election although it is no node of it ("
+			this.log.warn("The " + view.foreign() + " holds the lock of this election but is not a node of it ("
 					+ this.election + ")");
 		}
 	}
 
 	private void answered() {
 		if (this.election.state().contact().problem() != null) {
-			this.log.info("Has a session again (" + this.election + ")");
+			this.log.info("Session re-established (" + this.election + ")");
 		}
 		SupervisedSession current = this.session;
 		this.election
@@ -467,22 +471,22 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	// Waits
 
 	/**
-	 * Wait for the work of an earlier term, so that this node does not lead beside
-	 * itself.
+	 * Wait for the work of an earlier term of this node, so that it does not overlap with
+	 * that of a new term.
 	 */
 	private void awaitEndOfWork() {
 		WorkGate gate = this.election.gate();
 		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
 		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
 		if (!gate.isEmpty() && !this.election.isStopping()) {
-			this.log.warn("A candidate again although work of an earlier term goes on after its interrupt ("
+			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("
 					+ this.election + "): " + gate.describe());
 		}
 	}
 
 	/**
-	 * After a loss shortly before or in the middle of a stop, give interrupted work and
-	 * listeners a moment before what they need goes away.
+	 * After a loss shortly before or during a stop, give interrupted work and listeners
+	 * some time before the beans that they need are stopped.
 	 */
 	private void awaitEndOfLostTerm() {
 		pause(Math.min(ElectionSettings.GRACE.toNanos(), this.election.stopRemaining()), this.election::hasEnded);

@@ -24,9 +24,9 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session on the store that elects: who holds its lock leads. Belongs to one thread,
- * except for {@link #wake()} and {@link #abort()}. A session that has thrown is over,
- * whatever it held.
+ * A session on the store of an election: the session that holds the lock leads. Confined
+ * to one thread, except for {@link #wake()} and {@link #abort()}. A session has ended
+ * when one of its methods has thrown an exception, including the locks that it held.
  */
 public interface ElectionSession {
 
@@ -35,44 +35,44 @@ public interface ElectionSession {
 	 * before the first {@link #acquire}.
 	 * @throws SessionException if the session has ended
 	 */
-	default void stand() throws SessionException {
+	default void becomeCandidate() throws SessionException {
 	}
 
 	/**
-	 * Withdraw the candidacy; only observe from now on, until {@link #stand()}.
+	 * Withdraw the candidacy; only observe from now on, until {@link #becomeCandidate()}.
 	 * @throws SessionException if the session has ended
 	 */
 	default void withdraw() throws SessionException {
 	}
 
 	/**
-	 * Run once, in a form that changes nothing, what a takeover will run: the first call
-	 * of a statement costs both sides many times what a later one does. Does nothing
-	 * where there is nothing to gain.
+	 * Run the statements of a takeover once, in a form without effects, since the first
+	 * execution of a statement is far more expensive for client and server than a later
+	 * one. Does nothing if there is nothing to gain.
 	 * @throws SessionException if the session has ended
 	 */
 	default void rehearse() throws SessionException {
 	}
 
 	/**
-	 * Wait in the store's queue until the lock is won, at most the given time.
-	 * @param timeout the bound; the session may choose a shorter one
-	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the time
+	 * Wait in the store's queue until the lock is won, for at most the given time.
+	 * @param timeout the maximum time to wait; the session may choose a shorter one
+	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the timeout
 	 * @throws SessionException if the session has ended
 	 */
 	Acquisition acquire(Duration timeout) throws SessionException;
 
 	/**
-	 * Observe who holds the lock without waiting for it.
-	 * @return who leads and who are the candidates
+	 * Observe the holder of the lock without waiting for it.
+	 * @return the leader and the candidates
 	 * @throws SessionException if the session has ended
 	 */
 	View observe() throws SessionException;
 
 	/**
-	 * Ask the holder of the lock to hand over, until the session ends or
-	 * {@link #withdrawRequest()}.
-	 * @param term the term that is to end
+	 * Request the leader to hand over, until the session ends or
+	 * {@link #withdrawRequest()} is called.
+	 * @param term the term that should end
 	 * @throws SessionException if the session has ended
 	 */
 	default void requestResignation(Term term) throws SessionException {
@@ -86,16 +86,16 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Confirm that this is still the session that won the lock, that it still holds it
-	 * and that the store would still end it when this node falls silent.
+	 * Confirm that this is still the session that won the lock, that it still holds the
+	 * lock and that the store would still end it when this node stops responding.
 	 * @return the confirmation
-	 * @throws SessionException if not, or if the session has ended
+	 * @throws SessionException if one of these does not hold, or if the session has ended
 	 */
 	Confirmation confirm() throws SessionException;
 
 	/**
-	 * Return the candidates as of the last {@link #confirm() confirmation}. Apart from
-	 * it, since that rests on nothing but its own answer.
+	 * Return the candidates as of the last {@link #confirm() confirmation}. A separate
+	 * call, since a confirmation must only depend on its own answer.
 	 * @return the candidates, this node included
 	 * @throws SessionException if the session has ended
 	 */
@@ -104,7 +104,8 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Return the store's name of this session, as others see it. Any thread.
+	 * Return the store's name of this session, as other nodes see it. May be called by
+	 * any thread.
 	 * @return the name, or {@code null} if it has none
 	 */
 	default @Nullable String name() {
@@ -112,47 +113,46 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Wait until every fenced transaction of earlier terms has ended, at most the given
-	 * time. May be repeated.
-	 * @param timeout the bound
-	 * @return {@code null} if none is left, otherwise who holds the barrier
+	 * Wait until every fenced transaction of earlier terms has ended, for at most the
+	 * given time. May be called repeatedly.
+	 * @param timeout the maximum time to wait
+	 * @return {@code null} if none is left, otherwise a description of the holder of the
+	 * barrier
 	 * @throws SessionException if the session has ended
 	 */
 	@Nullable String passBarrier(Duration timeout) throws SessionException;
 
 	/**
-	 * Find out whether the session has ended, without asking the store. Blocks for about
-	 * a millisecond at most.
+	 * Check whether the session has ended, without a request to the store. Blocks for
+	 * about a millisecond at most.
 	 * @return when to probe again
 	 * @throws SessionException if the session has ended
 	 */
 	Duration probe() throws SessionException;
 
 	/**
-	 * End an {@link #acquire} that waits for this node alone, or else the next one. Any
-	 * thread; never blocks.
+	 * End the {@link #acquire} that is waiting on this side, or else the next one. May be
+	 * called by any thread; never blocks.
 	 */
 	default void wake() {
 	}
 
 	/**
-	 * Free the lock, and wait a moment for a successor if there is another candidate. The
-	 * answer comes after that wait.
-	 * @param clean whether to mark that the term ended in good order, so that the next
-	 * winner need not wait out the takeover delay
+	 * Free the lock, and wait briefly for a successor if there is another candidate.
+	 * Returns after that wait.
+	 * @param clean whether to mark the end of the term as clean, so that the next winner
+	 * need not wait for the takeover delay
 	 * @return whether a later term has been observed
-	 * @throws SessionException if the session has ended before its answer, and the lock
-	 * has been freed then or will be
+	 * @throws SessionException if the session ended before the answer; the lock has then
+	 * been freed or will be freed with the session
 	 */
 	boolean release(boolean clean) throws SessionException;
 
-	/**
-	 * End the session in good order.
-	 */
+	/** Close the session. */
 	void close();
 
 	/**
-	 * End the session at once by any means. Any thread; never blocks.
+	 * End the session at once by any means. May be called by any thread; never blocks.
 	 */
 	void abort();
 
@@ -165,11 +165,11 @@ public interface ElectionSession {
 		 * The lock was won in a new term.
 		 *
 		 * @param term the term
-		 * @param clean whether the predecessor marked that its term ended in good order
-		 * @param clear whether no session held the key of an earlier term any more, and
-		 * the barrier of fenced transactions was passed after that, in the acquiring
-		 * statement itself. A {@link Confirmation#predecessor() predecessor} of a later
-		 * confirmation holds up the grant all the same
+		 * @param clean whether the predecessor marked the end of its term as clean
+		 * @param clear whether the acquiring statement itself found that no session held
+		 * the key of an earlier term any longer, and then passed the barrier of fenced
+		 * transactions. A {@link Confirmation#predecessor() predecessor} of a later
+		 * confirmation still blocks the grant
 		 */
 		record Won(Term term, boolean clean, boolean clear) implements Acquisition {
 		}
@@ -177,7 +177,7 @@ public interface ElectionSession {
 		/**
 		 * Another session holds the lock.
 		 *
-		 * @param view who leads and who are the candidates, as last observed
+		 * @param view the leader and the candidates, as last observed
 		 */
 		record Held(View view) implements Acquisition {
 
@@ -192,10 +192,11 @@ public interface ElectionSession {
 	/**
 	 * A successful confirmation.
 	 *
-	 * @param predecessor who still holds a lock of an earlier term, or {@code null}
-	 * @param resignationRequested whether another node asks this term to end
-	 * @param foreign a session that holds a lock of this election although it is no node
-	 * of it, in words, or {@code null}
+	 * @param predecessor a description of a session that still holds a lock of an earlier
+	 * term, or {@code null}
+	 * @param resignationRequested whether another node requests the end of this term
+	 * @param foreign a description of a session that holds a lock of this election but is
+	 * not a node of it, or {@code null}
 	 */
 	record Confirmation(@Nullable String predecessor, boolean resignationRequested, @Nullable String foreign) {
 
@@ -204,15 +205,15 @@ public interface ElectionSession {
 	/**
 	 * An election as one node observes it.
 	 *
-	 * @param leader the node that holds the lock, or {@code null} if none does or it is
-	 * not known
+	 * @param leader the node that holds the lock, or {@code null} if there is none or it
+	 * is not known
 	 * @param candidates the candidates, the leader included
-	 * @param foreign the session that holds the lock although it is no node of this
-	 * election, in words, or {@code null}
+	 * @param foreign a description of the session that holds the lock but is not a node
+	 * of this election, or {@code null}
 	 */
 	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable String foreign) {
 
-		/** Nobody known. */
+		/** No known nodes. */
 		public static final View NONE = new View(null, List.of(), null);
 
 	}
@@ -222,9 +223,9 @@ public interface ElectionSession {
 	 *
 	 * @param nodeId the node id, possibly shortened by the store
 	 * @param session the store's name of the session
-	 * @param term its term, or {@code null} if it cannot be told
-	 * @param since when it won the lock by the clock of the store, or {@code null} if
-	 * that cannot be told
+	 * @param term its term, or {@code null} if it is not known
+	 * @param since when it won the lock, by the clock of the store, or {@code null} if
+	 * this is not known
 	 */
 	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since) {
 
@@ -233,8 +234,8 @@ public interface ElectionSession {
 		}
 
 		/**
-		 * Return whether another look at it has shown the same leader, of which more or
-		 * less may be known.
+		 * Return whether another observation is of the same leader, even if one of the
+		 * two has fewer details.
 		 */
 		boolean isSame(@Nullable Leader other) {
 			return other != null && this.session.equals(other.session)
@@ -244,7 +245,7 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * A node that stands, as any node sees it.
+	 * A candidate as other nodes see it.
 	 *
 	 * @param nodeId the node id, possibly shortened by the store
 	 * @param session the store's name of the session

@@ -17,35 +17,38 @@
 package io.leaderelection.engine;
 
 /**
- * The store of one election: opens its sessions.
+ * Opens the sessions of one election on its store, the database that holds the lock.
  */
 @FunctionalInterface
 public interface ElectionSessions {
 
 	/**
-	 * Open a session. Bounded in time by the implementation; the calling thread may also
-	 * be interrupted when it takes too long.
-	 * @return an open session with all its settings made
-	 * @throws UnusableStoreException if no election can be held on the store as it is
+	 * Open a session. The implementation bounds the time; in addition, the calling thread
+	 * may be interrupted if the call takes too long.
+	 * @return an open session with all settings applied
+	 * @throws UnusableStoreException if the store cannot hold elections without operator
+	 * action
 	 * @throws SessionException if the store cannot be reached
 	 */
 	ElectionSession open() throws SessionException;
 
 	/**
-	 * End an {@link #open()} in progress by any means. Any thread; never blocks.
+	 * End an {@link #open()} in progress by any means. May be called by any thread; never
+	 * blocks.
 	 */
 	default void abandon() {
 	}
 
 	/**
-	 * Told when this node is asked to let others go first. Any thread; never blocks.
+	 * Called when this node lets other candidates go first. May be called by any thread;
+	 * never blocks.
 	 */
 	default void resigned() {
 	}
 
 	/**
-	 * Return what fences transactions of this election.
-	 * @return the fence, by default one that is open
+	 * Return the fence for transactions of this election.
+	 * @return the fence, by default one that lets all transactions pass
 	 */
 	default TransactionFence fence() {
 		return TransactionFence.OPEN;

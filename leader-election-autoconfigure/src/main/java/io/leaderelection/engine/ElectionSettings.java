@@ -19,13 +19,13 @@ package io.leaderelection.engine;
 import java.time.Duration;
 
 /**
- * What one election on one node is configured with.
+ * The configuration of one election on one node.
  *
  * @param election the name of the election
  * @param nodeId the id of this node
- * @param lease how long the database keeps the session of a silent node
+ * @param lease how long the database keeps the session of an unresponsive node
  * @param takeoverDelay how long a winner waits before the grant, unless its predecessor
- * left in good order
+ * completed an orderly hand-over
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
  * before it interrupts them
  * @param candidate whether this node may lead
@@ -34,7 +34,7 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 		Duration drainTimeout, boolean candidate) {
 
 	/**
-	 * How long work and listeners may go on after their interrupt.
+	 * How long work and listeners may continue after their interrupt.
 	 */
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
@@ -42,8 +42,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 
 	/**
 	 * Return how long a confirmation is trusted, counted from its start: three quarters
-	 * of the lease. The rest is for clocks of node and server that differ in rate (chrony
-	 * slews by up to 8.3 % on either side).
+	 * of the lease. The rest allows for clocks of node and server that run at different
+	 * rates (chrony slews by up to 8.3 % on either side).
 	 * @return the trust in nanoseconds
 	 */
 	long trustNanos() {
@@ -52,8 +52,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 
 	/**
 	 * Return the time from the start of one confirmation to the start of the next: a
-	 * fifth of the lease, but never so long that this node would not know who stands, or
-	 * hear late of a wish that it should resign.
+	 * fifth of the lease, but short enough that this node knows the candidates and
+	 * receives a request to resign in time.
 	 * @return the interval
 	 */
 	public Duration confirmInterval() {

@@ -34,14 +34,14 @@ import io.leaderelection.engine.Position.Stopped;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that is known of an election at one moment. Times are
- * {@link Platform#nanoTime()}.
+ * The complete state of an election on one node. Times are {@link Platform#nanoTime()}.
  *
- * @param position where this node is
- * @param departure why and until when this node hands over or stops, if it does
- * @param suspensions why this node is no candidate, and when each cause ends by itself
- * @param request the term of another node that this node asks to end, if any
- * @param view who leads and who the candidates are, as this node observes it
+ * @param position the position of this node
+ * @param departure the intent to hand over or stop, if there is one
+ * @param suspensions the causes for which the candidacy is suspended, and when each ends
+ * without further action
+ * @param request the term of another node whose end this node requests, if any
+ * @param view the leader and the candidates, as observed by this node
  * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
@@ -55,7 +55,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 				List.of());
 	}
 
-	// What a state tells
+	// Queries
 
 	/**
 	 * Return the position of a node that was granted leadership, or {@code null}.
@@ -69,7 +69,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Return the term that was won, granted or not.
+	 * Return the term that was won, whether granted or not.
 	 */
 	@Nullable Term term() {
 		return (this.position instanceof Elected elected) ? elected.term()
@@ -94,7 +94,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Return whether the last transition is that this leader was observed, in whatever
+	 * Return whether the last transition is the observation of this leader, in any
 	 * session of this node.
 	 */
 	boolean remembers(Leader leader) {
@@ -103,7 +103,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 				&& Objects.equals(last.term(), leader.term());
 	}
 
-	// What becomes of it
+	// Changes
 
 	ElectionState at(Position newPosition) {
 		return new ElectionState(newPosition, this.departure, this.suspensions, this.request, this.view, this.contact,
@@ -135,8 +135,8 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Return this state with a further suspension; of two for one cause, the one that
-	 * lasts longer.
+	 * Return this state with a further suspension. Of two suspensions for the same cause,
+	 * the longer one applies.
 	 */
 	ElectionState suspended(Suspension cause, long until) {
 		Map<Suspension, Long> all = suspensionsWithout(null);
@@ -178,12 +178,12 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	/**
 	 * The intent to leave.
 	 *
-	 * @param reason why leadership is handed over, if there is any
-	 * @param stops whether this node takes no part afterwards
+	 * @param reason why leadership is handed over, if this node leads
+	 * @param stops whether this node stops participating afterwards
 	 * @param interruptAt when work and listeners that are still running are interrupted
-	 * @param deadline when a stop ends the session, whatever is still under way
+	 * @param deadline when a stop ends the session, regardless of what is still running
 	 * @param handedOver completes with {@code true} when the lock was freed, with
-	 * {@code false} if it was lost or there was none
+	 * {@code false} if it was lost or this node did not hold it
 	 */
 	record Departure(Reason reason, boolean stops, long interruptAt, long deadline,
 			CompletableFuture<Boolean> handedOver) {
@@ -197,7 +197,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 		}
 
 		/**
-		 * Return a departure of which nothing is left but the stop.
+		 * Return a departure that only consists of the stop.
 		 */
 		Departure ended(boolean freed) {
 			return new Departure(this.reason, this.stops, this.interruptAt, this.deadline,
@@ -207,17 +207,17 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Why a node is no candidate although it may be one.
+	 * Why a candidacy is suspended.
 	 */
 	enum Suspension {
 
-		/** It has resigned, and lets others go first. */
+		/** The node has resigned, and lets other candidates go first. */
 		RESIGNED,
 
-		/** It could not start the services that its leadership is for. */
+		/** The node could not start its services. */
 		SERVICES_FAILED,
 
-		/** Its application is not healthy. */
+		/** The application is unhealthy. */
 		UNHEALTHY
 
 	}
@@ -226,17 +226,17 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	 * The contact with the store.
 	 *
 	 * @param last when it last answered, or when this node was started
-	 * @param ever whether it has answered since
-	 * @param problem what went wrong since, or {@code null}
+	 * @param ever whether it has answered since the start
+	 * @param problem the problem since then, or {@code null}
 	 * @param session the store's name of the session of this node, or {@code null}
 	 */
 	record Contact(long last, boolean ever, @Nullable Problem problem, @Nullable String session) {
 	}
 
 	/**
-	 * What went wrong with the store.
+	 * A problem with the store.
 	 *
-	 * @param message what
+	 * @param message the description
 	 * @param unusable whether it requires operator action
 	 */
 	record Problem(String message, boolean unusable) {

@@ -29,7 +29,7 @@ import io.leaderelection.engine.Position.Granted;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * What one election counts since the start of the application, in memory.
+ * The counts of one election since the start of the application, in memory.
  */
 public final class ElectionStatistics {
 
@@ -74,16 +74,16 @@ public final class ElectionStatistics {
 	}
 
 	/**
-	 * Return the counts of guarded methods, to be counted in.
+	 * Return the counts for guarded methods.
 	 * @param method the class and the name of the methods
-	 * @return the counts, always the same for the same name
+	 * @return the counts, always the same instance for the same name
 	 */
 	public InvocationCounts invocations(String method) {
 		InvocationCounts counts = this.invocations.get(method);
 		return (counts != null) ? counts : addInvocations(method);
 	}
 
-	// Under one lock, so that each listener hears of each method once
+	// Under one lock, so that each listener is called once for each method
 	private synchronized InvocationCounts addInvocations(String method) {
 		InvocationCounts counts = this.invocations.get(method);
 		if (counts == null) {
@@ -96,7 +96,7 @@ public final class ElectionStatistics {
 	}
 
 	/**
-	 * Add a listener. It is told at once of the methods that are guarded by now.
+	 * Add a listener. It is called at once for each method that is already guarded.
 	 * @param listener the listener
 	 */
 	public synchronized void addListener(ElectionListener listener) {
@@ -127,7 +127,7 @@ public final class ElectionStatistics {
 			what.accept(listener);
 		}
 		catch (Throwable ex) {
-			// Nobody may lose leadership since it cannot be counted
+			// A failure to count must not end leadership
 			if (!this.failed) {
 				this.failed = true;
 				log.warn("Election listener failed (further failures are not logged)", ex);
@@ -135,7 +135,7 @@ public final class ElectionStatistics {
 		}
 	}
 
-	// Under the lock of the election
+	// Called under the lock of the election
 
 	void granted(long now) {
 		this.granted.increment();
@@ -154,8 +154,8 @@ public final class ElectionStatistics {
 	}
 
 	/**
-	 * Return for how long this node has led, in nanoseconds. A term whose lease has run
-	 * out has ended then, and not when somebody noticed.
+	 * Return for how long this node has led, in nanoseconds. A term whose lease has
+	 * expired ends at that time, and not when it is noticed.
 	 */
 	long led(ElectionState current, long now) {
 		Granted granted = current.granted();

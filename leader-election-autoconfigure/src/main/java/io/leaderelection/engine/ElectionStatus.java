@@ -34,27 +34,27 @@ import io.leaderelection.engine.Position.Stopped;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one node can tell of one election, from memory.
+ * The status of one election as known to one node, in memory.
  *
  * @param election the name of the election
  * @param role the role of this node
  * @param nodeId the id of this node
  * @param term the term of this node, if it leads
  * @param since when it was granted leadership, if it leads
- * @param leader the node that leads as far as this node knows
+ * @param leader the leader, as far as known to this node
  * @param leaderSession the store's name of its session, if known
  * @param leaderTerm the term of that node, if known
  * @param leaderSince since when that node leads, if known
- * @param candidates the nodes that stand, the leader included, as far as this node knows
- * @param workInFlight how many pieces of leader work are under way
- * @param history the last changes of who leads, the latest last
+ * @param candidates the candidates, the leader included, as far as known to this node
+ * @param workInFlight the number of units of leader work that are running
+ * @param history the last changes of the leader, the latest last
  * @param lastConfirmation when the store last answered, or {@code null} if it never did
- * @param silence how long the store has not answered, counted from the start if it never
- * did
+ * @param silence for how long the store has not answered, counted from the start if it
+ * never did
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
  * @param blockedBy what a winner waits for before its grant
- * @param problem why this node has no session, is no candidate or is disturbed by a
+ * @param problem why this node has no session, is not a candidate or is disturbed by a
  * foreign session, if so
  * @param unusable whether that problem requires operator action
  */
@@ -70,7 +70,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 	public enum Role {
 
 		/**
-		 * Takes no part, since the application is not running.
+		 * Does not participate, since the application is not running.
 		 */
 		STOPPED,
 
@@ -90,7 +90,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		LEADER,
 
 		/**
-		 * Hands leadership over: finishes leader work and starts no more.
+		 * Hands leadership over: running leader work is completed, and no new work
+		 * starts.
 		 */
 		RESIGNING
 
@@ -134,13 +135,13 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		if (state.view().foreign() != null) {
 			problems.add("the " + state.view().foreign() + " holds "
 					+ ((state.position() instanceof Following) ? "the lock" : "a lock")
-					+ " of this election although it is no node of it");
+					+ " of this election but is not a node of it");
 		}
 		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
-			problems.add("is no candidate, since the application is not healthy");
+			problems.add("is not a candidate: the application is unhealthy");
 		}
 		if (state.isSuspended(Suspension.SERVICES_FAILED, now)) {
-			problems.add("is no candidate for now, since services could not be started");
+			problems.add("is not a candidate for now: services could not be started");
 		}
 		return problems.isEmpty() ? null : String.join("; ", problems);
 	}

@@ -19,27 +19,26 @@ package io.leaderelection.engine;
 import java.time.Duration;
 
 /**
- * The times of the engine that do not follow from the settings of an election. Tests
+ * Timings of the engine that are not derived from the settings of an election. Tests
  * shorten them.
  *
  * @param lockWait how long one wait for the lock lasts at most
- * @param observeInterval the time between two observations of a node that is no candidate
+ * @param observeInterval the time between two observations of a node that is not a
+ * candidate
  * @param maxBackoff the longest pause between two attempts to open a session
  * @param unusableRetry the pause after a store was found to be unusable
  * @param openLimit how long the opening of a session may take
- * @param minCallLimit how long a call to the store may take, however short the lease is
- * @param maxCallLimit how long a call to the store may take while this node does not
- * lead, however long the lease is
- * @param maxYield how long a node that resigned lets others go first, however long the
- * lease is
+ * @param minCallLimit the minimum limit for a call to the store, for short leases
+ * @param maxCallLimit the maximum limit for a call to the store while this node does not
+ * lead, for long leases
+ * @param maxYield the maximum time for which a node that resigned lets other candidates
+ * go first, for long leases
  * @param stopMargin how long a stop may take longer than work and listeners
  */
 public record ElectionTimings(Duration lockWait, Duration observeInterval, Duration maxBackoff, Duration unusableRetry,
 		Duration openLimit, Duration minCallLimit, Duration maxCallLimit, Duration maxYield, Duration stopMargin) {
 
-	/**
-	 * The times of the product.
-	 */
+	/** The default timings. */
 	public static final ElectionTimings DEFAULTS = new ElectionTimings(Duration.ofMillis(800), Duration.ofMillis(1500),
 			Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofSeconds(15), Duration.ofSeconds(2),
 			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1));

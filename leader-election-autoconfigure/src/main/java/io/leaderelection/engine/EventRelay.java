@@ -25,8 +25,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delivers the events of one election in order, on a thread of its own. Adding an event
- * cannot fail: where no thread can be made, events wait in a queue of the relay itself.
+ * Delivers the events of one election in order, on a dedicated thread. Adding an event
+ * cannot fail: if no thread can be created, events wait in a queue of the relay itself.
  */
 final class EventRelay {
 
@@ -57,7 +57,7 @@ final class EventRelay {
 	/**
 	 * Create a new {@code EventRelay} instance.
 	 * @param publisher delivers an event to the listeners
-	 * @param worker has one thread
+	 * @param worker a worker with one thread
 	 * @param onIdle called when all events have been delivered
 	 * @param onStarvation called when an event waits for {@link #revive()}
 	 */
@@ -69,7 +69,7 @@ final class EventRelay {
 	}
 
 	/**
-	 * Deliver an event after those that were added before.
+	 * Deliver an event after the events that were added before.
 	 */
 	void enqueue(Delivery added) {
 		synchronized (this.monitor) {
@@ -87,14 +87,14 @@ final class EventRelay {
 	}
 
 	/**
-	 * Keep the thread although it is idle, or no longer.
+	 * Set whether the thread is kept while it is idle.
 	 */
 	void retain(boolean retained) {
 		this.worker.retain(retained);
 	}
 
 	/**
-	 * Make a thread if one is needed.
+	 * Create a thread if one is needed.
 	 * @return whether there is one
 	 */
 	boolean revive() {
@@ -114,7 +114,7 @@ final class EventRelay {
 			accepted = true;
 		}
 		catch (Throwable ex) {
-			// No memory: the watchdog tries again, and there may be none for a message
+			// No memory: the watchdog retries, and there may be no memory for a message
 			return false;
 		}
 		finally {
@@ -143,8 +143,8 @@ final class EventRelay {
 	}
 
 	/**
-	 * If the current thread runs a listener, let no hand-over wait for it, since it waits
-	 * for the hand-over.
+	 * If the current thread runs a listener, exclude it from hand-overs, since it waits
+	 * for the hand-over itself.
 	 */
 	void detachCurrent() {
 		synchronized (this.monitor) {
@@ -155,8 +155,8 @@ final class EventRelay {
 	}
 
 	/**
-	 * Interrupt the listener that is running, if any, of whichever event: those behind it
-	 * in the queue are waited for too.
+	 * Interrupt the running listener, if any, of any event: a hand-over also waits for
+	 * the events behind it in the queue.
 	 */
 	void interrupt() {
 		synchronized (this.monitor) {
@@ -167,8 +167,8 @@ final class EventRelay {
 	}
 
 	/**
-	 * Interrupt the listener that is running if it was told of the grant of what is lost
-	 * now: the revoked event is behind it in the queue.
+	 * Interrupt the running listener if it handles the grant of the leadership that is
+	 * now lost: the revoked event is behind it in the queue.
 	 */
 	void interruptGranted(Leadership lost) {
 		synchronized (this.monitor) {

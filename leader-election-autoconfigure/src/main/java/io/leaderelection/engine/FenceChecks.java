@@ -29,13 +29,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets the transactions of one election pass its fence, or not, and counts them.
+ * Checks transactions at the fence of one election, and counts the results.
  */
 public final class FenceChecks {
 
 	private static final Log logger = LogFactory.getLog(FenceChecks.class);
 
-	/** What PostgreSQL says of a lock that is not available. */
+	/** PostgreSQL's SQL state for a lock that is not available. */
 	private static final String LOCK_NOT_AVAILABLE = "55P03";
 
 	private final TransactionFence fence;
@@ -61,7 +61,7 @@ public final class FenceChecks {
 	}
 
 	/**
-	 * Return how many transactions were refused, since their term was over or a foreign
+	 * Return how many transactions were refused, since their term had ended or a foreign
 	 * session held the fence.
 	 * @return the number since the start of the application
 	 */
@@ -70,10 +70,10 @@ public final class FenceChecks {
 	}
 
 	/**
-	 * Return whether a connection leads to the store of the election.
+	 * Return whether a connection is a connection to the store of the election.
 	 * @param connection the connection
 	 * @return {@code null} while the store has not been reached, or if there is none
-	 * @throws SQLException if that cannot be told
+	 * @throws SQLException if this cannot be determined
 	 */
 	public @Nullable Boolean covers(Connection connection) throws SQLException {
 		return this.fence.covers(connection);
@@ -83,18 +83,19 @@ public final class FenceChecks {
 	 * Fence the transaction of a connection.
 	 * @param leadership the leadership of the work that the transaction is part of
 	 * @param connection the connection
-	 * @return whether the transaction is on the store of the election, and so is fenced
-	 * now
-	 * @throws LeadershipLostException if the term is over
+	 * @return whether the transaction is on the store of the election, and is therefore
+	 * fenced now
+	 * @throws LeadershipLostException if the term has ended
 	 * @throws IllegalStateException if the connection is in auto-commit mode
-	 * @throws SQLException if that cannot be told, or with SQL state {@code 55P03} if the
-	 * term is not over but a session that is no node of the election holds the fence. The
-	 * transaction must not commit
+	 * @throws SQLException if this cannot be determined, or with SQL state {@code 55P03}
+	 * if the term has not ended but a session that is not a node of the election holds
+	 * the fence. The transaction must not commit
 	 */
 	public boolean check(Leadership leadership, Connection connection) throws SQLException {
 		if (connection.getAutoCommit()) {
-			throw new IllegalStateException("The connection is in auto-commit mode, so that the fence would end with "
-					+ "its own statement. Call setAutoCommit(false) before the transaction");
+			throw new IllegalStateException(
+					"The connection is in auto-commit mode, so the fence would end with its own statement. "
+							+ "Call setAutoCommit(false) before the transaction");
 		}
 		TransactionFence.Outcome outcome = this.fence.pass(connection, leadership.getTerm());
 		switch (outcome.verdict()) {
@@ -111,18 +112,18 @@ public final class FenceChecks {
 	private LeadershipLostException refused(Leadership leadership) {
 		this.refused.increment();
 		if (this.lastRefused.getAndSet(leadership) != leadership) {
-			logger.warn("Refused to commit a transaction of the " + leadership + ", which is over");
+			logger.warn("Refused to commit a transaction of the " + leadership + ", which has ended");
 		}
 		return new LeadershipLostException(leadership);
 	}
 
 	/**
-	 * Not a {@link LeadershipLostException}: this node still leads.
+	 * Not a {@link LeadershipLostException}, since this node still leads.
 	 */
 	private SQLException blocked(Leadership leadership, String holder) {
 		this.refused.increment();
 		String reason = "The fence of the " + leadership + " is held by the " + holder
-				+ ", which is no node of the election";
+				+ ", which is not a node of the election";
 		if (!holder.equals(this.lastHolder.getAndSet(holder))) {
 			logger.warn(reason + ": no transaction of leader work can commit until it ends");
 		}

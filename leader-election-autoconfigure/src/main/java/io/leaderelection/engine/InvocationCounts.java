@@ -21,7 +21,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts the invocations of guarded methods of one name, each once.
+ * Counts the invocations of the guarded methods with one name. Each invocation is counted
+ * once.
  */
 public final class InvocationCounts {
 
@@ -37,7 +38,7 @@ public final class InvocationCounts {
 	}
 
 	/**
-	 * Return what was invoked.
+	 * Return the method.
 	 * @return the class and the name of the method
 	 */
 	public String method() {
@@ -54,8 +55,8 @@ public final class InvocationCounts {
 	}
 
 	/**
-	 * Count an invocation that was not let in.
-	 * @param rejected whether its caller got an exception
+	 * Count an invocation that was refused.
+	 * @param rejected whether its caller received an exception
 	 */
 	public void refused(boolean rejected) {
 		adder(rejected ? Outcome.REJECTED : Outcome.SKIPPED).increment();
@@ -74,12 +75,12 @@ public final class InvocationCounts {
 	}
 
 	/**
-	 * What became of an invocation.
+	 * The outcome of an invocation.
 	 */
 	public enum Outcome {
 
 		/**
-		 * Ran to its end, also if that was a failure.
+		 * Ran to its end, with or without an exception.
 		 */
 		RUN,
 
@@ -89,7 +90,7 @@ public final class InvocationCounts {
 		SKIPPED,
 
 		/**
-		 * Not run, since this node did not lead, and its caller got an exception.
+		 * Not run, since this node did not lead, and its caller received an exception.
 		 */
 		REJECTED,
 

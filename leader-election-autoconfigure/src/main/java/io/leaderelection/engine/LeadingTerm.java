@@ -31,8 +31,8 @@ import io.leaderelection.engine.TermLeadership.Loss;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the election thread does from the moment in which it has won the lock until that
- * is free: it awaits the grant, serves and hands over.
+ * The actions of the election thread from winning the lock until the lock is free: it
+ * awaits the grant, confirms leadership and hands over.
  */
 final class LeadingTerm {
 
@@ -46,10 +46,10 @@ final class LeadingTerm {
 
 	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
 
-	/** When listeners are told although work goes on after its interrupt. */
+	/** When listeners are notified although work continues after its interrupt. */
 	private static final long LAST_CALL = ElectionSettings.GRACE.toNanos() / 2;
 
-	/** When listeners that were told so late are interrupted. */
+	/** When listeners that were notified that late are interrupted. */
 	private static final long LAST_INTERRUPT = ElectionSettings.GRACE.toNanos() / 4 * 3;
 
 	private final Election election;
@@ -62,7 +62,7 @@ final class LeadingTerm {
 
 	private final Acquisition.Won won;
 
-	/** When the reply that the lock is won was read. */
+	/** When the answer was read that the lock was won. */
 	private final long reply;
 
 	private @Nullable TermLeadership leadership;
@@ -85,7 +85,7 @@ final class LeadingTerm {
 	}
 
 	/**
-	 * Last until the lock is free.
+	 * Run until the lock is free.
 	 * @throws SessionException if the session has ended before
 	 */
 	void run() throws SessionException {
@@ -104,14 +104,15 @@ final class LeadingTerm {
 	}
 
 	/**
-	 * Return whether work and listeners have had all their time.
+	 * Return whether the deadlines of work and listeners have passed.
 	 */
 	boolean isGraceSpent() {
 		return this.graceSpent;
 	}
 
 	/**
-	 * Wait until nothing of an earlier term is left, confirming as a leader does.
+	 * Wait until nothing of an earlier term is left, with confirmations like those of a
+	 * leader.
 	 * @return the leadership, or {@code null} if this node is to leave
 	 */
 	private @Nullable TermLeadership awaitGrant() throws SessionException {
@@ -125,8 +126,9 @@ final class LeadingTerm {
 			String blockedBy = null;
 			String foreign = null;
 			if (!clear || due || next - start <= 0) {
-				// The marker of a predecessor must be gone before its successor leads:
-				// the term after that must not take it for one of its own predecessor
+				// The marker of a predecessor must be removed before its successor leads:
+				// the term after that must not mistake it for the marker of its own
+				// predecessor
 				Confirmation confirmation = confirm();
 				blockedBy = confirmation.predecessor();
 				foreign = confirmation.foreign();
@@ -198,7 +200,7 @@ final class LeadingTerm {
 			if (departure != null) {
 				announce(granted, departure);
 				if (position instanceof Draining && this.election.isDrained()) {
-					this.election.tellListeners(granted);
+					this.election.notifyListeners(granted);
 					continue;
 				}
 				if (position instanceof Leaving && this.election.hasEnded()) {
@@ -210,7 +212,7 @@ final class LeadingTerm {
 			}
 			long now = this.election.nanoTime();
 			if (next - now > 0) {
-				// A hand-over has deadlines of its own
+				// A hand-over has its own deadlines
 				awaitUntil((departure != null) ? earlier(next, now + OVERDUE_INTERVAL) : next, () -> isOutdated(state));
 			}
 			else {
@@ -225,7 +227,7 @@ final class LeadingTerm {
 	}
 
 	/**
-	 * Return whether there is something to do that there was not in a given state.
+	 * Return whether there is something to do that was not to be done in a given state.
 	 */
 	private boolean isOutdated(ElectionState state) {
 		return this.election.state() != state || (state.position() instanceof Draining && this.election.isDrained())
@@ -240,15 +242,15 @@ final class LeadingTerm {
 	}
 
 	/**
-	 * Interrupt what has had its time.
-	 * @return whether the lock is to be freed although not everything has ended
+	 * Interrupt work and listeners whose deadline has passed.
+	 * @return whether to free the lock although some of them have not ended
 	 */
 	private boolean isOverdue(TermLeadership granted, Position position, Departure departure) {
 		long overdue = this.election.nanoTime() - departure.interruptAt();
 		this.election.interruptOverdue();
 		if (overdue >= LAST_CALL && position instanceof Draining) {
-			// Listeners must have a moment too, whatever the work does
-			this.election.tellListeners(granted);
+			// Listeners must have some time too, even if work does not end
+			this.election.notifyListeners(granted);
 		}
 		if (overdue >= LAST_INTERRUPT && !this.interruptedLast) {
 			this.interruptedLast = true;
@@ -257,8 +259,8 @@ final class LeadingTerm {
 		if (overdue < ElectionSettings.GRACE.toNanos()) {
 			return false;
 		}
-		this.log.warn("Freeing the lock although not everything of " + granted
-				+ " has ended within drain-timeout and its interrupt: " + this.election.gate().describe());
+		this.log.warn("Freeing the lock although work or listeners of " + granted
+				+ " are still running after drain-timeout and an interrupt: " + this.election.gate().describe());
 		this.residue = "leader work or a listener";
 		this.graceSpent = true;
 		return true;
@@ -279,7 +281,8 @@ final class LeadingTerm {
 		if (granted != null && departure != null) {
 			long shut = departure.interruptAt() - this.settings.drainTimeout().toNanos();
 			this.election.statistics().drained(this.election.nanoTime() - shut);
-			this.log.info("Gave up " + granted + (clean ? "" : ", not in good order: " + this.residue + " may go on"));
+			this.log.info(
+					"Released " + granted + (clean ? "" : ", not cleanly: " + this.residue + " may still be running"));
 		}
 		this.election.endTerm(true);
 		if (succeeded) {
@@ -298,7 +301,7 @@ final class LeadingTerm {
 	}
 
 	private static SessionException lapsed() {
-		return new SessionException("The lease has lapsed", null);
+		return new SessionException("The lease has expired", null);
 	}
 
 	private Confirmation confirm() throws SessionException {
@@ -306,7 +309,7 @@ final class LeadingTerm {
 		Confirmation confirmation = this.session.confirm();
 		this.election.statistics().confirmed(this.election.nanoTime() - start);
 		if (confirmation.resignationRequested() && !this.election.isLeaving()) {
-			this.log.info("Another node asks this one to resign (" + this.election + ")");
+			this.log.info("Another node requested this node to resign (" + this.election + ")");
 			this.election.resign();
 		}
 		return confirmation;
@@ -314,15 +317,15 @@ final class LeadingTerm {
 
 	private void observe(@Nullable String foreign) throws SessionException {
 		if (foreign != null && !foreign.equals(this.election.state().view().foreign())) {
-			this.log.warn("The " + foreign + " holds a lock of this election although it is no node of it ("
-					+ this.election + ")");
+			this.log.warn("The " + foreign + " holds a lock of this election but is not a node of it (" + this.election
+					+ ")");
 		}
 		this.election.observe(this.session.candidates(), foreign);
 	}
 
 	/**
-	 * Wait until a moment or a change, or fail as soon as the session is found to have
-	 * ended.
+	 * Wait until a deadline or a change, or fail as soon as the session has been found to
+	 * have ended.
 	 */
 	private void awaitUntil(long deadline, BooleanSupplier enough) throws SessionException {
 		for (long remaining = deadline - this.election.nanoTime(); remaining > 0

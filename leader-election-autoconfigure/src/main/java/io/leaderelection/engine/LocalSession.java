@@ -33,7 +33,7 @@ final class LocalSession implements ElectionSession {
 
 	private static final AtomicLong terms = new AtomicLong(System.currentTimeMillis());
 
-	/** An abort comes with a transition, which ends every wait. */
+	/** An abort is part of a transition, which ends every wait. */
 	private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
 
 	private final BooleanSupplier wins;
@@ -46,8 +46,8 @@ final class LocalSession implements ElectionSession {
 
 	/**
 	 * Create a new {@code LocalSession} instance.
-	 * @param wins whether this session wins; asked again after {@link #wake()}
-	 * @param other who leads while it does not
+	 * @param wins whether this session wins; evaluated again after {@link #wake()}
+	 * @param other the leader while this session does not win
 	 */
 	LocalSession(BooleanSupplier wins, @Nullable Leader other) {
 		this.wins = wins;

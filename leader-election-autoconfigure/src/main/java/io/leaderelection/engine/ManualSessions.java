@@ -25,8 +25,8 @@ import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Stopped;
 
 /**
- * Sessions without a store that win when they are told to: what a test grants and revokes
- * takes the same way through the election as what a database does.
+ * Sessions without a store whose result a test controls. A grant and a revocation by a
+ * test take the same path through the election as those by a database.
  */
 public final class ManualSessions implements ElectionSessions {
 
@@ -38,7 +38,7 @@ public final class ManualSessions implements ElectionSessions {
 
 	/**
 	 * Create a new {@code ManualSessions} instance.
-	 * @param wins whether they win from the start
+	 * @param wins whether the sessions win from the start
 	 */
 	public ManualSessions(boolean wins) {
 		this.wins = wins;
@@ -50,7 +50,7 @@ public final class ManualSessions implements ElectionSessions {
 	}
 
 	/**
-	 * Not to win again as soon as leadership has been handed over.
+	 * Prevents the session from winning again as soon as leadership has been handed over.
 	 */
 	@Override
 	public void resigned() {
@@ -58,7 +58,7 @@ public final class ManualSessions implements ElectionSessions {
 	}
 
 	/**
-	 * Grant leadership and wait until the listeners have been told.
+	 * Grant leadership and wait until the listeners have been notified.
 	 * @param elector the elector whose sessions are manual
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
@@ -68,7 +68,7 @@ public final class ManualSessions implements ElectionSessions {
 			Election election = elector.election();
 			if (election.state().position() instanceof Stopped || !election.settings().candidate()) {
 				throw new IllegalStateException("Cannot grant leadership to " + election + ": "
-						+ (election.settings().candidate() ? "it is not running" : "it is no candidate"));
+						+ (election.settings().candidate() ? "it is not running" : "it is not a candidate"));
 			}
 			sessions.wins = true;
 			election.resumeCandidacy(Suspension.SERVICES_FAILED);
@@ -79,9 +79,10 @@ public final class ManualSessions implements ElectionSessions {
 	}
 
 	/**
-	 * Revoke leadership if this node has it, and wait until the listeners have been told.
+	 * Revoke leadership if this node has it, and wait until the listeners have been
+	 * notified.
 	 * @param elector the elector whose sessions are manual
-	 * @param reason why
+	 * @param reason the reason of the revocation
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	public static void revoke(DefaultLeaderElector elector, Reason reason) throws InterruptedException {
@@ -106,7 +107,7 @@ public final class ManualSessions implements ElectionSessions {
 
 	private static void await(Election election, boolean leads) throws InterruptedException {
 		Duration limit = election.settings().drainTimeout().plus(ElectionSettings.GRACE).plus(LIMIT);
-		if (!election.awaitTold(leads, limit)) {
+		if (!election.awaitNotified(leads, limit)) {
 			throw new IllegalStateException("Leader work or listeners of " + election + " have not ended within "
 					+ limit.toSeconds() + "s after leadership was " + (leads ? "granted" : "revoked"));
 		}
@@ -116,7 +117,7 @@ public final class ManualSessions implements ElectionSessions {
 		if (elector.sessions() instanceof ManualSessions sessions) {
 			return sessions;
 		}
-		throw new IllegalStateException(elector + " is not granted leadership by hand");
+		throw new IllegalStateException(elector + " is not in mode manual");
 	}
 
 }

@@ -26,14 +26,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What elections take from the platform: clocks, threads, locks and randomness. Tests and
- * simulations put their own in its place.
+ * The services of the platform that elections use: clocks, threads, locks and randomness.
+ * Tests and simulations replace them.
  */
 interface Platform {
 
 	/**
-	 * The JVM. On Linux, {@link System#nanoTime()} is {@code CLOCK_MONOTONIC}: it goes on
-	 * while the process is stopped, and stands still while the machine is suspended.
+	 * The JVM. On Linux, {@link System#nanoTime()} is {@code CLOCK_MONOTONIC}: it
+	 * advances while the process is stopped, but not while the machine is suspended.
 	 */
 	Platform SYSTEM = new Platform() {
 
@@ -72,8 +72,8 @@ interface Platform {
 	}
 
 	/**
-	 * Wait for a condition whose lock the current thread holds, at most the given time.
-	 * May return early.
+	 * Wait for a condition whose lock the current thread holds, for at most the given
+	 * time. May return early.
 	 */
 	default void await(Condition condition, long nanos) throws InterruptedException {
 		condition.await(nanos, TimeUnit.NANOSECONDS);
@@ -87,36 +87,35 @@ interface Platform {
 		LockSupport.unpark(thread);
 	}
 
-	/**
-	 * Make a daemon thread.
-	 */
+	/** Create a daemon thread. */
 	Thread newThread(String name, Runnable task);
 
 	/**
-	 * Make workers.
+	 * Create workers.
 	 * @param name the name of their threads
-	 * @param threads how many there are at most
-	 * @param onStarvation called when a task was added for which no thread could be made
+	 * @param threads the maximum number of threads
+	 * @param onStarvation called when a task was added for which no thread could be
+	 * created
 	 */
 	Workers newWorkers(String name, int threads, Runnable onStarvation);
 
 	/**
-	 * Threads for code of the application, and for whatever else may block. A task never
-	 * runs on the thread that adds it, and is never lost: where no thread can be made, it
-	 * waits until {@link #revive()} can make one.
+	 * Threads for code of the application, and for other tasks that may block. A task
+	 * never runs on the thread that adds it, and is never lost: if no thread can be
+	 * created, it waits until {@link #revive()} can create one.
 	 */
 	interface Workers extends Executor {
 
 		/**
-		 * Keep one thread from now on, even if it is idle, or none.
+		 * Set whether one thread is kept while it is idle.
 		 * @param retained whether to keep one
 		 */
 		default void retain(boolean retained) {
 		}
 
 		/**
-		 * Make a thread for tasks that still have none.
-		 * @return whether there is one for every task that should have one
+		 * Create a thread for tasks that still have none.
+		 * @return whether every task that should have a thread has one
 		 */
 		default boolean revive() {
 			return true;

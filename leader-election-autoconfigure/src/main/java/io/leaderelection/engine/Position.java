@@ -20,14 +20,12 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a node is in an election, with what exists there and nowhere else. Times are
- * {@link Platform#nanoTime()}.
+ * The position of a node in an election, with the data that exists in that position only.
+ * Times are {@link Platform#nanoTime()}.
  */
 sealed interface Position {
 
-	/**
-	 * Takes no part.
-	 */
+	/** Does not participate. */
 	record Stopped() implements Position {
 	}
 
@@ -41,7 +39,8 @@ sealed interface Position {
 	 * Holds the lock, and was not granted leadership yet.
 	 *
 	 * @param term the term that was won
-	 * @param blockedBy what the grant waits for, if it is something of an earlier term
+	 * @param blockedBy a description of the session or transaction of an earlier term for
+	 * which the grant waits, if any
 	 */
 	record Elected(Term term, @Nullable String blockedBy) implements Position {
 	}
@@ -58,7 +57,7 @@ sealed interface Position {
 		TermLeadership leadership();
 
 		/**
-		 * Return when the leadership ends unless it is confirmed before.
+		 * Return when the leadership ends unless it is confirmed before then.
 		 * @return the end of trust
 		 */
 		long trustedUntil();
@@ -76,7 +75,7 @@ sealed interface Position {
 	 * Leads.
 	 *
 	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before
+	 * @param trustedUntil when it ends unless it is confirmed before then
 	 */
 	record Leading(TermLeadership leadership, long trustedUntil) implements Granted {
 
@@ -88,10 +87,10 @@ sealed interface Position {
 	}
 
 	/**
-	 * Hands over: no work is let in, and work in flight is waited for.
+	 * Hands over: admits no work, and waits for work in flight.
 	 *
 	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before
+	 * @param trustedUntil when it ends unless it is confirmed before then
 	 */
 	record Draining(TermLeadership leadership, long trustedUntil) implements Granted {
 
@@ -103,10 +102,10 @@ sealed interface Position {
 	}
 
 	/**
-	 * Hands over: listeners were told and are waited for.
+	 * Hands over: has notified listeners, and waits for them.
 	 *
 	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before
+	 * @param trustedUntil when it ends unless it is confirmed before then
 	 */
 	record Leaving(TermLeadership leadership, long trustedUntil) implements Granted {
 

@@ -26,9 +26,9 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Runs an election without a store, without listeners and without a log from its start to
- * its end, once in a process. A takeover runs code that has never run in its process:
- * most of its time would go into the loading and linking of that code.
+ * Runs an election without a store, listeners and log from its start to its end, once per
+ * process. Otherwise a takeover would run this code for the first time in its process,
+ * and would spend most of its time on loading and linking it.
  */
 final class Rehearsal {
 
@@ -58,7 +58,7 @@ final class Rehearsal {
 			Thread.currentThread().interrupt();
 		}
 		catch (ExecutionException | TimeoutException | OutOfMemoryError ex) {
-			logger.debug("The rehearsal has failed, so that a takeover may take longer", ex);
+			logger.debug("The rehearsal has failed, so a takeover may take longer", ex);
 			elector.stop();
 		}
 	}

@@ -22,10 +22,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A hand-over that somebody asked for. Leader work or a listener that waits for it would
- * wait for itself, and is counted out of the drain from that moment on; the same for
- * stages that depend on this one. A wait for a combination of futures cannot be told from
- * other waits.
+ * A hand-over that was requested by the application. Leader work or a listener that waits
+ * for this future, or for a stage that depends on it, would wait for itself. It is
+ * therefore excluded from the drain from then on. A wait for a combination of futures
+ * cannot be recognized.
  *
  * @param <T> the type of the result
  */
@@ -35,7 +35,7 @@ final class Resignation<T> extends CompletableFuture<T> {
 
 	/**
 	 * Create a new {@code Resignation} instance.
-	 * @param detachment counts the current thread out of the drain
+	 * @param detachment excludes the current thread from the drain
 	 */
 	Resignation(Runnable detachment) {
 		this.detachment = detachment;

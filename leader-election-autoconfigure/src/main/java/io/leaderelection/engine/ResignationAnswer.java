@@ -20,10 +20,10 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What becomes of the wish that the leader of an election should resign.
+ * The answer to a request that the leader of an election resigns.
  *
- * @param term the term that was asked to end, or {@code null} if none was
- * @param refusal why none was asked, or {@code null}
+ * @param term the term whose end was requested, or {@code null} if there is none
+ * @param refusal why the request was refused, or {@code null}
  */
 public record ResignationAnswer(@Nullable Term term, @Nullable String refusal) {
 

@@ -17,9 +17,9 @@
 package io.leaderelection.engine;
 
 /**
- * How the nodes of one election are called on its store: what other nodes see of a node
- * id. A name of a session is within 63 characters of ASCII; longer, a store would cut it
- * off at its end, where the unique part of a node id is.
+ * The session names of the nodes of one election on its store, which contain the node id
+ * as other nodes see it. A session name has at most 63 ASCII characters: a store would
+ * truncate a longer name at its end, where the unique part of a node id is.
  */
 public final class SessionNames {
 
@@ -51,18 +51,19 @@ public final class SessionNames {
 	/**
 	 * Return the node id in the name of a session.
 	 * @param session the name
-	 * @return the node id as others see it, or the whole name if it is none of these
+	 * @return the node id as other nodes see it, or the whole name if it is not the name
+	 * of a node
 	 */
 	public String nodeOf(String session) {
 		return session.startsWith(this.prefix) ? session.substring(this.prefix.length()) : session;
 	}
 
 	/**
-	 * Return a node id as other nodes see it: without the characters that not every store
-	 * keeps, and shortened in its middle. How much is left depends on the name of the
+	 * Return a node id as other nodes see it: without characters that some stores do not
+	 * preserve, and shortened in the middle. Its length depends on the name of the
 	 * election.
-	 * @param nodeId the node id, also one that is as others see it
-	 * @return the node id as others see it
+	 * @param nodeId the node id, in full or as other nodes see it
+	 * @return the node id as other nodes see it
 	 */
 	public String visibleId(String nodeId) {
 		return shorten(nodeId, MAX_LENGTH - this.prefix.length());

@@ -24,9 +24,9 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session of which every call, its opening included, has a deadline that the watchdog
- * observes: a driver may wait for ever on half a message. Belongs to the election thread,
- * except for what is said to be of any thread.
+ * A session whose calls, including its opening, each have a deadline that the watchdog
+ * enforces: a driver may wait indefinitely for the rest of a message. Confined to the
+ * election thread, except where noted.
  */
 final class SupervisedSession implements ElectionSession {
 
@@ -64,7 +64,7 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	/**
-	 * Open the session, unless it is not wanted by now.
+	 * Open the session, unless it is no longer wanted.
 	 */
 	void open(BooleanSupplier unwanted) throws SessionException {
 		synchronized (this.openingMonitor) {
@@ -85,7 +85,7 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	/**
-	 * End an opening that is in progress. Any thread; never blocks.
+	 * End an opening that is in progress. May be called by any thread; never blocks.
 	 */
 	void interruptOpening() {
 		synchronized (this.openingMonitor) {
@@ -97,8 +97,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	/**
-	 * End a call that has taken too long. Any thread; never blocks.
-	 * @return when to check again, in nanoseconds from now
+	 * End a call that has taken too long. May be called by any thread; never blocks.
+	 * @return the time until the next check, in nanoseconds
 	 */
 	long check() {
 		Call call = this.current;
@@ -107,7 +107,7 @@ final class SupervisedSession implements ElectionSession {
 		}
 		long remaining = call.deadline - this.platform.nanoTime();
 		if (remaining <= 0) {
-			// Again if it fails
+			// Repeated if it fails
 			call.onOverrun.run();
 			call.ended = true;
 			return Watchdog.NO_DEADLINE;
@@ -116,8 +116,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void stand() throws SessionException {
-		run(ElectionSession::stand);
+	public void becomeCandidate() throws SessionException {
+		run(ElectionSession::becomeCandidate);
 	}
 
 	@Override
@@ -204,7 +204,7 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	/**
-	 * End the session, or its opening. Any thread; never blocks.
+	 * End the session, or its opening. May be called by any thread; never blocks.
 	 */
 	@Override
 	public void abort() {
@@ -240,8 +240,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	/**
-	 * A leader waits for a lease at most. A node that does not lead opens another session
-	 * before, where the lease is long.
+	 * A leader waits for at most the lease. If the lease is long, a node that does not
+	 * lead opens another session earlier.
 	 */
 	private Duration callLimit() {
 		Duration lease = this.election.settings().lease();

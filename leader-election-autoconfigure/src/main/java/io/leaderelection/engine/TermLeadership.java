@@ -74,19 +74,19 @@ final class TermLeadership implements Leadership {
 	@Override
 	public void fence(Connection connection) throws SQLException {
 		if (!this.owner.fenceChecks().check(this, connection)) {
-			throw new IllegalStateException("The connection leads to another database than the one on which election '"
-					+ getElection() + "' is held: its transactions cannot be fenced. Store the term beside the data "
-					+ "instead");
+			throw new IllegalStateException("The connection is not to the database of election '" + getElection()
+					+ "': its transactions cannot be fenced. Store the term with the data instead");
 		}
 	}
 
 	/**
-	 * Remember that something of this term may go on after its end, so that a hand-over
-	 * is not clean.
-	 * @param what what goes on
-	 * @param until until when it may, or {@code null} if that is not known
+	 * Record that something of this term may still be running after its end, so that a
+	 * hand-over is not clean.
+	 * @param what a description of it
+	 * @param until the latest time at which it may still run, or {@code null} if that is
+	 * not known
 	 */
-	synchronized void leaveBehind(String what, @Nullable Long until) {
+	synchronized void recordResidue(String what, @Nullable Long until) {
 		Residue known = this.residue;
 		Long knownUntil = (known != null) ? known.until() : null;
 		if (known == null || (knownUntil != null && (until == null || until - knownUntil > 0))) {
@@ -95,8 +95,8 @@ final class TermLeadership implements Leadership {
 	}
 
 	/**
-	 * Return what of this term may go on after its end.
-	 * @return what goes on, or {@code null} if nothing does
+	 * Return what of this term may still be running after its end.
+	 * @return the description, or {@code null} if there is nothing
 	 */
 	@Nullable String residue(long now) {
 		Residue known = this.residue;
@@ -104,9 +104,7 @@ final class TermLeadership implements Leadership {
 		return (known != null && (until == null || until - now > 0)) ? known.what() : null;
 	}
 
-	/**
-	 * Remember how this leadership was lost.
-	 */
+	/** Record how this leadership was lost. */
 	void lost(Loss newLoss) {
 		this.loss = newLoss;
 	}
@@ -126,19 +124,19 @@ final class TermLeadership implements Leadership {
 	/**
 	 * How a leadership was lost.
 	 *
-	 * @param reason why
+	 * @param reason the reason of the loss
 	 * @param silence the time since the start of the last successful confirmation, in
 	 * nanoseconds
-	 * @param told whether listeners were told of a hand-over before
+	 * @param notified whether listeners were notified of a hand-over before
 	 */
-	record Loss(Reason reason, long silence, boolean told) {
+	record Loss(Reason reason, long silence, boolean notified) {
 	}
 
 	private record Residue(String what, @Nullable Long until) {
 	}
 
 	/**
-	 * Grants leaderships, and knows which of them is trusted.
+	 * Grants leadership, and determines which grant is trusted.
 	 */
 	interface Owner {
 

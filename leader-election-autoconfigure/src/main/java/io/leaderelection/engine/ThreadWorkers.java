@@ -26,8 +26,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link Platform.Workers} on threads that are made when needed and end when idle. With
- * one thread, tasks run in the order in which they were added.
+ * {@link Platform.Workers} on threads that are created when needed and end when idle.
+ * With one thread, tasks run in the order in which they were added.
  */
 final class ThreadWorkers implements Platform.Workers {
 
@@ -53,7 +53,7 @@ final class ThreadWorkers implements Platform.Workers {
 
 	private int idle;
 
-	/** That of the application, whatever thread adds the first task. */
+	/** The class loader of the application, whichever thread adds the first task. */
 	private final @Nullable ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
 
 	private boolean retained;
@@ -115,7 +115,7 @@ final class ThreadWorkers implements Platform.Workers {
 			return true;
 		}
 		catch (Throwable ex) {
-			// There is no memory for a thread, and so perhaps none for a message either
+			// There is no memory for a thread, and perhaps none for a message either
 			return false;
 		}
 		finally {
@@ -140,7 +140,7 @@ final class ThreadWorkers implements Platform.Workers {
 	}
 
 	/**
-	 * Wait for a task, and take it.
+	 * Wait for a task, and remove it.
 	 * @return the task, or {@code null} if this thread is no longer needed
 	 */
 	private @Nullable Runnable take() {
@@ -168,7 +168,7 @@ final class ThreadWorkers implements Platform.Workers {
 			this.platform.await(this.changed, nanos);
 		}
 		catch (InterruptedException ex) {
-			// Nobody is to be waited for any longer: the caller evaluates its condition
+			// The wait has ended: the caller evaluates its condition
 		}
 	}
 

@@ -23,13 +23,14 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps transactions of a term from committing after a later term was granted, where the
- * store of an election is also that of the transactions.
+ * Prevents transactions of a term from committing after a later term was granted, if the
+ * store of the election is also the database of the transactions.
  */
 public interface TransactionFence {
 
 	/**
-	 * The fence of an election that has no store: there is no later term of another node.
+	 * The fence of an election without a store, in which there is no later term of
+	 * another node.
 	 */
 	TransactionFence OPEN = new TransactionFence() {
 
@@ -46,47 +47,50 @@ public interface TransactionFence {
 	};
 
 	/**
-	 * Verify that a term is not over and, if so, block later grants until the transaction
+	 * Verify that a term is current and, if so, block later grants until the transaction
 	 * of the connection has ended. Takes one round trip if it passes, and never waits for
 	 * a lock.
 	 * @param connection a connection with a transaction, of the current thread
 	 * @param term the term
-	 * @return what it has come to
-	 * @throws SQLException if that cannot be told; the transaction must not commit
+	 * @return the outcome
+	 * @throws SQLException if this cannot be determined; the transaction must not commit
 	 */
 	Outcome pass(Connection connection, Term term) throws SQLException;
 
 	/**
-	 * Return whether a connection leads to the store of the election.
+	 * Return whether a connection is a connection to the store of the election.
 	 * @param connection the connection
 	 * @return {@code null} while the store has not been reached, or if there is none
-	 * @throws SQLException if that cannot be told
+	 * @throws SQLException if this cannot be determined
 	 */
 	@Nullable Boolean covers(Connection connection) throws SQLException;
 
 	/**
-	 * What became of a transaction at the fence.
+	 * The outcome of the check of a transaction.
 	 *
 	 * @param verdict whether it may commit
-	 * @param holder who holds the fence, in words, if that is {@link Verdict#BLOCKED}
+	 * @param holder a description of the holder of the fence, if the verdict is
+	 * {@link Verdict#BLOCKED}
 	 */
 	record Outcome(Verdict verdict, @Nullable String holder) {
 
-		/** It may commit: no later term is granted before it has ended. */
+		/** The transaction may commit: no later term is granted before it has ended. */
 		public static final Outcome PASSED = new Outcome(Verdict.PASSED, null);
 
-		/** Its term is over. */
+		/** The term of the transaction has ended. */
 		public static final Outcome REFUSED = new Outcome(Verdict.REFUSED, null);
 
 		/**
-		 * It is not on the store of the election, so that its term cannot be verified.
+		 * * The transaction is not on the store of the election, so its term cannot be
+		 * verified.
 		 */
 		public static final Outcome ELSEWHERE = new Outcome(Verdict.ELSEWHERE, null);
 
 		/**
-		 * Return that the transaction must not commit although its term is not over,
-		 * since a session that is no node of the election holds the fence alone.
-		 * @param holder that session in words
+		 * Return the outcome for a transaction that must not commit although its term has
+		 * not ended, since a session that is not a node of the election holds the fence
+		 * exclusively.
+		 * @param holder a description of that session
 		 * @return the outcome
 		 */
 		public static Outcome blockedBy(String holder) {
@@ -100,16 +104,16 @@ public interface TransactionFence {
 	 */
 	enum Verdict {
 
-		/** It may. */
+		/** The transaction may commit. */
 		PASSED,
 
-		/** Its term is over. */
+		/** The term of the transaction has ended. */
 		REFUSED,
 
 		/** A foreign session holds the fence. */
 		BLOCKED,
 
-		/** It is not on the store of the election. */
+		/** The transaction is not on the store of the election. */
 		ELSEWHERE
 
 	}

@@ -23,19 +23,17 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of who leads, as one node saw it.
+ * A change of the leader, as observed by one node.
  *
- * @param time when, by the clock of this node
- * @param kind what changed
- * @param node the node that leads, or led
- * @param term its term, or {@code null} if that could not be told
- * @param reason why it leads no more, if this node is the one that led
+ * @param time the time, by the clock of this node
+ * @param kind the kind of the change
+ * @param node the node that leads or led
+ * @param term its term, or {@code null} if it is not known
+ * @param reason why leadership was revoked, if this node led
  */
 public record Transition(Instant time, Kind kind, String node, @Nullable Term term, @Nullable Reason reason) {
 
-	/**
-	 * What changed.
-	 */
+	/** The kind of a change. */
 	public enum Kind {
 
 		/**
@@ -43,14 +41,10 @@ public record Transition(Instant time, Kind kind, String node, @Nullable Term te
 		 */
 		GRANTED,
 
-		/**
-		 * This node leads no more.
-		 */
+		/** The leadership of this node was revoked. */
 		REVOKED,
 
-		/**
-		 * Another node was seen to lead.
-		 */
+		/** Another node was observed as leader. */
 		FOLLOWED
 
 	}

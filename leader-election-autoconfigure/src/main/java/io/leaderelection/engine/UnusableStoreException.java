@@ -19,9 +19,9 @@ package io.leaderelection.engine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store was reached but elections cannot be held on it until somebody changes its
- * configuration or ours. Refuses the start of the application; found later, it keeps the
- * node a follower.
+ * Thrown when the store was reached but cannot hold elections until an operator changes
+ * its configuration or that of the application. At start, the application does not start;
+ * later, the node remains a follower.
  */
 public class UnusableStoreException extends SessionException {
 
@@ -29,8 +29,8 @@ public class UnusableStoreException extends SessionException {
 
 	/**
 	 * Create a new {@code UnusableStoreException} instance.
-	 * @param message what is wrong
-	 * @param action what to do about it
+	 * @param message the description of the problem
+	 * @param action the action that solves it
 	 * @param cause the cause, if any
 	 */
 	public UnusableStoreException(String message, String action, @Nullable Throwable cause) {
@@ -39,7 +39,7 @@ public class UnusableStoreException extends SessionException {
 	}
 
 	/**
-	 * Return what to do about it.
+	 * Return the action that solves the problem.
 	 * @return the action
 	 */
 	public String getAction() {

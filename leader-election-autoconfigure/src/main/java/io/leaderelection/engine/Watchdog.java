@@ -24,9 +24,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks deadlines on time even when an election thread hangs. One thread for all
- * elections, which exists while there is one; it waits for nothing but time, and so it
- * logs nothing and runs no code of the application.
+ * Checks deadlines in time, even when an election thread hangs. One thread serves all
+ * elections and runs while there is one. It waits only for the time of the next check;
+ * therefore it logs nothing and runs no code of the application.
  */
 final class Watchdog {
 
@@ -53,7 +53,7 @@ final class Watchdog {
 	}
 
 	/**
-	 * Check the deadlines of somebody from now on.
+	 * Add an object whose deadlines are checked from now on.
 	 */
 	synchronized void watch(Watched added) {
 		this.watched.add(added);
@@ -86,9 +86,9 @@ final class Watchdog {
 	}
 
 	/**
-	 * Make sure that deadlines are checked again within the given time. Call after the
-	 * deadline was written. Never throws: what cannot be done now is tried again with the
-	 * next deadline.
+	 * Ensure that deadlines are checked again within the given time. Must be called after
+	 * the deadline was written. Never throws: a failed action is repeated with the next
+	 * deadline.
 	 */
 	void checkWithin(long nanos) {
 		Thread running = this.thread;
@@ -96,7 +96,7 @@ final class Watchdog {
 			reviveQuietly();
 		}
 		else if (this.wakeAt - (this.platform.nanoTime() + nanos) > 0) {
-			// The permit alone could be used up by a lock that the thread waits for
+			// The permit alone could be consumed by a lock that the thread waits for
 			this.requested = true;
 			this.platform.unpark(running);
 		}
@@ -112,15 +112,15 @@ final class Watchdog {
 	}
 
 	/**
-	 * Take note of a failure where nothing can be logged. Allocates nothing.
+	 * Record a failure that cannot be logged now. Allocates nothing.
 	 */
 	void failed(Throwable ex) {
 		this.failure = ex;
 	}
 
 	/**
-	 * Log the failure that was noted last, if that can be done. Called by threads that
-	 * may wait for an appender.
+	 * Log the failure that was recorded last, if possible. Called by threads that may
+	 * wait for an appender.
 	 */
 	void report() {
 		Throwable last = this.failure;
@@ -136,7 +136,7 @@ final class Watchdog {
 				round();
 			}
 			catch (Throwable ex) {
-				// Nothing is allocated or logged here, since there may be no memory
+				// Neither allocates nor logs, since there may be no memory
 				this.failure = ex;
 				this.platform.park(this, PAUSE_AFTER_FAILURE);
 			}
@@ -176,15 +176,13 @@ final class Watchdog {
 		return true;
 	}
 
-	/**
-	 * Has deadlines.
-	 */
+	/** An object with deadlines. */
 	interface Watched {
 
 		/**
 		 * Act on each deadline that has passed. Never waits and runs no code of the
 		 * application.
-		 * @return when to check again, in nanoseconds from now
+		 * @return the time until the next check, in nanoseconds
 		 */
 		long checkDeadlines();
 

@@ -22,12 +22,12 @@ import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One piece of leader work in flight, bound to the term in which it was started. Opened
- * by {@link WorkGate#enter(Object)} and closed on the same thread.
+ * A unit of leader work in flight, bound to the term in which it was started. Opened by
+ * {@link WorkGate#enter(Object)} and closed on the same thread.
  */
 public final class Work implements AutoCloseable {
 
-	/** The work of each thread that was begun last, of whichever election. */
+	/** The work that each thread has begun last, of any election. */
 	private static final ThreadLocal<@Nullable Work> latest = new ThreadLocal<>();
 
 	private final WorkGate gate;
@@ -42,7 +42,10 @@ public final class Work implements AutoCloseable {
 
 	private final @Nullable Work enclosing;
 
-	/** The outermost work on the thread: guards all of it, and counts its interrupts. */
+	/**
+	 * The outermost work on the thread: the lock of all nested work, which also counts
+	 * the interrupts.
+	 */
 	private final Work root;
 
 	private @Nullable Thread thread;
@@ -59,8 +62,8 @@ public final class Work implements AutoCloseable {
 
 	private volatile boolean detached;
 
-	// Of the root only: interrupted work that has not left the thread, and whether the
-	// thread was interrupted before
+	// Used in the root only: the number of interrupted units that have not left the
+	// thread, and whether the thread was interrupted before
 	private int interrupts;
 
 	private boolean foreignInterrupt;
@@ -77,7 +80,7 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Create work inside of other work of the same election on the same thread.
+	 * Create work inside other work of the same election on the same thread.
 	 */
 	Work(Work outer, Object description) {
 		this.gate = outer.gate;
@@ -102,7 +105,7 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Be the work that the current thread has begun last.
+	 * Set this work as the one that the current thread has begun last.
 	 */
 	void bind() {
 		latest.set(this);
@@ -129,8 +132,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Have this work counted when it has ended.
-	 * @param counts where
+	 * Count this work when it has ended.
+	 * @param counts the counts to be incremented
 	 */
 	public void countIn(InvocationCounts counts) {
 		synchronized (this.root) {
@@ -139,13 +142,12 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Let this work last until {@link #end()} is called too, by any thread: it goes on
-	 * after this thread has left it. When it is to be interrupted, it is cancelled
-	 * besides.
-	 * @param cancellation makes the work end soon; called on a thread of its own, at once
-	 * if the work should have ended by now, and possibly more than once
+	 * Have this work continue after the current thread has left it, until {@link #end()}
+	 * is called by any thread. If the work is interrupted, the cancellation is called
+	 * too.
+	 * @param cancellation makes the work end soon; called on a separate thread, at once if the work should already have ended, and possibly more than once
 	 */
-	public void last(Runnable cancellation) {
+	public void continueUntilEnd(Runnable cancellation) {
 		boolean late;
 		synchronized (this.root) {
 			this.cancellation = cancellation;
@@ -160,11 +162,12 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Let this work last until the given stage completes, as {@link #last}.
+	 * Have this work continue until the given stage completes, as
+	 * {@link #continueUntilEnd}.
 	 * @param stage the stage, to be cancelled instead of interrupted
 	 */
-	public void lastUntil(CompletionStage<?> stage) {
-		last(() -> stage.toCompletableFuture().cancel(true));
+	public void continueUntil(CompletionStage<?> stage) {
+		continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
 		try {
 			stage.whenComplete((result, failure) -> end());
 		}
@@ -175,8 +178,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * End what {@link #last} began. Only once the work has been closed too has it ended:
-	 * until then its thread may enter further work inside of it.
+	 * End the continuation of this work. The work has ended only when it has been closed
+	 * too: until then, its thread may enter further work inside it.
 	 */
 	public void end() {
 		boolean over;
@@ -191,8 +194,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * End what {@link #last} began because somebody does not want its result any more:
-	 * who was to end it may go on.
+	 * End the continuation of this work because its result is no longer wanted: the code
+	 * that would have ended it may still be running.
 	 */
 	public void endCancelled() {
 		boolean early;
@@ -206,8 +209,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Leave the current thread. Unless it lasts longer by {@link #last}, the work has
-	 * ended; an interrupt that was meant for it does not outlive it.
+	 * Leave the current thread. The work has then ended, unless {@link #continueUntilEnd}
+	 * was called. An interrupt for this work is cleared.
 	 */
 	@Override
 	public void close() {
@@ -227,8 +230,8 @@ public final class Work implements AutoCloseable {
 		}
 	}
 
-	// The interrupt of work that encloses the one that is closed outlives it, also where
-	// the closed one has consumed the flag
+	// An interrupt of enclosing work remains, even if the closed work has cleared the
+	// flag
 	private void endInterrupt() {
 		this.interrupts--;
 		if (this.interrupts > 0) {
@@ -252,8 +255,9 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Interrupt the thread of this work, and return what cancels the rest: that runs code
-	 * of the application, so it is left to a thread that may be held up.
+	 * Interrupt the thread of this work, and return the cancellation of its continuation.
+	 * That is code of the application, so the caller must run it on a thread that may
+	 * block.
 	 */
 	@Nullable Runnable interrupt() {
 		synchronized (this.root) {
@@ -269,7 +273,7 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Count this work out of the drain, since its own thread waits for the drain.
+	 * Exclude this work from the drain, since its own thread waits for the drain.
 	 */
 	void detach() {
 		this.detached = true;
@@ -280,7 +284,7 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Return what this work is and where its thread is, for a warning.
+	 * Return a description of this work with the stack of its thread, for a warning.
 	 */
 	String describe() {
 		StringBuilder result = new StringBuilder().append(name());
@@ -310,8 +314,8 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Return a hash that is the same in each run of the same history, so that sets of
-	 * work are iterated in an order that can be reproduced.
+	 * Return a hash that is the same in each run of the same history, so that the
+	 * iteration order of sets of work is reproducible.
 	 */
 	@Override
 	public int hashCode() {

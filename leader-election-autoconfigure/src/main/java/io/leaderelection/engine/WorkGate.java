@@ -31,9 +31,10 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets work in while this node leads and knows what is in flight. Work is registered
- * first and leadership checked second, while a hand-over first changes the state and then
- * looks for work: a drain never sees an empty gate beside a job that is about to start.
+ * Admits work while this node leads, and tracks the work in flight. Work is registered
+ * first, and leadership is checked second. A hand-over changes the state first, and
+ * checks for work second. A drain therefore never finds the gate empty while work is
+ * about to start.
  */
 public final class WorkGate {
 
@@ -56,8 +57,9 @@ public final class WorkGate {
 
 	/**
 	 * Create a new {@code WorkGate} instance.
-	 * @param owner knows whether this node leads
-	 * @param cancellers run what cancels work, which is code of the application
+	 * @param owner the election that determines whether this node leads
+	 * @param cancellers executes the cancellation of work, which is code of the
+	 * application
 	 */
 	WorkGate(Owner owner, Executor cancellers) {
 		this.owner = owner;
@@ -65,10 +67,11 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Start leader work on the current thread, if this node leads; inside other work of
-	 * this election, if the term of that work is still trusted. Costs no I/O.
-	 * @param description what the work is; only its {@code toString()} is used, and only
-	 * when the work must be reported
+	 * Start leader work on the current thread, if this node leads. Inside other work of
+	 * this election, work is admitted if the term of the outer work is still trusted.
+	 * Performs no I/O.
+	 * @param description the description of the work; only its {@code toString()} is
+	 * used, and only when the work must be reported
 	 * @return the work, to be closed on the same thread, or {@code null} if it may not
 	 * run
 	 */
@@ -78,10 +81,10 @@ public final class WorkGate {
 
 	/**
 	 * Start leader work on the current thread, as {@link #enter(Object)}, or inside other
-	 * work that has brought the call here from another thread.
-	 * @param description what the work is
-	 * @param origin the work that led here, or {@code null} if it is not known; work on
-	 * the current thread goes before it
+	 * work on another thread that caused this call.
+	 * @param description the description of the work
+	 * @param origin the work that caused this call, or {@code null} if it is not known;
+	 * work on the current thread takes precedence
 	 * @return the work, to be closed on the same thread, or {@code null} if it may not
 	 * run
 	 */
@@ -110,9 +113,9 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Start work on the current thread inside of work that came from elsewhere, if that
-	 * is still in flight. Registered first: a drain that no longer finds the one finds
-	 * the other.
+	 * Start work on the current thread inside work of another thread, if that is still in
+	 * flight. The inner work is registered first: a drain that no longer finds the outer
+	 * work finds the inner work.
 	 */
 	private @Nullable Work enterWithin(Work origin, Object description) {
 		Work work = new Work(this, origin.leadership(), description, this.sequence.incrementAndGet());
@@ -127,20 +130,20 @@ public final class WorkGate {
 
 	private Work begin(Work work) {
 		work.bind();
-		tellListener(work);
+		notifyListener(work);
 		return work;
 	}
 
 	/**
-	 * Have somebody told, on its thread, when work begins that is not inside of other
-	 * work.
-	 * @param listener takes the leadership of the work; must not block
+	 * Set a listener that is called, on the thread of the work, when work begins that is
+	 * not inside other work.
+	 * @param listener receives the leadership of the work; must not block
 	 */
 	public void onEntry(Consumer<Leadership> listener) {
 		this.entryListener = listener;
 	}
 
-	private void tellListener(Work work) {
+	private void notifyListener(Work work) {
 		try {
 			this.entryListener.accept(work.leadership());
 		}
@@ -163,11 +166,11 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Register work while other work of its term is in flight, and the gate perhaps shut.
+	 * Register work while other work of its term is in flight and the gate may be closed.
 	 */
 	void registerInner(Work work) {
 		register(work);
-		// Before the other work can end, and after this one can be found
+		// Before the outer work can end, and after the inner work can be found
 		this.innerWork.incrementAndGet();
 	}
 
@@ -193,9 +196,10 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Return whether no work in flight is such. By iteration, since the size of a
-	 * concurrent map is no snapshot; and again if inner work was registered meanwhile,
-	 * perhaps where the iteration had been, whose outer work has ended where it had not.
+	 * Return whether no work in flight matches. Iterates, since the size of a concurrent
+	 * map is not a snapshot. Iterates again if inner work was registered meanwhile: it
+	 * may be at a position that the iteration had passed, while its outer work has ended
+	 * at a position that it had not reached.
 	 */
 	private boolean isNone(Predicate<Work> condition) {
 		long before;
@@ -213,10 +217,11 @@ public final class WorkGate {
 
 	/**
 	 * Interrupt all work in flight of the given term. Inner work that is registered
-	 * meanwhile, perhaps where the iteration has been, finds out itself.
+	 * meanwhile, possibly at a position that the iteration has passed, checks for the
+	 * interrupt itself.
 	 */
 	void interruptAll(TermLeadership leadership) {
-		// Work that begins from here on finds out itself
+		// Work that begins from here on checks for the interrupt itself
 		this.interrupted = leadership;
 		for (Work work : this.inFlight) {
 			if (work.leadership() == leadership) {
@@ -226,8 +231,8 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Return whether all work of a term is interrupted: no more begins inside of it on
-	 * other threads, and none may last.
+	 * Return whether all work of a term is interrupted: no work may begin inside it on
+	 * other threads, and none may continue.
 	 */
 	boolean hasInterrupted(TermLeadership leadership) {
 		return this.interrupted == leadership;
@@ -242,14 +247,14 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Remember that the end of some work of a term cannot be known: work that is
-	 * cancelled has ended, but who was to end it may go on. It is not waited for longer
-	 * than other work is.
+	 * Record that the end of some work of a term cannot be determined: cancelled work
+	 * counts as ended, but its code may still be running. The time for which it may still
+	 * run is limited as for other work.
 	 */
 	void cancelled(TermLeadership leadership) {
 		ElectionSettings settings = this.owner.settings();
 		long limit = Math.max(settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
-		leadership.leaveBehind("cancelled work", this.owner.nanoTime() + limit);
+		leadership.recordResidue("cancelled work", this.owner.nanoTime() + limit);
 	}
 
 	private static void cancel(Work work, Runnable cancellation) {
@@ -257,7 +262,7 @@ public final class WorkGate {
 			cancellation.run();
 		}
 		catch (UnsupportedOperationException ex) {
-			logger.debug("Leader work that cannot be cancelled goes on to its end: " + work.name(), ex);
+			logger.debug("Leader work that cannot be cancelled continues until its end: " + work.name(), ex);
 		}
 		catch (Throwable ex) {
 			logger.warn("Failed to cancel leader work: " + work.name(), ex);
@@ -268,9 +273,7 @@ public final class WorkGate {
 		return this.inFlight.stream().map(Work::describe).collect(Collectors.joining("\n"));
 	}
 
-	/**
-	 * Knows whether this node leads.
-	 */
+	/** Determines whether this node leads. */
 	interface Owner {
 
 		ElectionSettings settings();

@@ -52,18 +52,18 @@ public class GroupHealth {
 	/**
 	 * Return whether there is a group of that name.
 	 * @param group the name
-	 * @return whether there is
+	 * @return whether it exists
 	 */
 	public boolean contains(String group) {
 		return this.groups.getNames().contains(group);
 	}
 
 	/**
-	 * Return whether the group is well: an HTTP request for it would succeed.
+	 * Return whether the group is healthy: an HTTP request for it would succeed.
 	 * @param name the name of the group
-	 * @return whether it is
+	 * @return whether it is healthy
 	 */
-	public boolean isWell(String name) {
+	public boolean isHealthy(String name) {
 		HealthEndpointGroup group = this.groups.get(name);
 		HealthDescriptor health = this.endpoint.healthForPath(name);
 		if (group == null || !(health instanceof CompositeHealthDescriptor composite)

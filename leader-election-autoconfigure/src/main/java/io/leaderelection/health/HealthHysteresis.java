@@ -22,14 +22,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the answers of health, and their absence, mean for standing. Nobody may stand
- * while health has been bad for a while, and after that until it has been well for as
- * long; otherwise health that comes and goes would move leadership with each look. Times
- * are those of {@link System#nanoTime()}. For one thread.
+ * Decides by the results of health checks, and by their absence, whether this node may be
+ * a candidate. Candidacy is suspended when the application has been unhealthy for some
+ * time, and resumed when it has been healthy for the same time; otherwise flapping health
+ * would move leadership with each check. Times are those of {@link System#nanoTime()}.
+ * For use by one thread.
  */
 final class HealthHysteresis {
 
-	/** A shorter time is no time to answer in, nor to see that health lasts. */
+	/**
+	 * A shorter time is too short for a check to answer and for health to be considered
+	 * stable.
+	 */
 	private static final long SHORTEST_LIMIT = TimeUnit.SECONDS.toNanos(1);
 
 	private static final long SHORTEST_INTERVAL = TimeUnit.MILLISECONDS.toNanos(100);
@@ -42,13 +46,13 @@ final class HealthHysteresis {
 
 	private final long limit;
 
-	private @Nullable Long badSince;
+	private @Nullable Long unhealthySince;
 
-	private @Nullable Long wellSince;
+	private @Nullable Long healthySince;
 
 	private boolean silent;
 
-	private boolean standing = true;
+	private boolean candidacyPermitted = true;
 
 	HealthHysteresis(Duration after, long begun) {
 		this.begun = begun;
@@ -57,59 +61,60 @@ final class HealthHysteresis {
 	}
 
 	/**
-	 * Return the time from one look to the next, in nanoseconds.
+	 * Return the time between two checks, in nanoseconds.
 	 */
 	long interval() {
 		return Math.min(Math.max(this.after / 4, SHORTEST_INTERVAL), LONGEST_INTERVAL);
 	}
 
 	/**
-	 * Health has answered. Does not count if it was asked before this verdict began.
+	 * Record the answer of a check. Ignored if the check began before this object was
+	 * created.
 	 */
-	void answered(boolean well, long asked, long now) {
+	void answered(boolean healthy, long asked, long now) {
 		this.silent = false;
 		if (asked - this.begun < 0) {
 			return;
 		}
-		if (!well) {
-			bad(asked, now);
+		if (!healthy) {
+			unhealthy(asked, now);
 			return;
 		}
-		this.badSince = null;
-		// From an answer on: who was silent until then may not have been well
-		this.wellSince = (this.wellSince != null) ? this.wellSince : now;
-		this.standing = this.standing || now - this.wellSince >= this.limit;
+		this.unhealthySince = null;
+		// Counted from the answer: the application may have been unhealthy until then
+		this.healthySince = (this.healthySince != null) ? this.healthySince : now;
+		this.candidacyPermitted = this.candidacyPermitted || now - this.healthySince >= this.limit;
 	}
 
 	/**
-	 * Health has not answered yet.
+	 * Record that a check has not answered yet.
 	 */
 	void unanswered(long asked, long now) {
 		boolean late = now - asked >= this.limit;
 		this.silent = this.silent || late;
-		if (late || this.badSince != null) {
-			bad(asked, now);
+		if (late || this.unhealthySince != null) {
+			unhealthy(asked, now);
 		}
 	}
 
-	private void bad(long since, long now) {
-		this.wellSince = null;
-		this.badSince = (this.badSince != null) ? this.badSince : since;
-		this.standing = this.standing && now - this.badSince < this.after;
+	private void unhealthy(long since, long now) {
+		this.healthySince = null;
+		this.unhealthySince = (this.unhealthySince != null) ? this.unhealthySince : since;
+		this.candidacyPermitted = this.candidacyPermitted && now - this.unhealthySince < this.after;
 	}
 
 	/**
-	 * Return whether health leaves its questions without an answer.
+	 * Return whether checks do not answer.
 	 */
 	boolean isSilent() {
 		return this.silent;
 	}
 
 	/**
-	 * Return whether this node may stand.
+	 * Return whether this node may be a candidate.
 	 */
-	boolean isStanding() {
-		return this.standing;
+	boolean isCandidacyPermitted() {
+		return this.candidacyPermitted;
 	}
 
 }

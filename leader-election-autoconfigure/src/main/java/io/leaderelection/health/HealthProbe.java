@@ -24,13 +24,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One look at health, on a thread of its own: a check may hang for ever.
+ * One health check, on a separate thread, since a check may never return.
  */
 final class HealthProbe implements Runnable {
 
 	private static final Log logger = LogFactory.getLog(HealthProbe.class);
 
-	private final BooleanSupplier well;
+	private final BooleanSupplier healthCheck;
 
 	private final Runnable whenAnswered;
 
@@ -38,13 +38,13 @@ final class HealthProbe implements Runnable {
 
 	private volatile @Nullable Answer answer;
 
-	HealthProbe(BooleanSupplier well, Runnable whenAnswered) {
-		this.well = well;
+	HealthProbe(BooleanSupplier healthCheck, Runnable whenAnswered) {
+		this.healthCheck = healthCheck;
 		this.whenAnswered = whenAnswered;
 	}
 
 	/**
-	 * Look, without waiting for the answer.
+	 * Start the check without waiting for its answer.
 	 */
 	void start() {
 		try {
@@ -58,7 +58,7 @@ final class HealthProbe implements Runnable {
 	@Override
 	public void run() {
 		try {
-			this.answer = new Answer(this.well.getAsBoolean(), System.nanoTime());
+			this.answer = new Answer(this.healthCheck.getAsBoolean(), System.nanoTime());
 		}
 		catch (Throwable ex) {
 			failed(ex);
@@ -68,14 +68,14 @@ final class HealthProbe implements Runnable {
 		}
 	}
 
-	// First the answer, as what logs may fail too
+	// Set the answer first, since logging may fail too
 	private void failed(Throwable ex) {
 		this.answer = new Answer(false, System.nanoTime());
-		logger.warn("Health could not be looked at, which counts as not well", ex);
+		logger.warn("Health check failed, which counts as unhealthy", ex);
 	}
 
 	/**
-	 * Return when this look began.
+	 * Return when this check began.
 	 */
 	long asked() {
 		return this.asked;
@@ -89,12 +89,12 @@ final class HealthProbe implements Runnable {
 	}
 
 	/**
-	 * What health has answered.
+	 * The answer of a health check.
 	 *
-	 * @param well whether it is well
+	 * @param healthy whether the application is healthy
 	 * @param time when it answered
 	 */
-	record Answer(boolean well, long time) {
+	record Answer(boolean healthy, long time) {
 
 	}
 

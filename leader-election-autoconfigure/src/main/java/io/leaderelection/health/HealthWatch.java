@@ -34,10 +34,10 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Keeps this node from leading while the application is not well. Looks from the moment
- * when the application is ready, each time on a thread of its own: a check that hangs
- * holds up nothing. There is never more than one, also after a restart: while one has not
- * answered, there is no other look.
+ * Prevents this node from leading while the application is unhealthy. Checks begin when
+ * the application is ready. Each check runs on a separate thread, so that a check that
+ * hangs blocks nothing else. There is never more than one check at a time, also after a
+ * restart: the next check begins only when the current one has answered.
  */
 public final class HealthWatch implements SmartLifecycle, ApplicationListener<ApplicationReadyEvent> {
 
@@ -45,31 +45,33 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 
 	private final DefaultLeaderElectors electors;
 
-	private final BooleanSupplier well;
+	private final BooleanSupplier healthCheck;
 
 	private final String description;
 
 	private final Duration after;
 
-	/** Kinds of failures that were logged; few, as none is expected. */
+	/** Types of failures that have been logged, to log each type once. */
 	private final Set<Class<?>> reported = new HashSet<>();
 
 	private boolean ready;
 
 	private @Nullable Thread thread;
 
-	private @Nullable HealthProbe look;
+	private @Nullable HealthProbe probe;
 
 	/**
 	 * Create a new {@code HealthWatch} instance.
 	 * @param electors the elections
-	 * @param well whether the application is well
-	 * @param description what is looked at
-	 * @param after how long the application must not have been well, or well again
+	 * @param healthCheck returns whether the application is healthy
+	 * @param description the subject of the check, for log messages
+	 * @param after how long the application must have been unhealthy before candidacy is
+	 * suspended, or healthy before it is resumed
 	 */
-	public HealthWatch(DefaultLeaderElectors electors, BooleanSupplier well, String description, Duration after) {
+	public HealthWatch(DefaultLeaderElectors electors, BooleanSupplier healthCheck, String description,
+			Duration after) {
 		this.electors = electors;
-		this.well = well;
+		this.healthCheck = healthCheck;
 		this.description = description;
 		this.after = after;
 	}
@@ -106,10 +108,10 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	private void watch() {
-		HealthHysteresis verdict = new HealthHysteresis(this.after, System.nanoTime());
-		while (pause(verdict.interval())) {
+		HealthHysteresis hysteresis = new HealthHysteresis(this.after, System.nanoTime());
+		while (pause(hysteresis.interval())) {
 			try {
-				look(verdict);
+				check(hysteresis);
 			}
 			catch (Throwable ex) {
 				report(ex);
@@ -117,28 +119,28 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 		}
 	}
 
-	private synchronized void look(HealthHysteresis verdict) {
-		HealthProbe last = this.look;
+	private synchronized void check(HealthHysteresis hysteresis) {
+		HealthProbe last = this.probe;
 		if (!isCurrent()) {
 			return;
 		}
 		if (last == null) {
-			HealthProbe next = new HealthProbe(this.well, this::wakeUp);
-			this.look = next;
+			HealthProbe next = new HealthProbe(this.healthCheck, this::wakeUp);
+			this.probe = next;
 			next.start();
 			return;
 		}
 		HealthProbe.Answer answer = last.answer();
 		if (answer != null) {
-			this.look = null;
-			verdict.answered(answer.well(), last.asked(), answer.time());
+			this.probe = null;
+			hysteresis.answered(answer.healthy(), last.asked(), answer.time());
 		}
 		else {
-			verdict.unanswered(last.asked(), System.nanoTime());
+			hysteresis.unanswered(last.asked(), System.nanoTime());
 		}
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			try {
-				react(elector, verdict);
+				react(elector, hysteresis);
 			}
 			catch (Throwable ex) {
 				report(ex);
@@ -146,16 +148,16 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 		}
 	}
 
-	// What logs comes last: it may fail, and the node must have reacted all the same
-	private void react(DefaultLeaderElector elector, HealthHysteresis verdict) {
-		if (verdict.isStanding() && elector.isUntilResumed()) {
+	// Logging comes last: it may fail, and the node must have reacted before
+	private void react(DefaultLeaderElector elector, HealthHysteresis hysteresis) {
+		if (hysteresis.isCandidacyPermitted() && elector.isSuspendedUntilResumed()) {
 			elector.resumeCandidacy();
-			logger.info("Standing again, since " + this.description + " is well (" + name(elector) + ")");
+			logger.info("Resuming candidacy, since " + this.description + " is healthy (" + name(elector) + ")");
 		}
-		else if (!verdict.isStanding() && !elector.isUntilResumed()) {
+		else if (!hysteresis.isCandidacyPermitted() && !elector.isSuspendedUntilResumed()) {
 			elector.suspendCandidacy();
-			logger.warn("Not standing until " + this.description + " is well again"
-					+ (verdict.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
+			logger.warn("Suspending candidacy until " + this.description + " is healthy"
+					+ (hysteresis.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
 		}
 	}
 
@@ -166,11 +168,11 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	private synchronized void report(Throwable failure) {
 		try {
 			if (this.reported.add(failure.getClass())) {
-				logger.error("Could not react to " + this.description + ", trying again", failure);
+				logger.error("Could not react to " + this.description + ", retrying with the next check", failure);
 			}
 		}
 		catch (Throwable ex) {
-			// Nowhere left to tell it, but the next round is to come
+			// Logging has failed, but the next check must still run
 		}
 	}
 
@@ -180,7 +182,7 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 
 	/**
 	 * Wait until the application is ready, and then until there is an answer or it is
-	 * time to look again.
+	 * time for the next check.
 	 */
 	private synchronized boolean pause(long nanos) {
 		try {
@@ -189,14 +191,14 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 			}
 			long deadline = System.nanoTime() + nanos;
 			long remaining = nanos;
-			while (isCurrent() && remaining > 0 && (this.look == null || this.look.answer() == null)) {
+			while (isCurrent() && remaining > 0 && (this.probe == null || this.probe.answer() == null)) {
 				TimeUnit.NANOSECONDS.timedWait(this, remaining);
 				remaining = deadline - System.nanoTime();
 			}
 			return isCurrent();
 		}
 		catch (InterruptedException ex) {
-			// Nobody does that, and it would be no reason to end
+			// Not expected, and no reason to end
 			return isCurrent();
 		}
 	}

@@ -37,12 +37,12 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 
 /**
- * {@link HealthIndicator} for the elections of this node, from memory. A follower is as
- * healthy as a leader. The status is
+ * {@link HealthIndicator} for the elections of this node. Performs no I/O. A follower is
+ * as healthy as a leader. The status is
  * <ul>
- * <li>{@link Status#DOWN} if no election can be held on the database until an operator
- * acts, or if an election has stopped although the application runs
- * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for a while
+ * <li>{@link Status#DOWN} if the database cannot hold elections without operator action,
+ * or if an election has stopped although the application runs
+ * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for some time
  * <li>{@link Status#UP} otherwise
  * </ul>
  * The details have one entry per election below {@code elections}, and one per
@@ -63,10 +63,11 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	/**
 	 * Create a new {@code LeadershipHealthIndicator} instance.
 	 * @param electors the elections
-	 * @param running whether the elections should be running: not before they were
-	 * started, and not from the request to stop or pause on
-	 * @param unreachableAfter how long the database may be silent
-	 * @param fencing tells which transactions are fenced, by transaction manager
+	 * @param running returns whether the elections should be running: {@code false}
+	 * before they were started, and from a request to stop or pause on
+	 * @param unreachableAfter how long the database may not answer before health is
+	 * {@code OUT_OF_SERVICE}
+	 * @param fencing provides the coverage of transactions, by transaction manager
 	 */
 	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running, Duration unreachableAfter,
 			Supplier<Map<String, String>> fencing) {
@@ -87,7 +88,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 			Map<String, Object> details = details(status);
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
-				// Asked after: an election that is to stop stops only then
+				// Evaluated last: an election stops only after it was asked to
 				if (this.running.getAsBoolean()) {
 					down = true;
 					builder.down();
@@ -132,7 +133,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		return details;
 	}
 
-	// As people write them, whatever writes the response
+	// As text, independently of the format of the response
 	private static void put(Map<String, Object> details, String name, @Nullable Object value) {
 		if (value instanceof Duration duration) {
 			details.put(name, duration.toMillis() + "ms");

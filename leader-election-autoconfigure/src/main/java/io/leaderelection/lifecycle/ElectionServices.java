@@ -39,9 +39,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The services of one election: started by phase, one after the other, when leadership is
- * granted; stopped in the reverse order of phases, those of one phase at the same time,
- * when it is revoked.
+ * The services of one election. When leadership is granted, they are started one after
+ * the other, in the order of their phases. When it is revoked, they are stopped in the
+ * reverse order of their phases; services of the same phase are stopped concurrently.
  */
 final class ElectionServices {
 
@@ -59,7 +59,7 @@ final class ElectionServices {
 
 	synchronized void add(LeaderService service) {
 		this.services.add(service);
-		// A stable sort: within a phase in the order of creation, which is that of needs
+		// A stable sort: within a phase in the order of creation, that is of dependencies
 		this.services.sort(Comparator.comparingInt(LeaderService::phase));
 		service.joined(this);
 		startAgain(service);
@@ -80,15 +80,15 @@ final class ElectionServices {
 	}
 
 	/**
-	 * Return what completes when the services have been started that should be, or will
-	 * not be.
+	 * Return a future that completes when all services that should start have been
+	 * started or have finally failed to start.
 	 */
 	synchronized CompletableFuture<@Nullable Void> started() {
 		return this.started;
 	}
 
 	/**
-	 * Leave services to leadership while the election stops.
+	 * Have leadership stop the services while the election stops.
 	 */
 	synchronized void handingOver(DefaultLeaderElector elector, CompletableFuture<?> electionStopped, Duration limit) {
 		HandOver known = this.handOver;
@@ -98,7 +98,7 @@ final class ElectionServices {
 	}
 
 	/**
-	 * Return the hand-over to which services are left, if there is one.
+	 * Return the hand-over that stops the services, if there is one in progress.
 	 */
 	@Nullable HandOver handOver() {
 		HandOver known = this.handOver;
@@ -106,9 +106,10 @@ final class ElectionServices {
 	}
 
 	/**
-	 * Stop all services and wait for that. In an orderly hand-over, a start that is in
-	 * progress is waited for, and everything is interrupted when the calling thread is.
-	 * @param event why
+	 * Stop all services and wait until they have stopped. An orderly hand-over waits for
+	 * a start in progress. If the calling thread is interrupted, all starts and stops are
+	 * interrupted.
+	 * @param event the event that revokes leadership
 	 * @param drainTimeout how long an orderly hand-over may wait
 	 */
 	void revoked(LeadershipRevokedEvent event, Duration drainTimeout) {
@@ -143,7 +144,8 @@ final class ElectionServices {
 		}
 		if (!left.isEmpty()) {
 			left.forEach(LeaderService::interrupt);
-			logger.warn("Not stopped in time: " + left + " (" + event.getLeadership() + ", " + event.getReason() + ")");
+			logger.warn("Services not stopped in time: " + left + " (" + event.getLeadership() + ", "
+					+ event.getReason() + ")");
 		}
 		else if (failed.isEmpty()) {
 			logger.info("Stopped " + stopping + " (" + event.getLeadership() + ")");
@@ -168,7 +170,7 @@ final class ElectionServices {
 		for (List<LeaderService> phase : phases(services)) {
 			List<CompletableFuture<Boolean>> stops = phase.stream().map((service) -> stop(service, failed)).toList();
 			if (!await(stops, deadline)) {
-				// Past the drain timeout: those of lower phases have to hurry as well
+				// The drain timeout is over: services of lower phases are interrupted too
 				services.forEach(LeaderService::interrupt);
 				deadline = Math.min(deadline, System.nanoTime() + ElectionSettings.GRACE.toNanos());
 				await(stops, deadline);
@@ -184,7 +186,7 @@ final class ElectionServices {
 
 	/**
 	 * Stop a service.
-	 * @return whether it has ended, with or without a failure
+	 * @return whether the stop has ended, with or without a failure
 	 */
 	private static CompletableFuture<Boolean> stop(LeaderService service, Set<LeaderService> failed) {
 		return service.submitStop().handle((stopped, failure) -> {
@@ -207,7 +209,7 @@ final class ElectionServices {
 	}
 
 	/**
-	 * Wait until all has ended, one way or the other.
+	 * Wait until all stops have ended or the deadline is reached.
 	 * @return {@code false} if the wait was interrupted
 	 */
 	private static boolean await(List<CompletableFuture<Boolean>> stops, long deadline) {

@@ -47,7 +47,7 @@ final class HandOver {
 		this.elector = elector;
 		this.electionStopped = electionStopped;
 		this.deadline = System.nanoTime() + limit.toNanos();
-		// There may be nothing to revoke, or nobody who is told
+		// There may be no leadership to revoke, and then no event
 		electionStopped.whenComplete((stopped, failure) -> servicesStopped());
 	}
 
@@ -56,22 +56,21 @@ final class HandOver {
 	}
 
 	/**
-	 * Leadership has stopped the services, as far as it could.
+	 * Note that leadership has stopped all services that could be stopped.
 	 */
 	void servicesStopped() {
 		this.over.complete(null);
 	}
 
 	/**
-	 * Return whether services are still left to leadership.
+	 * Return whether leadership is still to stop the services.
 	 */
 	boolean isInProgress() {
 		return !this.over.isDone() && this.deadline - System.nanoTime() > 0;
 	}
 
 	/**
-	 * Wait until services are no longer left to leadership, unless the hand-over waits
-	 * for the current thread.
+	 * Wait until the hand-over has ended, unless it waits for the current thread itself.
 	 */
 	void await() throws InterruptedException {
 		if (this.elector.getWorkLeadership() != null) {
@@ -84,7 +83,7 @@ final class HandOver {
 			throw new IllegalStateException(ex);
 		}
 		catch (TimeoutException ex) {
-			// The container stops what leadership has not stopped
+			// The container stops services that leadership has not stopped
 		}
 	}
 

@@ -39,10 +39,9 @@ import org.springframework.context.Phased;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * One bean that leadership starts and stops. All its starts and stops run one after the
- * other in the order in which they were asked for, on a thread of its own that is started
- * when needed and ends when idle: a stop that takes long delays the next start of this
- * bean and nothing else.
+ * A bean that leadership starts and stops. All its starts and stops run one after the
+ * other in the order in which they were requested, on a dedicated thread that is started
+ * when needed and ends when idle: a long stop delays only the next start of this bean.
  */
 public final class LeaderService {
 
@@ -64,7 +63,7 @@ public final class LeaderService {
 
 	private @Nullable CompletableFuture<?> current;
 
-	// Of the worker only
+	// Confined to the worker
 	private State state = State.STOPPED;
 
 	private volatile @Nullable ElectionServices services;
@@ -75,13 +74,14 @@ public final class LeaderService {
 	/**
 	 * Create a new {@code LeaderService} instance.
 	 * @param name the name of the bean
-	 * @param bean the bean itself, behind any proxy that keeps others from starting it
+	 * @param bean the target of the proxy that prevents other callers from starting it
 	 */
 	public LeaderService(String name, Lifecycle bean) {
 		this.name = name;
 		this.bean = bean;
 		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
-		// That of the context, whichever thread asks first for a start or stop
+		// The class loader of the context, whichever thread requests the first start or
+		// stop
 		ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
 		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
 				(task) -> {
@@ -106,9 +106,9 @@ public final class LeaderService {
 
 	/**
 	 * Stop the bean until leadership is granted again or {@link #start()} is called. Does
-	 * not wait. While the election stops, the bean is left to leadership, and stopped
-	 * only if it still runs after that.
-	 * @return a future that completes when it has stopped, or has failed to
+	 * not wait. While the election stops, leadership stops the bean; this method then
+	 * stops it only if it is still running afterwards.
+	 * @return a future that completes when the bean has stopped or has failed to stop
 	 */
 	public CompletableFuture<@Nullable Void> stop() {
 		ElectionServices owner = this.services;
@@ -122,7 +122,7 @@ public final class LeaderService {
 			DaemonThreads.create("service-" + this.name + "-stop", () -> stopAfter(handOver, result)).start();
 		}
 		catch (OutOfMemoryError ex) {
-			// No thread can be made
+			// No thread can be created
 			return submitStop();
 		}
 		return result;
@@ -147,12 +147,14 @@ public final class LeaderService {
 
 	/**
 	 * Stop the bean until leadership is granted again or {@link #start()} is called, and
-	 * wait until it has stopped, but for a bounded time: one that did not stop when
-	 * leadership ended hardly will now.
+	 * wait until it has stopped. The wait is bounded, and shorter if an earlier stop has
+	 * not ended yet: a bean that did not stop when leadership ended is unlikely to stop
+	 * now.
 	 * <p>
-	 * The container stops a {@link SmartLifecycle} by {@link #stop()}, but any other bean
-	 * this way: such a bean is left to leadership while the election stops.
-	 * @throws Throwable what the bean has thrown
+	 * The container stops a {@link SmartLifecycle} by {@link #stop()}, and any other bean
+	 * by this method. While the election stops, this method waits until leadership has
+	 * stopped such a bean.
+	 * @throws Throwable the exception that the bean has thrown
 	 */
 	public void stopAndWait() throws Throwable {
 		ElectionServices owner = this.services;
@@ -167,7 +169,7 @@ public final class LeaderService {
 		}
 		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionSettings.GRACE;
 		CompletableFuture<?> stopped = submitStop();
-		// The bean itself would wait for itself
+		// The bean would wait for itself
 		if (isCurrentThread()) {
 			return;
 		}
@@ -179,7 +181,8 @@ public final class LeaderService {
 		}
 		catch (TimeoutException ex) {
 			interrupt(stopped);
-			logger.warn("Service " + this + " has not stopped within " + limit.toSeconds() + "s, not waiting any more");
+			logger.warn(
+					"Service " + this + " has not stopped within " + limit.toSeconds() + "s, no longer waiting for it");
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -206,7 +209,8 @@ public final class LeaderService {
 	}
 
 	/**
-	 * Start the bean when it has come to rest, unless it is not wanted any more then.
+	 * Start the bean after the starts and stops that were requested before, unless it is
+	 * no longer wanted then.
 	 */
 	CompletableFuture<@Nullable Void> submitStart(BooleanSupplier wanted) {
 		return submit(() -> {
@@ -218,7 +222,7 @@ public final class LeaderService {
 	}
 
 	/**
-	 * Stop the bean after what it was asked before.
+	 * Stop the bean after the starts and stops that were requested before.
 	 */
 	CompletableFuture<@Nullable Void> submitStop() {
 		CompletableFuture<@Nullable Void> stop = submit(() -> {
@@ -230,7 +234,7 @@ public final class LeaderService {
 	}
 
 	/**
-	 * Wait for the end of the last stop, however it ends.
+	 * Wait until the last stop has ended, with or without a failure.
 	 * @return whether it has ended
 	 */
 	boolean awaitStop(Duration timeout) throws InterruptedException {
@@ -276,7 +280,7 @@ public final class LeaderService {
 			this.executor.execute(run);
 		}
 		catch (Throwable ex) {
-			// No thread can be made
+			// No thread can be created
 			result.completeExceptionally(ex);
 		}
 		return result;
@@ -325,7 +329,7 @@ public final class LeaderService {
 	}
 
 	/**
-	 * Interrupt the start or stop with this future, unless it has ended or not begun.
+	 * Interrupt the start or stop with the given future, if it is in progress.
 	 */
 	void interrupt(CompletableFuture<?> task) {
 		synchronized (this.monitor) {
@@ -340,9 +344,7 @@ public final class LeaderService {
 		return "'" + this.name + "'";
 	}
 
-	/**
-	 * What has become of the bean.
-	 */
+	/** The state of the bean. */
 	private enum State {
 
 		STOPPED, STARTED,

@@ -32,18 +32,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * The beans of an application that leadership starts and stops.
  * <p>
- * Hears of leadership where its events are published and not as a listener: so it hears
- * of the elections of its own application only, and in order, whatever the application
- * makes of its listeners. Services are started after the listeners of the granted event
- * and stopped before those of the revoked event; an orderly hand-over frees the lock
- * after both.
+ * Receives events from the publisher of the elections and not as a listener. It therefore
+ * receives only events of the elections of its own application, and in order, however the
+ * application configures its listeners. Services are started after the listeners of the
+ * granted event and stopped before the listeners of the revoked event. An orderly
+ * hand-over frees the lock after both.
  */
 public final class LeaderServices {
 
 	private final Map<String, ElectionServices> elections = new ConcurrentHashMap<>();
 
 	/**
-	 * Let an election start and stop a service from now on.
+	 * Have an election start and stop a service from now on.
 	 * @param election the name of the election, which exists
 	 * @param service the service
 	 */
@@ -52,7 +52,8 @@ public final class LeaderServices {
 	}
 
 	/**
-	 * Return what starts and stops services around the delivery of events.
+	 * Return a publisher that starts and stops services before and after the delivery of
+	 * events.
 	 * @param publisher delivers the events to listeners
 	 * @param drainTimeouts how long an orderly hand-over of an election may wait
 	 * @param policy how services are started
@@ -86,19 +87,19 @@ public final class LeaderServices {
 	}
 
 	/**
-	 * Leave services to leadership while an election stops, whatever the container asks
-	 * of them meanwhile: they are stopped when leader work has ended.
+	 * Have leadership stop the services while an election stops, even if the container
+	 * requests their stop earlier: they are stopped when leader work has ended.
 	 * @param elector the election
 	 * @param stopped completes when the election has stopped
-	 * @param limit how long services are left to leadership
+	 * @param limit how long the container waits for leadership to stop the services
 	 */
 	public void handingOver(DefaultLeaderElector elector, CompletableFuture<?> stopped, Duration limit) {
 		election(elector.getElection()).handingOver(elector, stopped, limit);
 	}
 
 	/**
-	 * Return what completes when the services of an election have been started that
-	 * should be, or will not be.
+	 * Return a future that completes when all services of an election that should start
+	 * have been started or have finally failed to start.
 	 * @param election the name of the election
 	 * @return the future
 	 */

@@ -32,8 +32,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts services in one term. If one of them cannot be started, hands leadership over:
- * another node may be able to.
+ * Starts services in one term. If one of them cannot be started, this node hands
+ * leadership over, since another node may be able to start it.
  */
 final class ServiceRun {
 
@@ -63,9 +63,10 @@ final class ServiceRun {
 	}
 
 	/**
-	 * Start services one after the other, on a thread of its own.
+	 * Start services one after the other, on a separate thread.
 	 * @param services the services in order
-	 * @return a future that completes when they have been started, or will not be
+	 * @return a future that completes when they have been started or have finally failed
+	 * to start
 	 */
 	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
@@ -73,7 +74,7 @@ final class ServiceRun {
 			DaemonThreads.create(this.leadership.getElection() + "-services", () -> startAll(services, done)).start();
 		}
 		catch (OutOfMemoryError ex) {
-			// No thread to be had: another node may have one
+			// No thread can be created, but another node may be able to
 			try {
 				giveUp(services, ex);
 			}
@@ -111,13 +112,13 @@ final class ServiceRun {
 	}
 
 	/**
-	 * Resign before anything is said about it: without memory, that may fail.
+	 * Resign before the failure is logged, since logging may fail for lack of memory.
 	 */
 	private String resign() {
 		Duration pause = this.failures.next();
 		this.elector.suspendCandidacy(this.leadership, pause);
-		return "resigning, so that another node can do this work; not standing for " + pause.toSeconds()
-				+ "s if another does (" + this.leadership + ")";
+		return "resigning so that another node can start it; suspending candidacy for " + pause.toSeconds()
+				+ "s if there is another candidate (" + this.leadership + ")";
 	}
 
 	private boolean startWithRetries(LeaderService service) throws InterruptedException {
@@ -128,7 +129,7 @@ final class ServiceRun {
 				return isWanted();
 			}
 			if (!isWanted()) {
-				logger.debug("Service " + service + " has failed to start, but should not start any more", failure);
+				logger.debug("Service " + service + " has failed to start, but is no longer wanted", failure);
 				return false;
 			}
 			if (attempt >= this.policy.attempts()) {
@@ -137,9 +138,8 @@ final class ServiceRun {
 						+ consequence, failure);
 				return false;
 			}
-			logger.warn(
-					"Service " + service + " has failed to start, trying again in " + backoff.toMillis()
-							+ "ms (attempt " + attempt + " of " + this.policy.attempts() + ", " + this.leadership + ")",
+			logger.warn("Service " + service + " has failed to start, retrying in " + backoff.toMillis()
+					+ "ms (attempt " + attempt + " of " + this.policy.attempts() + ", " + this.leadership + ")",
 					failure);
 			this.over.await(backoff.toNanos(), TimeUnit.NANOSECONDS);
 			backoff = backoff.multipliedBy(2);
@@ -157,7 +157,8 @@ final class ServiceRun {
 			if (!isWanted()) {
 				return null;
 			}
-			// What is asked for from here on runs before the stop that the end asks for
+			// A start that is submitted from here on runs before the stop at the end of
+			// the term
 			started = service.submitStart(this::isWanted);
 		}
 		try {
@@ -175,14 +176,14 @@ final class ServiceRun {
 	}
 
 	/**
-	 * Return whether services should start: not any more from the begin of a hand-over.
+	 * Return whether services should start: no longer once a hand-over has begun.
 	 */
 	private boolean isWanted() {
 		return this.over.getCount() > 0 && this.elector.getLeadership() == this.leadership;
 	}
 
 	/**
-	 * Ask for no further starts.
+	 * Request no further starts.
 	 */
 	synchronized void end() {
 		this.over.countDown();

@@ -19,8 +19,9 @@ package io.leaderelection.lifecycle;
 import java.time.Duration;
 
 /**
- * How long a node that could not start its services does not stand: longer each time, or
- * nodes that all cannot would pass leadership around without end.
+ * Determines for how long a node that could not start its services suspends its
+ * candidacy. The time grows with each failure; otherwise leadership would move
+ * continuously between nodes none of which can start its services.
  */
 final class StartFailures {
 

@@ -22,7 +22,7 @@ import java.time.Duration;
  * How services are started. For internal use.
  *
  * @param attempts how often a service may fail to start before this node resigns
- * @param timeout how long a start may take before it is interrupted and has failed
+ * @param timeout how long a start may take before it is interrupted and counts as failed
  */
 public record StartPolicy(int attempts, Duration timeout) {
 

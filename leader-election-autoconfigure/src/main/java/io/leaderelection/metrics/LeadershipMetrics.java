@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@link MeterBinder} for the elections of this node. All meters have the tag
- * {@code election}. Gauges are computed from memory when they are read, and so cannot
- * outlive what they tell.
+ * {@code election}. Gauges are computed from memory when they are read, so that they are
+ * never outdated.
  */
 public class LeadershipMetrics implements MeterBinder {
 
@@ -66,7 +66,7 @@ public class LeadershipMetrics implements MeterBinder {
 			FunctionCounter.builder(PREFIX + "led", elector, (current) -> seconds(current.led()))
 				.tag("election", elector.getElection())
 				.baseUnit(SECONDS)
-				.description("How long this node has led, the hand-overs included")
+				.description("Time for which this node has led, hand-overs included")
 				.register(registry);
 			elector.statistics().addListener(new ListenerMeters(registry, elector.getElection()));
 		}
@@ -76,19 +76,19 @@ public class LeadershipMetrics implements MeterBinder {
 		gauge(registry, elector, "leader", null, "Whether this node leads: 1 or 0",
 				(current) -> current.isLeader() ? 1 : 0);
 		gauge(registry, elector, "term", null,
-				"Transaction id of the term in which this node leads; 0, which no term has, while it does not",
+				"Transaction id of the term in which this node leads; 0 while it does not lead",
 				(current) -> term(current.status()));
-		gauge(registry, elector, "lease", SECONDS, "The length of the lease that is configured",
+		gauge(registry, elector, "lease", SECONDS, "Configured length of the lease",
 				(current) -> seconds(current.status().lease()));
 		gauge(registry, elector, "lease.remaining", SECONDS,
-				"How long leadership is trusted without a further confirmation; 0 while this node does not lead",
+				"Time for which leadership is trusted without a further confirmation; 0 while this node does not lead",
 				(current) -> seconds(current.status().leaseRemaining()));
 		gauge(registry, elector, "confirmation.age", SECONDS,
 				"Time since the database last answered, or since the start if it never has; "
-						+ "not a number while this node takes no part",
+						+ "NaN while this node does not participate",
 				(current) -> confirmationAge(current.status()));
 		gauge(registry, elector, "blocked", null,
-				"Whether this node has won and waits for the end of an earlier term: 1 or 0",
+				"Whether this node is elected and waits for the end of an earlier term: 1 or 0",
 				(current) -> (current.status().blockedBy() != null) ? 1 : 0);
 	}
 

@@ -27,7 +27,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 
 /**
- * The meters of one election that hear of what they measure.
+ * The meters of one election that are updated by events of the engine.
  */
 final class ListenerMeters implements ElectionListener {
 
@@ -44,10 +44,10 @@ final class ListenerMeters implements ElectionListener {
 	ListenerMeters(MeterRegistry registry, String election) {
 		this.registry = registry;
 		this.election = election;
-		this.acquire = timer("acquire", "From the reply that the lock is won to the grant");
-		this.confirm = timer("confirm", "From the question of a winner or leader to the answer of the database");
-		this.drain = timer("drain", "From the moment in which no more work is let in to the one in which the lock is "
-				+ "free, in hand-overs that came to that");
+		this.acquire = timer("acquire", "Time from winning the lock to the grant");
+		this.confirm = timer("confirm", "Time that the database takes to answer a confirmation");
+		this.drain = timer("drain",
+				"Time from the start of a hand-over until the lock is free, for completed hand-overs");
 	}
 
 	private Timer timer(String name, String description) {

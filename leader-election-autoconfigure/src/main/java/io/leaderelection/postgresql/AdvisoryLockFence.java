@@ -31,13 +31,13 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * The fence of an election: a transaction takes a share of the fence key, which it keeps
- * to its end, and then looks whether the key of its term is still held.
+ * The fence of an election: a transaction takes a shared lock on the fence key, which it
+ * holds until its end, and then checks whether the key of its term is still held.
  * <p>
- * Before a later term is granted, its winner has seen that no key of an earlier term is
- * held any more, and after that has had the fence key to itself for a moment. So whoever
- * takes a share before that moment holds the grant up until it has ended, and whoever
- * takes one later finds the key of its term free.
+ * Before a later term is granted, its winner has observed that no key of an earlier term
+ * is held any longer, and has held the fence key exclusively after that. A transaction
+ * that takes its share before the exclusive lock therefore blocks the grant until it has
+ * ended, and a transaction that takes its share later finds the key of its term free.
  */
 final class AdvisoryLockFence implements TransactionFence {
 
@@ -63,16 +63,16 @@ final class AdvisoryLockFence implements TransactionFence {
 	}
 
 	/**
-	 * Remember where the election is held.
+	 * Set the election database.
 	 */
 	void heldOn(DatabaseIdentity identity) {
 		this.home = identity;
 	}
 
 	/**
-	 * No answer can be of use once the lease is over. The bound is the socket's: the
-	 * statement waits for nothing that could be cancelled, and a timer for each would
-	 * cost as much as the statement.
+	 * The answer is only useful within the lease. The time is bounded by the timeout of
+	 * the socket: the statement has no wait that could be cancelled, and a timer per
+	 * statement would cost as much as the statement.
 	 */
 	@Override
 	public Outcome pass(Connection connection, Term term) throws SQLException {
@@ -117,8 +117,9 @@ final class AdvisoryLockFence implements TransactionFence {
 	}
 
 	/**
-	 * Tell the end of a term from a foreign session that holds the fence. The transaction
-	 * must not commit either way, so what fails here is taken for the former.
+	 * Determine whether the term has ended or a foreign session holds the fence. The
+	 * transaction must not commit in either case, so a failure here is treated as the end
+	 * of the term.
 	 */
 	private Outcome refusal(Connection connection, long database, Term term) throws SQLException {
 		try (Statement statement = connection.createStatement();
@@ -129,7 +130,7 @@ final class AdvisoryLockFence implements TransactionFence {
 			if (Jdbc.isInterrupted(connection, ex)) {
 				throw ex;
 			}
-			logger.debug("It is not known who holds the fence", ex);
+			logger.debug("Could not determine the holder of the fence", ex);
 			return Outcome.REFUSED;
 		}
 	}

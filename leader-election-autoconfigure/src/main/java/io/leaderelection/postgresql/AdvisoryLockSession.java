@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * A session of PostgreSQL that elects by an advisory lock.
+ * A session on PostgreSQL that uses an advisory lock for the election.
  */
 final class AdvisoryLockSession implements ElectionSession {
 
@@ -50,7 +50,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	private static final long LAST_IDLE_MILLIS = 1000;
 
 	/**
-	 * A follower reads who leads no more often. A reading takes the locks of all
+	 * The minimum time between two observations of a follower. An observation locks all
 	 * partitions of the server's lock table.
 	 */
 	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
@@ -86,7 +86,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final ForeignSessions foreignSessions = new ForeignSessions();
 
-	/** One of the foreign sessions of the last confirmation. */
+	/** A foreign session that the last confirmation has found. */
 	private @Nullable Integer foreign;
 
 	private boolean node;
@@ -115,7 +115,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Create a new {@code AdvisoryLockSession} instance on the connection of another.
+	 * Create a new {@code AdvisoryLockSession} instance on the connection of another
+	 * instance.
 	 */
 	private AdvisoryLockSession(AdvisoryLockSession other, AdvisoryLockSql sql) {
 		this.connection = other.connection;
@@ -131,8 +132,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	@Override
-	public void stand() throws SessionException {
-		queryAgain(this.sql::stand, (row) -> true);
+	public void becomeCandidate() throws SessionException {
+		queryAgain(this.sql::becomeCandidate, (row) -> true);
 		this.node = true;
 	}
 
@@ -143,7 +144,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Be a node of the election, by which others know that this is no foreign session.
+	 * Register this session as a node of the election, so that other nodes do not treat
+	 * it as a foreign session.
 	 */
 	private void join() throws SessionException {
 		if (!this.node) {
@@ -152,7 +154,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * On keys of its own, with the same code on both sides of the connection.
+	 * Uses separate keys, with the same code on both sides of the connection.
 	 */
 	@Override
 	public void rehearse() throws SessionException {
@@ -189,9 +191,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Try to win. What is cancelled just before or after its wait has failed, but may
-	 * have left locks behind, of which the session must be rid then.
-	 * @return what came of it, or {@code null} if it was cancelled and has left nothing
+	 * Try to win the lock. A statement that is cancelled directly before or after its
+	 * wait has failed, but may have acquired locks. In that case the session must end.
+	 * @return the answer, or {@code null} if the statement was cancelled and has acquired
+	 * no lock
 	 */
 	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
 		try {
@@ -245,7 +248,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		Others others = Jdbc.query(this.connection, this.sql.confirm(this.term, number), (row) -> {
 			this.identity.check(row);
 			if (row.getLong("number") != number) {
-				throw new SQLException("The answer belongs to another statement");
+				throw new SQLException("The answer is that to another statement");
 			}
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");
@@ -265,7 +268,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Return who holds the key of a term. Nothing of it takes a round trip.
+	 * Return a description of the holder of the key of a term, without a round trip.
 	 */
 	private String predecessor(int pid, Set<Integer> foreign) {
 		String words = this.foreignSessions.known(pid);
@@ -274,7 +277,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Also asks what a foreign session is called, which the next confirmation tells.
+	 * Also determines the name of a foreign session, which the next confirmation returns.
 	 */
 	@Override
 	public List<Candidate> candidates() throws SessionException {
@@ -291,9 +294,9 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Ask, and ask again if somebody has cancelled the statement: it has changed nothing
-	 * that must not be changed again, so the session is as it was. The server signals a
-	 * session and its process group, so a cancel may arrive twice.
+	 * Run a statement, and run it again if it was cancelled: its changes are idempotent,
+	 * so the session is unchanged. The server signals a session and its process group, so
+	 * that a cancel request may arrive twice.
 	 */
 	private static <T> T unlessCancelled(Question<T> question) throws SessionException {
 		for (int tries = 1;; tries++) {
@@ -304,7 +307,7 @@ final class AdvisoryLockSession implements ElectionSession {
 				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
 					throw lost(ex);
 				}
-				logger.debug("Asking again, since the statement was cancelled", ex);
+				logger.debug("Running the statement again, since it was cancelled", ex);
 			}
 		}
 	}
@@ -326,8 +329,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Read for the shortest time that the driver knows: another thread cannot end a read,
-	 * but it can end a wait between two of them.
+	 * Read with the shortest timeout that the driver supports: another thread cannot end
+	 * a read, but it can end a wait between two reads.
 	 */
 	@Override
 	public Duration probe() throws SessionException {
@@ -368,9 +371,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Run statements that may take or free locks. Behind a pooler they first make sure
-	 * that the session is this one, in the same transaction, during which it stays: in
-	 * transaction mode, two nodes could hold the same lock in one session otherwise.
+	 * Run statements that may acquire or free locks. Behind a pooler, they first verify
+	 * in the same transaction, during which the session cannot change, that this is the
+	 * session of this node. Otherwise, with a pooler in transaction mode, two nodes could
+	 * hold the same lock in one session.
 	 */
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
@@ -382,7 +386,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * The same for statements that may run twice. Anybody may cancel them.
+	 * Run statements as {@link #query}, and run them again if they were cancelled.
 	 */
 	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
 		return unlessCancelled(() -> Jdbc.query(this.connection, this.guard + text.get(), mapper));
@@ -393,7 +397,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Who holds the main key, or 0, and who the nodes are.
+	 * The process id of the holder of the main key, or 0, and the nodes.
 	 */
 	private record Observation(int holder, Nodes nodes) {
 
@@ -404,7 +408,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Who holds which locks besides this session.
+	 * The holders of locks of the election besides this session.
 	 */
 	private record Others(Nodes nodes, List<Integer> predecessors, List<Integer> fenceHolders, List<Integer> requests) {
 

@@ -24,20 +24,20 @@ import java.util.stream.Collectors;
 import io.leaderelection.Term;
 
 /**
- * The text of the statements of one session. Numbers are written into the text, since a
+ * The text of the statements of one session. Numbers are part of the text, since a
  * {@code DO} block takes no parameters.
  * <p>
- * Nothing here raises an error in normal operation: what may fail is caught in the
- * server, so that its log stays quiet.
+ * The statements raise no error in normal operation: expected errors are caught on the
+ * server, so that nothing is logged there.
  */
 class AdvisoryLockSql {
 
 	static final String VERSION = "SELECT pg_catalog.version()";
 
 	/**
-	 * What the server is and how it is set up, by catalogues that any role may read. The
-	 * session still has the search path that was set for its role, so operators and types
-	 * say where they are from, as functions and tables always do.
+	 * Reads the version and the configuration of the server from catalogues that every
+	 * role may read. The session still has the search path of its role, so operators and
+	 * types are schema-qualified here, as functions and tables always are.
 	 */
 	static final String INSPECT = """
 			SELECT pg_catalog.version() AS version,
@@ -61,7 +61,8 @@ class AdvisoryLockSql {
 	private static final String OUTCOME = "leader_election.outcome";
 
 	/**
-	 * What the answer of {@link #acquire} begins with; nothing follows if it was not won.
+	 * The prefix of the answer of {@link #acquire}; nothing follows if the lock was not
+	 * won.
 	 */
 	static final String ANSWER = "leader_election ";
 
@@ -76,13 +77,15 @@ class AdvisoryLockSql {
 	private static final String MESSAGE = "pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text)";
 
 	/**
-	 * False on a primary, though the server does not know that before it runs.
+	 * False on a primary, but not before execution, so that the server does not optimize
+	 * the branch away.
 	 */
 	private static final String NEVER = "pg_catalog.pg_is_in_recovery()";
 
 	/**
-	 * Whether the server tells its timeline. Services that replace the storage of
-	 * PostgreSQL do not, and say so in one of two ways; a standby does not either.
+	 * Determines whether the server provides its timeline. Services that replace the
+	 * storage of PostgreSQL do not, and report this in one of two ways. A standby does
+	 * not either.
 	 */
 	static final String TIMELINES = """
 			DO $timelines$
@@ -99,8 +102,8 @@ class AdvisoryLockSql {
 			""".formatted(OUTCOME, TIMELINE);
 
 	/**
-	 * Which database this is. In a session of the application, so that nothing is taken
-	 * from the search path here either.
+	 * Identifies the database. Runs in a session of the application, so that everything
+	 * is schema-qualified here too.
 	 */
 	static final String DATABASE = """
 			SELECT oid::pg_catalog.int8 AS database,
@@ -111,13 +114,13 @@ class AdvisoryLockSql {
 	static final String CLUSTER = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
 
 	/**
-	 * Take a share of the fence key for the transaction, and only then look whether the
-	 * key of its term is held: {@code CASE} keeps that order. Neither waits. A newer
-	 * leader that waits for the fence key refuses the share too. From here on the
-	 * transaction may not be idle for longer than the lease, unless it has a shorter
-	 * limit already: its client might stop before it commits, and would hold up every
-	 * later grant. Where the key is not held, which database it is decides what that
-	 * means.
+	 * Takes a share of the fence key for the transaction, and only then checks whether
+	 * the key of its term is held: {@code CASE} guarantees that order. Neither step
+	 * waits. The share is also refused while a newer leader waits for the fence key. From
+	 * here on the transaction may be idle for at most the length of the lease, unless it
+	 * already has a shorter limit: a client that stops before the commit would otherwise
+	 * block every later grant. If the key is not held, the database decides whether the
+	 * term has ended.
 	 */
 	static final String FENCE = """
 			SELECT held, CASE WHEN held THEN NULL ELSE (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
@@ -155,9 +158,9 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Make the settings that the server knows, each on its own, and tell the two that the
-	 * lease rests on. Nothing is set on a session that has the token of another node: a
-	 * pooler has given it to both.
+	 * Apply the settings that the server knows, each separately, and return the two that
+	 * implement the lease. Nothing is set on a session that has the token of another
+	 * node: a pooler has given it to both nodes.
 	 */
 	static String settings(Map<String, String> settings) {
 		String rows = settings.entrySet()
@@ -189,8 +192,8 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Let what follows in the same transaction fail unless it is in the session with this
-	 * token.
+	 * Make the following statements of the same transaction fail unless they run in the
+	 * session with this token.
 	 */
 	static String requireToken(String token) {
 		return """
@@ -204,10 +207,10 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Hold a share of the candidate key instead of one of the observer key. Where a
-	 * foreign session keeps that from it, remain a node all the same.
+	 * Replace the share of the observer key by a share of the candidate key. If a foreign
+	 * session prevents this, the session remains a node.
 	 */
-	String stand() {
+	String becomeCandidate() {
 		return """
 				SELECT CASE WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
 				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
@@ -217,7 +220,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Hold a share of the observer key instead of one of the candidate key.
+	 * Replace the share of the candidate key by a share of the observer key.
 	 */
 	String withdraw() {
 		return """
@@ -228,7 +231,8 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Which shares this session has, so that what was cancelled can be run again.
+	 * Return a query for the shares that this session holds, so that a cancelled
+	 * statement can run again.
 	 */
 	private String ownShares() {
 		return """
@@ -240,32 +244,36 @@ class AdvisoryLockSql {
 	/**
 	 * Wait for the main key, then take it for the session and issue the term.
 	 * <p>
-	 * The wait is for a lock of the transaction, in a sub-block: if a timeout and the
-	 * grant meet, the roll-back of the sub-block frees the lock, whereas a lock of the
-	 * session would stay. There are two such blocks, since the server signals a session
-	 * and its process group when it cancels, and so may cancel twice. The session's lock
-	 * is taken second, when it can no longer wait.
+	 * The session first waits for a transaction-level lock, in a sub-block: if a timeout
+	 * and the grant of the lock coincide, the rollback of the sub-block frees the lock,
+	 * whereas a session-level lock would remain. There are two such blocks, since the
+	 * server signals a session and its process group when it cancels, and may therefore
+	 * cancel twice. The session-level lock is taken second, when it no longer has to
+	 * wait.
 	 * <p>
-	 * Then the locks are read once. It is before the key of the term is taken, since the
-	 * predecessor removes its marker as soon as it observes that key, and after the main
-	 * key, without which no other session takes a key of a term any more. A marker does
-	 * not count as a key of an earlier term here: no fence passes by it, and in good
-	 * order it is set when the main key is freed last, so that whether its session still
-	 * has a key of a term is what matters. If no such key is left, the fence key is
-	 * tried: in that order, or a transaction could pass the fence in between. (The grant
-	 * still waits for the end of the marker, see {@link #confirm}: it must not be taken
-	 * for that of a later term.)
+	 * Then the locks are read once. This happens before the key of the term is taken,
+	 * since the predecessor removes its marker as soon as it observes that key. It
+	 * happens after the main key is taken, since no other session takes a key of a term
+	 * without it. A marker does not count as a key of an earlier term here: it does not
+	 * let a transaction pass the fence, and in an orderly hand-over it is set when the
+	 * main key is freed last. What matters is whether its session still holds a key of a
+	 * term. Only if no such key is left, the fence key is tried: in the reverse order, a
+	 * transaction could pass the fence in between. (The grant still waits for the removal
+	 * of the marker, see {@link #confirm}: it must not be mistaken for the marker of a
+	 * later term.)
 	 * <p>
-	 * The transaction id is asked for after the lock, or it could be older than the
-	 * predecessor's. Notices tell the others what the key of the term does not; they must
-	 * not fail, as nothing depends on them. The message makes the transaction one that is
-	 * flushed at commit: an id alone is forgotten in a crash and issued again.
+	 * The transaction id is obtained after the lock, since it could be older than that of
+	 * the predecessor otherwise. Notices give the other nodes the data that the key of
+	 * the term does not contain. They must not fail, since nothing depends on them. The
+	 * message has the commit flush the transaction: an id alone is lost in a crash and
+	 * issued again.
 	 * <p>
-	 * The answer is a message of level {@code INFO}, which the server sends whatever
-	 * {@code client_min_messages} is, and by default does not log. A {@code DO} block
-	 * gives no row, and a statement for it would be one more in each wait.
+	 * The answer is a message of level {@code INFO}, which the server sends for every
+	 * value of {@code client_min_messages} and does not log by default. A {@code DO}
+	 * block returns no row, and a separate statement would be an additional one in each
+	 * wait.
 	 * @param waitMillis how long to wait
-	 * @param observe whether to read who holds the main key if it is not won
+	 * @param observe whether to read the holder of the main key if it is not won
 	 */
 	String acquire(long waitMillis, boolean observe) {
 		String timeline = this.server.timelines() ? TIMELINE : "0";
@@ -327,7 +335,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Whether this session holds any key alone.
+	 * Return a query for whether this session holds any key exclusively.
 	 */
 	String holdsAny() {
 		return "SELECT count(*) > 0 AS holds FROM " + this.locks
@@ -335,7 +343,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Who holds the main key, and who the nodes are.
+	 * Return a query for the holder of the main key and the nodes.
 	 */
 	String observe() {
 		return "SELECT " + view();
@@ -352,9 +360,9 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Whose sessions these are, and what they tell about their terms. The view
-	 * {@code pg_stat_activity} would lock catalogs that all databases share, for which
-	 * the server may have no room left.
+	 * Return a query for the nodes of the given sessions and for the data of their terms.
+	 * The view {@code pg_stat_activity} would lock shared catalogs, for which the server
+	 * may have no space left in its lock table.
 	 */
 	String describe(Collection<Integer> pids) {
 		String list = pids.stream().map(String::valueOf).collect(Collectors.joining(","));
@@ -370,7 +378,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * How sessions call themselves, and their roles.
+	 * Return a query for the application names and the roles of sessions.
 	 */
 	static String nameSessions(Collection<Integer> pids) {
 		return """
@@ -380,7 +388,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Ask a term to end.
+	 * Request the end of a term.
 	 */
 	String requestResignation(Term term) {
 		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
@@ -388,7 +396,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Ask a term to end no more.
+	 * Withdraw the request to end a term.
 	 */
 	String withdrawRequest(Term term) {
 		return "SELECT pg_catalog.pg_advisory_unlock_shared(%d, %d)".formatted(this.keys.requestClass(),
@@ -396,11 +404,13 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Whether this is the session that won, holds both keys and would be ended when
-	 * silent; who else holds a key of a term or a marker; who holds the fence key alone,
-	 * or waits to do so; who asks the term to end; and who the nodes are. A share of the
-	 * key of a term is a fence that was refused, and nobody's term.
-	 * @param number comes back with the answer, which is that to this question then
+	 * Verify that this is the session that won, that it holds both keys and that the
+	 * server would end it when it is silent. Also read the other sessions that hold a key
+	 * of a term or a marker, the sessions that hold the fence key exclusively or wait to
+	 * do so, the sessions that request the end of the term, and the nodes. A share of the
+	 * key of a term belongs to a transaction that was refused by the fence, and not to a
+	 * term.
+	 * @param number returned with the answer, to match it with this statement
 	 */
 	String confirm(Term term, long number) {
 		String others = "pid <> pg_catalog.pg_backend_pid()";
@@ -424,13 +434,13 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Wait until nobody shares the fence key. A lock of the transaction, so that a
-	 * timeout that meets the grant leaves nothing behind.
+	 * Wait until no session shares the fence key. Uses a transaction-level lock, so that
+	 * no lock remains if a timeout and the grant of the lock coincide.
 	 * <p>
-	 * Between two messages of a request, no timeout of the server runs. A session that
-	 * has waited for the rest of one for longer than the lease would hold everybody up
-	 * for as long as TCP takes to notice; its transaction was not committed, or is so
-	 * already.
+	 * No timeout of the server runs between two messages of one request. A session that
+	 * has waited for the rest of a request for longer than the lease would block the
+	 * grant until TCP detects the failure. Such a session is ended; its transaction is
+	 * either not committed or has already been committed.
 	 */
 	String passBarrier(long waitMillis, long leaseMillis) {
 		return """
@@ -464,13 +474,14 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Free the keys, the main key last, behind a marker if the term ended in good order
-	 * and still had its lock. The session has little left to do: should this node fall
-	 * silent now, the marker must not hold the successor up for a lease. Then wait until
-	 * a successor has its term, or there is none to come, and remove the marker, for
-	 * which that successor waits: the server needs no round trip for it. Nothing depends
-	 * on that wait, so nothing that ends it early is a failure. It is bounded by the
-	 * clock, and by the number of its steps where the clock is stepped back.
+	 * Free the keys, the main key last. If the term ended cleanly and still held its
+	 * lock, set a marker before that. From here on the session has a shorter idle
+	 * timeout: if this node stops now, the marker must not block the successor for the
+	 * length of a lease. Then wait until a successor has its term, or until no successor
+	 * is to be expected, and remove the marker, for which the successor waits: on the
+	 * server, this takes no round trip. Nothing depends on this wait, so an early end of
+	 * it is not a failure. The wait is bounded by the clock, and by its number of steps
+	 * in case the clock is set back.
 	 * @param waitMillis how long to wait for a successor
 	 */
 	String release(Term term, boolean clean, long idleMillis, long waitMillis) {
@@ -525,9 +536,9 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Which session that is no node of the election holds the fence key alone or waits to
-	 * do so, while the key of the term is still held. In a transaction of the
-	 * application, with its search path.
+	 * Return a query for the foreign session that holds the fence key exclusively or
+	 * waits to do so, while the key of the term is still held. Runs in a transaction of
+	 * the application, with its search path.
 	 */
 	static String foreignFenceHolder(ElectionKeys keys, long database, Term term) {
 		return """
@@ -551,7 +562,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * The condition for a key whatever the search path is.
+	 * Return the condition for a key, independent of the search path.
 	 */
 	private static String key(String table, int parts, long first, long second) {
 		return "(%1$s.objsubid %2$s %3$d AND %1$s.classid %2$s %4$d AND %1$s.objid %2$s %5$d)".formatted(table,
@@ -559,8 +570,8 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Return the statements of a rehearsal: on keys that nobody else has, and with an
-	 * acquiring statement that neither takes a transaction id nor writes a message.
+	 * Return the statements of a rehearsal: on keys that no other session uses, and with
+	 * an acquiring statement that neither assigns a transaction id nor writes a message.
 	 */
 	AdvisoryLockSql rehearsal() {
 		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
@@ -568,7 +579,7 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Free whatever this session has of these keys, however often it is run.
+	 * Free all of these keys that this session holds. May be run repeatedly.
 	 * @param idle the setting of the session that {@link #release} has changed
 	 */
 	String forget(String idle) {

@@ -21,18 +21,18 @@ import java.sql.SQLException;
 import java.util.Properties;
 
 /**
- * Opens connections for elections. Asked every time a session is opened, so that a
- * password that was changed meanwhile is picked up.
+ * Opens connections for elections. Called whenever a session is opened, so that a changed
+ * password is used.
  */
 @FunctionalInterface
 public interface ConnectionSource {
 
 	/**
-	 * Open a connection that nobody else uses or ever will.
+	 * Open a connection that is used by the caller only.
 	 * @param driverSettings properties of pgjdbc, such as {@code connectTimeout}, that
-	 * the connection should have unless its URL says otherwise
+	 * apply unless the URL overrides them
 	 * @return the connection
-	 * @throws SQLException if the database cannot be reached or refuses
+	 * @throws SQLException if the database cannot be reached or rejects the connection
 	 */
 	Connection connect(Properties driverSettings) throws SQLException;
 

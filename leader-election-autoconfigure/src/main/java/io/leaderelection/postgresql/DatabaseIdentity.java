@@ -27,12 +27,12 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which database of which cluster is at the other end of a connection. Advisory locks are
- * local to a database (PostgreSQL manual, section "pg_locks").
+ * The database and the cluster to which a connection leads. Advisory locks are local to a
+ * database (PostgreSQL manual, section "pg_locks").
  *
  * @param database the object id of the database
  * @param cluster the system identifier of the cluster, or {@code null} if the role may
- * not ask for it
+ * not read it
  */
 record DatabaseIdentity(long database, @Nullable Long cluster) {
 
@@ -52,8 +52,8 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	}
 
 	/**
-	 * Return the database of a session that elections are held in. Without the cluster if
-	 * it cannot be told for whatever reason: nobody must not lead because of that.
+	 * Return the database of a session of an election. The cluster is left out if it
+	 * cannot be determined for any reason: this must not prevent a node from leading.
 	 */
 	static DatabaseIdentity of(Connection connection, ServerInspection server) throws SQLException {
 		try {
@@ -63,7 +63,7 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 			if (!connection.isValid(TIMEOUT_SECONDS)) {
 				throw ex;
 			}
-			logger.debug("The cluster does not tell its identifier", ex);
+			logger.debug("Could not determine the system identifier of the cluster", ex);
 			return new DatabaseIdentity(server.database(), null);
 		}
 	}
@@ -83,8 +83,9 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	}
 
 	/**
-	 * Return whether this is the other database too, as far as it is known: a fence on
-	 * the wrong database refuses all transactions, none lets all pass.
+	 * Return whether both are the same database. If one cluster is unknown, only the
+	 * databases are compared: a fence on the wrong database refuses all transactions,
+	 * whereas a missing fence lets all of them pass.
 	 */
 	boolean matches(DatabaseIdentity other) {
 		return this.database == other.database

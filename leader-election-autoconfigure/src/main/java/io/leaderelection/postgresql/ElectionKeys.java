@@ -23,48 +23,54 @@ import java.security.NoSuchAlgorithmException;
 
 /**
  * The advisory-lock keys of one election (PostgreSQL manual, section "Advisory Locks").
- * The main key is a {@code bigint}; all others derive from it by SHA-256, so that nodes
- * of an election agree on them and other users of advisory locks do not meet them. They
- * are part of the contract between versions: nodes that derive other keys elect another
- * leader.
+ * The main key is a {@code bigint}. All other keys are derived from it by SHA-256, so
+ * that the nodes of an election agree on them and a collision with other users of
+ * advisory locks is improbable. The keys are part of the contract between versions: nodes
+ * that derive other keys elect another leader.
  *
  * @param main the key whose holder leads
  * @param termClass the first half of the two-part keys of terms
  * @param fence the key that fenced transactions share and a new leader passes through
- * @param candidate the key that every candidate holds a share of
- * @param requestClass the first half of the keys by which a node asks a term to end
- * @param noticeClass the first half of the keys by which a leader tells the others about
- * its term
- * @param observerClass the first half of the key that every node holds a share of that is
- * no candidate
+ * @param candidate the key of which every candidate holds a share
+ * @param requestClass the first half of the keys by which a node requests the end of a
+ * term
+ * @param noticeClass the first half of the keys by which a leader publishes data of its
+ * term
+ * @param observerClass the first half of the key of which every other node holds a share
  */
 public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass,
 		int observerClass) {
 
 	/**
-	 * The second half of the marker that a term ended in good order. Negative, as no term
+	 * The second half of the marker that a term has ended cleanly. Negative, as no term
 	 * is.
 	 */
 	static final int CLEAN = -1;
 
-	/** The second half of the key of those who only observe. */
+	/** The second half of the key of nodes that only observe. */
 	static final int OBSERVER = 0;
 
-	/** What the second of a notice is counted from, 2020-01-01: good for 68 years. */
+	/**
+	 * The second from which those in notices are counted, 2020-01-01: sufficient for 68
+	 * years.
+	 */
 	static final long NOTICE_EPOCH = 1_577_836_800;
 
 	/**
-	 * A notice has so many bits for the timeline, and 17 for those of the transaction id
-	 * that are not in the key of the term.
+	 * The number of bits for the timeline in a notice. Another 17 bits are for the part
+	 * of the transaction id that is not in the key of the term.
 	 */
 	static final int TIMELINE_BITS = 14;
 
-	/** 2^31 divided by the golden ratio, so that few timelines come close to another. */
+	/**
+	 * 2^31 divided by the golden ratio, so that the keys of different timelines are far
+	 * apart.
+	 */
 	static final long TIMELINE_DISTANCE = 1_327_217_885;
 
 	/**
 	 * Return the keys of an election by its name.
-	 * @param group the application, or whatever shares the election
+	 * @param group the group of nodes that share the election, usually the application
 	 * @param election the name of the election
 	 * @return the keys
 	 */
@@ -85,10 +91,11 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 
 	/**
 	 * Return the second half of the key of a term. Terms of one timeline have the same
-	 * one only if their transactions are 2^31 apart, and so cannot meet; on the first
-	 * timeline it is the transaction id itself. Those of two timelines may have the same
-	 * transaction id, so these are set far apart: otherwise a transaction of a leader on
-	 * the former primary could pass for one of the leader on the promoted one.
+	 * key only if their transaction ids are 2^31 apart, so that they cannot exist at the
+	 * same time. On the first timeline, the key is the transaction id itself. Terms of
+	 * two timelines may have the same transaction id, so their keys are far apart:
+	 * otherwise a transaction of a leader on the former primary could be mistaken for a
+	 * transaction of the leader on the promoted one.
 	 * @param timeline the timeline of the term
 	 * @param transactionId the transaction id of the term
 	 * @return the key, not negative
@@ -98,8 +105,8 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	}
 
 	/**
-	 * Return the transaction id of a term by the second half of its key, which has 31
-	 * bits of it, and by those above.
+	 * Return the transaction id of a term from the second half of its key, which contains
+	 * 31 bits of it, and from the bits above.
 	 */
 	static long transactionId(long timeline, long termObject, long highBits) {
 		return (highBits << 31) | ((termObject - (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);

@@ -33,9 +33,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Foreign sessions: those that hold a lock of the election although they are no nodes of
- * it. A session that ends frees its locks one by one, so one counts as foreign only if
- * two readings in a row, a while apart, have shown it.
+ * Foreign sessions hold a lock of the election but are not nodes of it. A session that
+ * ends frees its locks one by one, so a session counts as foreign only if two successive
+ * observations with some time between them have shown it.
  */
 final class ForeignSessions {
 
@@ -51,10 +51,10 @@ final class ForeignSessions {
 	private final Map<Integer, String> descriptions = new HashMap<>();
 
 	/**
-	 * Tell foreign sessions from nodes.
+	 * Determine the foreign sessions.
 	 * @param holders the process ids of sessions that hold a lock
-	 * @param nodes the nodes by the same reading
-	 * @return the process ids of those that are foreign
+	 * @param nodes the nodes of the same observation
+	 * @return the process ids of the foreign sessions
 	 */
 	Set<Integer> observe(Collection<Integer> holders, Nodes nodes) {
 		long now = System.nanoTime();
@@ -72,22 +72,22 @@ final class ForeignSessions {
 	}
 
 	/**
-	 * Return whether the next reading may show another foreign session.
+	 * Return whether the next observation may show another foreign session.
 	 */
 	boolean isUndecided() {
 		return this.confirmed.size() < this.suspects.size();
 	}
 
 	/**
-	 * Return a session in words if they are known, without a round trip.
+	 * Return the description of a session if it is known, without a round trip.
 	 */
 	@Nullable String known(int pid) {
 		return this.descriptions.get(pid);
 	}
 
 	/**
-	 * Return a session in words, which takes a round trip for the first time.
-	 * @param connection the session that asks
+	 * Return the description of a session, which takes a round trip the first time.
+	 * @param connection the session that runs the query
 	 * @param pid the process id
 	 */
 	String describe(Connection connection, int pid) throws SQLException {
@@ -113,7 +113,7 @@ final class ForeignSessions {
 	}
 
 	/**
-	 * Return the session of a row in words.
+	 * Return the description of the session of a row.
 	 */
 	static String words(ResultSet row) throws SQLException {
 		return "session with pid " + row.getInt("pid") + " ('" + printable(row.getString("application_name"))

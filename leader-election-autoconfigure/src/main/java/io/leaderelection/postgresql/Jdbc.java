@@ -28,7 +28,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this package needs of JDBC.
+ * JDBC operations of this package.
  */
 final class Jdbc {
 
@@ -38,7 +38,7 @@ final class Jdbc {
 	}
 
 	/**
-	 * Run one or more statements of which the last gives one row.
+	 * Run one or more statements, the last of which returns one row.
 	 */
 	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
 		try (Statement statement = connection.createStatement()) {
@@ -57,7 +57,7 @@ final class Jdbc {
 	private static <T> T row(Statement statement, RowMapper<T> mapper) throws SQLException {
 		try (ResultSet result = statement.getResultSet()) {
 			if (result == null || !result.next()) {
-				throw new SQLException("The statement gave no row");
+				throw new SQLException("The statement returned no row");
 			}
 			return mapper.map(result);
 		}
@@ -65,8 +65,8 @@ final class Jdbc {
 
 	/**
 	 * Run one or more statements that answer by a message.
-	 * @param prefix what the message begins with
-	 * @param mapper maps the row of the last statement, if it gives one
+	 * @param prefix the prefix of the message
+	 * @param mapper maps the row of the last statement, if it returns one
 	 */
 	static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
 			throws SQLException {
@@ -80,21 +80,21 @@ final class Jdbc {
 				}
 			}
 			throw new SQLException(
-					"The answer of the server is missing: a proxy or pooler between may have dropped its "
+					"The answer of the server is missing: a proxy or pooler in between may have dropped its "
 							+ "message of level INFO");
 		}
 	}
 
 	/**
-	 * Return the message without the lines that say where in which statement.
+	 * Return the first line of the message, without the position in the statement.
 	 */
 	static String summary(SQLException ex) {
 		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
 	}
 
 	/**
-	 * Return whether a statement did not fail by itself: its session has ended, or
-	 * somebody has cancelled it.
+	 * Return whether a statement failed for an external reason: its session has ended or
+	 * it was cancelled.
 	 */
 	static boolean isInterrupted(Connection connection, SQLException ex) throws SQLException {
 		String state = String.valueOf(ex.getSQLState());
@@ -114,16 +114,15 @@ final class Jdbc {
 	}
 
 	private static void runAside(Runnable command) {
-		// Not on this thread, even if there is no memory for another: closing a socket
-		// with
-		// TLS may block. The watchdog tries again
+		// Not on this thread, even if no thread can be created: closing a socket with TLS
+		// may block. The watchdog retries
 		DaemonThreads.create("abort", command).start();
 	}
 
 	/**
-	 * What statements have answered.
+	 * The answer of statements.
 	 *
-	 * @param <T> what the row is mapped to
+	 * @param <T> the type to which the row is mapped
 	 * @param message the message without its prefix
 	 * @param row the row, if one was expected
 	 */
@@ -133,7 +132,7 @@ final class Jdbc {
 	/**
 	 * Maps a row.
 	 *
-	 * @param <T> what it is mapped to
+	 * @param <T> the type to which it is mapped
 	 */
 	@FunctionalInterface
 	interface RowMapper<T> {

@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The nodes of an election by the process ids of their sessions. A node holds a share of
- * the candidate key or of the observer key. Its role says nothing: with credentials that
- * are issued for each process, every node has another.
+ * the candidate key or of the observer key. Nodes cannot be recognized by their database
+ * role: with credentials that are issued per process, each node has a different one.
  *
  * @param candidates the candidates
- * @param observers the nodes that are none
+ * @param observers the nodes that are not candidates
  */
 record Nodes(List<Integer> candidates, List<Integer> observers) {
 

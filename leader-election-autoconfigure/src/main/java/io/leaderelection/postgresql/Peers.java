@@ -38,8 +38,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who the sessions of an election are. Every wait and every confirmation tells their
- * process ids; what is behind these is looked up only when they change.
+ * Resolves the sessions of an election to nodes. Every wait and every confirmation
+ * returns their process ids; names and terms are queried only when these have changed.
  */
 final class Peers {
 
@@ -48,7 +48,8 @@ final class Peers {
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	/**
-	 * After a failure, so many answers pass before the next try. The server logs each.
+	 * The number of answers that are skipped after a failure, since the server logs each
+	 * failure.
 	 */
 	private static final int PAUSE = 10;
 
@@ -75,10 +76,10 @@ final class Peers {
 	}
 
 	/**
-	 * Return who leads and who the candidates are.
-	 * @param connection the session that asks
+	 * Return the leader and the candidates.
+	 * @param connection the session that runs the query
 	 * @param holder the process id of the session that holds the lock, or 0
-	 * @param nodes the nodes by the same reading
+	 * @param nodes the nodes of the same observation
 	 */
 	View view(Connection connection, int holder, Nodes nodes) throws SQLException {
 		Set<Integer> foreign = this.foreignSessions.observe((holder != 0) ? List.of(holder) : List.of(), nodes);
@@ -101,7 +102,7 @@ final class Peers {
 			return this.known;
 		}
 		View view = describe(connection, this.leader, candidates);
-		// A winner may be seen before it has told its term
+		// A winner may be observed before it has published its term
 		boolean complete = (this.leader == 0 || (view.leader() != null && view.leader().term() != null))
 				&& view.candidates().size() == candidates.size();
 		this.knownPids = complete ? pids : List.of();
@@ -109,38 +110,39 @@ final class Peers {
 	}
 
 	/**
-	 * Return what {@link #view} has returned last.
+	 * Return the last result of {@link #view}.
 	 */
 	View known() {
 		return this.known;
 	}
 
 	/**
-	 * Return whether the next reading may show more than the last, although nothing has
-	 * changed.
+	 * Return whether the next observation may show more than the last one, although
+	 * nothing has changed.
 	 */
 	boolean isUndecided() {
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		return this.foreignSessions.isUndecided() || (unknown && this.pause == 0 && this.known.foreign() == null);
 	}
 
-	private View describe(Connection connection, int holder, List<Integer> standing) throws SQLException {
+	private View describe(Connection connection, int holder, List<Integer> candidatePids) throws SQLException {
 		try {
-			return lookUp(connection, holder, standing);
+			return lookUp(connection, holder, candidatePids);
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isInterrupted(connection, ex)) {
 				throw ex;
 			}
-			// Who they are is good to know, but no reason not to lead
+			// The names are informational: a failure must not prevent this node from
+			// leading
 			this.pause = INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState()) ? Integer.MAX_VALUE : PAUSE;
-			logger.warn("It is not known who leads and who stands: " + Jdbc.summary(ex));
+			logger.warn("Could not determine the leader and the candidates: " + Jdbc.summary(ex));
 			return View.NONE;
 		}
 	}
 
-	private View lookUp(Connection connection, int holder, List<Integer> standing) throws SQLException {
-		TreeSet<Integer> pids = new TreeSet<>(standing);
+	private View lookUp(Connection connection, int holder, List<Integer> candidatePids) throws SQLException {
+		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
 		pids.add(holder);
 		Map<Integer, Leader> sessions = new HashMap<>();
 		try (Statement statement = connection.createStatement();
@@ -151,7 +153,7 @@ final class Peers {
 				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows)));
 			}
 		}
-		List<Candidate> candidates = standing.stream()
+		List<Candidate> candidates = candidatePids.stream()
 			.map(sessions::get)
 			.filter((session) -> session != null)
 			.map((session) -> new Candidate(session.nodeId(), session.session()))

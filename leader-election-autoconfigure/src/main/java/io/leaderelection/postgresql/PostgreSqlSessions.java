@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * Opens sessions on PostgreSQL: looks whether elections can be held there, and makes all
- * settings before the session stands for anything.
+ * Opens sessions on PostgreSQL. Checks whether the server can hold elections, and applies
+ * all settings before the session is used.
  */
 public final class PostgreSqlSessions implements ElectionSessions {
 
@@ -69,7 +69,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param settings the settings of the election
 	 * @param keys the keys of the election
 	 * @param termEpoch the epoch of its terms
-	 * @param allowSessionPooler whether a pooler in session mode is known to be between
+	 * @param allowSessionPooler whether a pooler in session mode may be in between
 	 * @param source opens the connections
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
@@ -129,7 +129,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private ElectionSession open(Connection connection) throws SQLException, SessionException {
 		if (!connection.isWrapperFor(PGConnection.class)) {
 			throw new UnusableStoreException(
-					"The connection for leader election is not one of PostgreSQL's JDBC driver, but "
+					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
 							+ connection.getClass().getName(),
 					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
 							+ "jdbc:postgresql://host/database.",
@@ -155,7 +155,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		if (!token.equals(identity.token()) || identity.pid() != server.pid()) {
 			throw new UnusableStoreException(
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
-							+ "several nodes: it runs in transaction mode, or resets nothing between two clients.",
+							+ "several nodes: it runs in transaction mode, or does not reset sessions between clients.",
 					"Point leader-election.datasource.url at the server itself, or at a pool in session mode that resets "
 							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
 					null);
@@ -164,7 +164,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
 				pgConnection.getBackendPID() != server.pid());
-		// No read of a session waits longer: nothing that takes so long is of use
+		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
 	}
@@ -174,7 +174,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	/**
-	 * The settings of pgjdbc, in seconds, until the session is open.
+	 * Return the settings of pgjdbc, in seconds, that apply until the session is open.
 	 */
 	private Properties driverSettings() {
 		Properties properties = new Properties();
@@ -184,20 +184,22 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
 		properties.setProperty("cancelSignalTimeout", "2");
 		properties.setProperty("tcpKeepAlive", "true");
-		// One message per statement: half of it leaves the server's idle timeout running,
-		// whereas between two messages of the extended protocol no timeout runs at all
+		// One message per statement: while a message is incomplete, the server's idle
+		// timeout runs, whereas no timeout runs between two messages of the extended
+		// protocol
 		properties.setProperty("preferQueryMode", "simple");
 		return properties;
 	}
 
 	/**
-	 * The settings of the session. The idle timeouts make the lease: the server ends a
-	 * silent session (PostgreSQL manual, section "Statement Behavior"). Statements wait
-	 * for locks only, bounded by {@code lock_timeout}; {@code statement_timeout} is the
-	 * bound for a server that is stuck, far above any wait. {@code transaction_timeout}
-	 * would end the session in the middle of a wait. With {@code synchronous_commit} off,
-	 * terms could repeat after a crash; with it on, a missing standby would hold them up.
-	 * The socket's timeouts must not end a session before its lease does.
+	 * Return the settings of the session. The idle timeouts implement the lease: the
+	 * server ends a silent session (PostgreSQL manual, section "Statement Behavior").
+	 * Statements wait only for locks, bounded by {@code lock_timeout};
+	 * {@code statement_timeout} is the bound for a server that hangs, far above any wait.
+	 * {@code transaction_timeout} is disabled, since it would end the session during a
+	 * wait. With {@code synchronous_commit=off}, terms could repeat after a crash; with
+	 * {@code on}, a missing standby would delay them. The timeouts of the socket must not
+	 * end a session before its lease does.
 	 */
 	private Map<String, String> sessionSettings(long lease, long idle, long wait, String token) {
 		long leaseSeconds = (lease + 999) / 1000;
@@ -225,7 +227,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private static SessionException translate(SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		if (state.startsWith("28")) {
-			return new UnusableStoreException("The database refuses to log in for leader election: " + Jdbc.summary(ex),
+			return new UnusableStoreException(
+					"The database rejected the login for leader election: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.username and password, or, where they are not set, those of the "
 							+ "application's DataSource.",
 					ex);
@@ -240,7 +243,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	/**
-	 * Gives the statements of a session; the fault tests seed mutants here.
+	 * Provides the statements of a session; the fault tests replace them by mutants.
 	 */
 	@FunctionalInterface
 	interface Statements {

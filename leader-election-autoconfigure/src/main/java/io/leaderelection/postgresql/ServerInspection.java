@@ -24,18 +24,18 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 
 /**
- * What is at the other end of a connection.
+ * The properties of the server behind a connection.
  *
- * @param version the version in words
+ * @param version the version as text
  * @param versionNumber the version as a number, for instance 180006
  * @param pid the process id of the session
  * @param inRecovery whether the server is a standby
  * @param role the role of the session
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
- * @param walFileName whether the role may ask for the name of a WAL file
- * @param controlSystem whether the role may ask for the identifier of the cluster
- * @param timelines whether the server tells its timeline
+ * @param walFileName whether the role may read the name of a WAL file
+ * @param controlSystem whether the role may read the identifier of the cluster
+ * @param timelines whether the server provides its timeline
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
@@ -48,19 +48,20 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	private static final long LONGEST_WAIT = 800;
 
 	/**
-	 * Below that, a server that logs so much is left to log the waits too.
+	 * Waits are not shortened further: a server with a lower logging threshold may log
+	 * them.
 	 */
 	private static final long SHORTEST_WAIT = 20;
 
 	/**
 	 * Inspect the server behind a connection.
 	 * @param connection the connection
-	 * @param timelines the statement that tells whether it has timelines
+	 * @param timelines the statement that determines whether it provides its timeline
 	 */
 	static ServerInspection inspect(Connection connection, String timelines) throws SQLException {
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
-			// Its catalogues may lack what is asked for next
+			// Its catalogues may lack the columns and functions of the next query
 			return new ServerInspection(version, 0, 0, false, "", 0, false, false, false, false, 0, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
@@ -69,7 +70,7 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	}
 
 	/**
-	 * Return whether the server can be asked for its timeline.
+	 * Return whether the timeline of the server can be read.
 	 */
 	private boolean isPrimary() {
 		return isSupported() && !this.inRecovery && this.plpgsql && this.walFileName;
@@ -97,11 +98,11 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	}
 
 	/**
-	 * Check that elections can be held here.
-	 * @param connectionPid the process id that the driver was told when it logged in
+	 * Check that this server can hold elections.
+	 * @param connectionPid the process id that the driver received at login
 	 * @param allowSessionPooler whether another process may answer
-	 * @throws UnusableStoreException if somebody has to change something first
-	 * @throws SessionException if the server may become usable by itself
+	 * @throws UnusableStoreException if operator action is required
+	 * @throws SessionException if the server may become usable without operator action
 	 */
 	void check(int connectionPid, boolean allowSessionPooler) throws SessionException {
 		if (isImitation(this.version)) {
@@ -124,7 +125,7 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 					null);
 		}
 		if (this.inRecovery) {
-			throw new SessionException("The server is a standby, on which nobody can lead; looking for the primary",
+			throw new SessionException("The server is a standby, on which no node can lead; searching for the primary",
 					null);
 		}
 		if (!this.plpgsql) {
@@ -135,7 +136,7 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 		}
 		if (!this.walFileName) {
 			throw new UnusableStoreException(
-					"The role \"" + this.role + "\" may not use pg_walfile_name, which tells the timeline of a term.",
+					"The role \"" + this.role + "\" may not use pg_walfile_name, which returns the timeline of a term.",
 					"Run, as a superuser in that database: GRANT EXECUTE ON FUNCTION "
 							+ "pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() TO \"" + this.role
 							+ "\"",
@@ -144,8 +145,8 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	}
 
 	/**
-	 * How long one wait for a lock may be so that the server neither looks for deadlocks
-	 * nor logs a slow statement because of it.
+	 * Return the longest wait for a lock that neither triggers the deadlock detection of
+	 * the server nor is logged as a slow statement.
 	 */
 	long longestWaitMillis() {
 		long wait = Math.min(LONGEST_WAIT, this.deadlockTimeout * 4 / 5);

@@ -20,13 +20,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
- * What every confirmation must find unchanged: a proxy or a pooler may have put another
- * session, another server or other settings behind the connection.
+ * The properties of a session that every confirmation must find unchanged: a proxy or a
+ * pooler may have connected another session or another server, or changed settings.
  *
  * @param pid the process id of the session
  * @param token a random value that only this session has
- * @param idleSessionTimeout the setting that makes the lease
- * @param idleInTransactionTimeout the setting that keeps it inside a transaction
+ * @param idleSessionTimeout the setting that implements the lease
+ * @param idleInTransactionTimeout the setting that implements it inside a transaction
  */
 record SessionIdentity(int pid, String token, String idleSessionTimeout, String idleInTransactionTimeout) {
 
@@ -35,11 +35,11 @@ record SessionIdentity(int pid, String token, String idleSessionTimeout, String 
 			throw new SQLException("The server is a standby now");
 		}
 		if (row.getInt("pid") != this.pid || !this.token.equals(row.getString("token"))) {
-			throw new SQLException("Another session is behind the connection now");
+			throw new SQLException("The connection now leads to another session");
 		}
 		if (!this.idleSessionTimeout.equals(row.getString("idle_session_timeout"))
 				|| !this.idleInTransactionTimeout.equals(row.getString("idle_in_transaction"))) {
-			throw new SQLException("Somebody changed the timeouts of the session");
+			throw new SQLException("The timeouts of the session have been changed");
 		}
 	}
 

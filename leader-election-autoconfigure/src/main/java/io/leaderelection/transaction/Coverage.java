@@ -21,46 +21,45 @@ package io.leaderelection.transaction;
  */
 public enum Coverage {
 
-	/**
-	 * They are.
-	 */
+	/** All are fenced. */
 	FENCED("fenced"),
 
 	/**
-	 * Those are that are on the database of the elections; some are, others were not.
+	 * Only transactions on the election database are fenced; some were on another
+	 * database.
 	 */
-	PARTLY("fenced where on the database of the elections"),
+	PARTLY("fenced only on the election database"),
 
 	/**
-	 * It is not known yet which database they are on.
+	 * The database of the transactions is not known yet.
 	 */
 	UNKNOWN("not known yet"),
 
 	/**
-	 * They are on another database than the elections.
+	 * The transactions are not on the election database.
 	 */
-	OTHER_DATABASE("not fenced: on another database than the elections"),
+	OTHER_DATABASE("not fenced: not on the election database"),
 
 	/**
-	 * They are reactive, or those of Kotlin coroutines.
+	 * The transactions are reactive, or those of Kotlin coroutines.
 	 */
 	REACTIVE("not fenced: reactive"),
 
 	/**
-	 * They have no JDBC connection of a DataSource that is known.
+	 * The transactions have no JDBC connection of a known DataSource.
 	 */
 	NO_DATA_SOURCE("not fenced: without a DataSource"),
 
 	/**
-	 * The transaction manager tells nobody when a transaction begins.
+	 * The transaction manager does not support transaction execution listeners.
 	 */
 	NO_CALLBACKS("not fenced: without callbacks"),
 
 	/**
-	 * The transaction manager belongs to a parent context, or was created before the
-	 * fence.
+	 * The transaction manager belongs to a parent context, or was created too early to
+	 * register a listener.
 	 */
-	OUT_OF_SIGHT("not fenced: created in a parent context, or too early");
+	NOT_REGISTERED("not fenced: created in a parent context, or too early");
 
 	private final String description;
 
@@ -69,8 +68,8 @@ public enum Coverage {
 	}
 
 	/**
-	 * Return whether no transaction is fenced.
-	 * @return whether none is
+	 * Return whether transactions cannot be fenced.
+	 * @return whether no transaction is fenced
 	 */
 	public boolean isImpossible() {
 		return this != FENCED && this != PARTLY && this != UNKNOWN;

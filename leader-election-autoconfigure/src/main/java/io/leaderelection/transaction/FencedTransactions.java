@@ -41,18 +41,18 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * The transactions of one transaction manager. Each that began in leader work, or that
- * such work joined, passes the fence as the last thing before its commit, and after what
- * the commit would have written otherwise.
+ * The transactions of one transaction manager. A transaction that began in leader work,
+ * or that leader work has joined, passes the fence directly before its commit, after the
+ * writes that the commit would otherwise flush.
  * <p>
  * Terms are bound to the {@link ConnectionHolder} of a transaction: it is suspended and
  * resumed with the transaction, whereas the synchronizations of a transaction may be
  * suspended by another transaction manager, or missing.
  * <p>
- * What is thrown on the way must not be a
+ * An exception that is thrown here must not be a
  * {@link org.springframework.transaction.TransactionException}: transaction managers do
- * not roll back after one of those in a commit, and the clean-up of the connection would
- * commit instead.
+ * not roll back after such an exception in a commit, and the cleanup of the connection
+ * would commit instead.
  */
 final class FencedTransactions implements TransactionExecutionListener {
 
@@ -69,8 +69,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 	private final PersistenceContextFlush flush;
 
 	/**
-	 * Weak, since not every end of a transaction is told; and not of a thread, since
-	 * threads of the application may outlive the context.
+	 * Weak keys, since not every end of a transaction is signalled. Not a thread-local,
+	 * since threads of the application may outlive the context.
 	 */
 	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -79,10 +79,10 @@ final class FencedTransactions implements TransactionExecutionListener {
 	/**
 	 * Create a new {@code FencedTransactions} instance.
 	 * @param name the name of the transaction manager
-	 * @param fencing knows what work is under way
-	 * @param dataSource where the transactions are, if they can be fenced
-	 * @param flush writes what a transaction has not written yet
-	 * @param coverage what is known of them
+	 * @param fencing provides the leader work of the current thread
+	 * @param dataSource the data source of the transactions, if they can be fenced
+	 * @param flush flushes pending changes of a transaction
+	 * @param coverage the coverage that is known so far
 	 */
 	FencedTransactions(String name, TransactionFencing fencing, @Nullable DataSource dataSource,
 			PersistenceContextFlush flush, Coverage coverage) {
@@ -102,7 +102,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Find out on which database the transactions are, by a connection of their own.
+	 * Determine the database of the transactions, with a connection of their data source.
 	 */
 	void inspect() throws SQLException {
 		if (this.dataSource != null && this.coverage == Coverage.UNKNOWN) {
@@ -119,8 +119,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Bind the transaction that is under way on the current thread, if there is one, to a
-	 * term.
+	 * Bind the current transaction of the current thread, if there is one, to a term.
 	 */
 	void bind(Leadership leadership) {
 		ConnectionHolder holder = holder();
@@ -148,7 +147,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 	@Override
 	public void beforeCommit(TransactionExecution transaction) {
 		if (!transaction.isNewTransaction()) {
-			// The savepoint of a nested one: what it keeps commits with the outer one
+			// A nested transaction with a savepoint: its changes commit with the outer
+			// one
 			return;
 		}
 		ConnectionHolder holder = holder();
@@ -198,7 +198,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 			if (!FAILED_TRANSACTION.equals(ex.getSQLState())) {
 				throw translate(ex);
 			}
-			// The server makes a roll-back of this commit, as it would without a fence
+			// The server rolls this commit back, as it would without a fence
 			logger.debug("Transaction of '" + this.name + "' has failed before its fence", ex);
 		}
 		finally {
@@ -223,7 +223,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Say what is known of these transactions.
+	 * Log the coverage of these transactions.
 	 */
 	void report() {
 		if (this.coverage != Coverage.UNKNOWN) {

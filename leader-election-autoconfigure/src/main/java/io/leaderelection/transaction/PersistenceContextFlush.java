@@ -36,9 +36,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.util.ClassUtils;
 
 /**
- * Writes the pending changes of the {@link EntityManager} of a transaction. Without that,
- * JPA writes them within the commit and so behind the fence, where a long flush would
- * delay the next grant instead of being refused.
+ * Flushes the pending changes of the {@link EntityManager} of a transaction. Without this
+ * flush, JPA writes them during the commit and therefore after the fence, where a long
+ * flush would delay the next grant instead of being refused.
  */
 @FunctionalInterface
 interface PersistenceContextFlush {
@@ -47,12 +47,13 @@ interface PersistenceContextFlush {
 	 * Flush the {@link EntityManager} that the transaction manager has bound to the
 	 * current thread, if its commit would do so.
 	 * @param transaction the transaction that is about to be committed
-	 * @throws RuntimeException if that fails, but never a {@link TransactionException}
+	 * @throws RuntimeException if the flush fails, but never a
+	 * {@link TransactionException}
 	 */
 	void flush(TransactionExecution transaction);
 
 	/**
-	 * Return what flushes before the commits of a transaction manager.
+	 * Return the flush for the transactions of a transaction manager.
 	 * @param manager the transaction manager
 	 * @return the flush, which does nothing for transaction managers without JPA
 	 */
@@ -68,9 +69,7 @@ interface PersistenceContextFlush {
 		return ClassUtils.isPresent(className, PersistenceContextFlush.class.getClassLoader());
 	}
 
-	/**
-	 * Apart, since the classes may be missing.
-	 */
+	/** A separate class, since the types of JPA may be missing. */
 	final class Jpa implements PersistenceContextFlush {
 
 		private final ResourceTransactionManager manager;
@@ -93,7 +92,7 @@ interface PersistenceContextFlush {
 
 		@Override
 		public void flush(TransactionExecution transaction) {
-			// The commit of one that is marked for rollback writes nothing
+			// The commit of a transaction that is marked for rollback writes nothing
 			if (!transaction.isRollbackOnly() && TransactionSynchronizationManager
 				.getResource(this.manager.getResourceFactory()) instanceof EntityManagerHolder holder) {
 				EntityManager entityManager = holder.getEntityManager();
@@ -115,8 +114,7 @@ interface PersistenceContextFlush {
 				entityManager.flush();
 			}
 			catch (TransactionException ex) {
-				// Thrown by a callback of an entity. As it is, it would prevent the
-				// rollback
+				// Thrown by a callback of an entity. It would prevent the rollback
 				throw new JpaSystemException(ex);
 			}
 			catch (RuntimeException ex) {
@@ -126,9 +124,7 @@ interface PersistenceContextFlush {
 
 	}
 
-	/**
-	 * Apart, since there are other providers.
-	 */
+	/** A separate class, since there are other providers. */
 	final class Hibernate {
 
 		private Hibernate() {

@@ -47,7 +47,7 @@ final class TransactionDataSource {
 	}
 
 	/**
-	 * Apart, since the classes may be missing.
+	 * A separate class, since the types of JPA may be missing.
 	 */
 	private static final class Jpa {
 

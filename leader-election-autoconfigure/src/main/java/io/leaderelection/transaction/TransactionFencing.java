@@ -46,9 +46,10 @@ import org.springframework.transaction.TransactionManager;
 
 /**
  * Fences the transactions of leader work in all transaction managers of an application.
- * Looks at each as soon as it has been created: its list of listeners is not made to be
- * changed while there are transactions. Ordered among the first, so that few are created
- * before, but behind all that say that they must be.
+ * Registers a listener with each transaction manager as soon as it has been created,
+ * since its list of listeners must not change while there are transactions. Ordered last
+ * among the {@link PriorityOrdered} processors, so that few transaction managers are
+ * created before it.
  */
 public final class TransactionFencing implements BeanPostProcessor, SmartInitializingSingleton, PriorityOrdered {
 
@@ -68,10 +69,11 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Create a new {@code TransactionFencing} instance.
-	 * @param enabled whether anything is fenced
+	 * @param enabled whether transactions are fenced
 	 * @param required whether a transaction that cannot be fenced is an error
-	 * @param electors gives the elections; not asked before all singletons are created
-	 * @param beanFactory has the transaction managers
+	 * @param electors provides the elections; not called before all singletons have been
+	 * created
+	 * @param beanFactory the bean factory of the transaction managers
 	 */
 	public TransactionFencing(boolean enabled, boolean required, Supplier<DefaultLeaderElectors> electors,
 			ConfigurableListableBeanFactory beanFactory) {
@@ -103,7 +105,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			FencedTransactions transactions = new FencedTransactions(name, this, dataSource,
 					PersistenceContextFlush.of(manager),
 					(dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
-			// The list that is there may be one that cannot be added to
+			// The existing list may be immutable
 			List<TransactionExecutionListener> listeners = new ArrayList<>(
 					configurable.getTransactionExecutionListeners());
 			listeners.add(transactions);
@@ -140,7 +142,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 				listen(manager, name);
 			}
 			else if (!own) {
-				addUnfenced(name, Coverage.OUT_OF_SIGHT);
+				addUnfenced(name, Coverage.NOT_REGISTERED);
 			}
 		}
 		DefaultLeaderElectors known = this.supplier.get();
@@ -155,9 +157,9 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Find out which transactions are fenced, and say so. Takes a connection of each
-	 * pool, but not while the database of the elections is out of reach.
-	 * @return whether it is known of all
+	 * Determine which transactions are fenced, and log the result. Takes a connection of
+	 * each pool, but not while the election database is unreachable.
+	 * @return whether the coverage of all transaction managers is known
 	 */
 	public boolean inspect() {
 		DefaultLeaderElectors known = this.electors;
@@ -172,8 +174,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			transactions.inspect();
 		}
 		catch (SQLException ex) {
-			logger.debug("Could not find out on which database the transactions of '" + transactions.name() + "' are",
-					ex);
+			logger.debug("Could not determine the database of the transactions of '" + transactions.name() + "'", ex);
 		}
 	}
 
@@ -188,7 +189,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return in words which transactions are fenced.
+	 * Return as text which transactions are fenced.
 	 * @return the coverage by the name of the transaction manager
 	 */
 	public Map<String, String> describe() {
@@ -198,8 +199,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return whether anything is fenced.
-	 * @return whether anything is
+	 * Return whether transactions are fenced.
+	 * @return whether fencing is enabled
 	 */
 	public boolean isEnabled() {
 		return this.enabled;
@@ -207,14 +208,14 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Return whether a transaction that cannot be fenced is an error.
-	 * @return whether it is
+	 * @return whether fencing is required
 	 */
 	public boolean isRequired() {
 		return this.required;
 	}
 
 	/**
-	 * Return the leaderships whose work is under way on the current thread.
+	 * Return the leaderships whose work is running on the current thread.
 	 */
 	List<Leadership> currentWork() {
 		DefaultLeaderElectors known = this.electors;
@@ -234,7 +235,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Fence a transaction.
-	 * @return whether it is on the database of the elections, and so is fenced now
+	 * @return whether the transaction is on the election database, and is therefore
+	 * fenced now
 	 */
 	boolean fence(Leadership leadership, Connection connection) throws SQLException {
 		DefaultLeaderElectors known = this.electors;
@@ -242,7 +244,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return whether a connection leads to where the elections are held.
+	 * Return whether a connection is a connection to the election database.
 	 */
 	@Nullable Boolean covers(Connection connection) throws SQLException {
 		DefaultLeaderElectors known = this.electors;

@@ -109,7 +109,7 @@ class LeaderOnlyReactiveTypesTests {
 			assertThat(collect(type.call(jobs))).failsWithin(Duration.ofSeconds(5))
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class)
-				.withMessageContaining("runs on the leader of election 'default' only");
+				.withMessageContaining("runs only on the leader of election 'default'");
 			assertThat(this.probe.calls).hasValue(0);
 		});
 	}

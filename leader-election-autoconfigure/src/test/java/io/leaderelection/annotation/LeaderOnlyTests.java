@@ -142,8 +142,8 @@ class LeaderOnlyTests {
 		this.follower.withBean(Jobs.class).run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
 			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::rejected)
-				.withMessage("Method '" + Jobs.class.getName() + ".rejected()' runs on the leader of election "
-						+ "'default' only, and this node does not lead it")
+				.withMessage("Method '" + Jobs.class.getName() + ".rejected()' runs only on the leader of election "
+						+ "'default', and this node is not the leader")
 				.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
 			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(jobs::rejectedPrimitive);
 			assertThat(jobs.calls()).isEmpty();

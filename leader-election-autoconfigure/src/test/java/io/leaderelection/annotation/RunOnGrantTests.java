@@ -169,7 +169,7 @@ class RunOnGrantTests {
 			await().until(() -> runs.size() == 1);
 			for (String method : List.of("now", "later", "reactive")) {
 				await().untilAsserted(() -> assertThat(output).contains("Method '" + FailingJobs.class.getName() + "."
-						+ method + "()' failed when it was run on grant"));
+						+ method + "()' failed when run on grant"));
 			}
 			assertThat(elector(context, "default").isLeader()).isTrue();
 			assertThat(elector(context, "default").resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
@@ -254,7 +254,7 @@ class RunOnGrantTests {
 			runToItsEnd(context, leadership);
 		});
 		assertThat(runs).hasSize(1);
-		assertThat(output).doesNotContain("failed when it was run on grant");
+		assertThat(output).doesNotContain("failed when run on grant");
 	}
 
 	private static void leadAgain(ApplicationContext context) {

@@ -216,7 +216,7 @@ class WorkSubscriberTests {
 	private WorkSubscriber subscribe(CoreSubscriber<? super Object> subscriber, boolean single) {
 		try (Work work = this.elector.gate().enter("job")) {
 			assertThat(work).isNotNull();
-			work.last(work::end);
+			work.continueUntilEnd(work::end);
 			this.started.add(work);
 			return new WorkSubscriber(subscriber, work, single, "key");
 		}

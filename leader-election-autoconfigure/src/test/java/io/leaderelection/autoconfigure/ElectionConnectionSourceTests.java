@@ -255,7 +255,7 @@ class ElectionConnectionSourceTests {
 	@Test
 	void refusesSeveralDataSourcesWithoutPrimary() {
 		refused(source(SeveralConfiguration.class, none())).satisfies((ex) -> {
-			assertThat(ex).hasMessageContaining("on which of 2 DataSource beans");
+			assertThat(ex).hasMessageContaining("cannot determine which of 2 DataSource beans");
 			assertThat(ex.getAction()).contains("@LeaderElectionDataSource");
 		});
 	}
@@ -278,7 +278,7 @@ class ElectionConnectionSourceTests {
 		pool.setDataSourceClassName("org.postgresql.ds.PGSimpleDataSource");
 		refused(source(pool)).satisfies((ex) -> {
 			assertThat(ex).hasMessageContaining("The application's DataSource (com.zaxxer.hikari.HikariDataSource)")
-				.hasMessageContaining("does not tell the URL");
+				.hasMessageContaining("does not expose the URL");
 			assertThat(ex.getAction()).contains("leader-election.datasource.url", "@LeaderElectionDataSource");
 		});
 	}
@@ -286,7 +286,7 @@ class ElectionConnectionSourceTests {
 	@Test
 	void refusesWhatNothingCanBeDerivedFrom() {
 		refused(source(new TokenDataSource())).satisfies((ex) -> assertThat(ex)
-			.hasMessageContaining("TokenDataSource) does not tell the URL that it connects to"));
+			.hasMessageContaining("TokenDataSource) does not expose the URL to which it connects"));
 	}
 
 	@Test
@@ -304,7 +304,7 @@ class ElectionConnectionSourceTests {
 	void failureAtRunTimeIsAnSqlException() {
 		HikariDataSource pool = new HikariDataSource();
 		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> source(pool).connect(NO_SETTINGS))
-			.withMessageContaining("does not tell the URL");
+			.withMessageContaining("does not expose the URL");
 	}
 
 	private static ThrowableAssertAlternative<ElectionDataSourceException> refused(ElectionConnectionSource source) {

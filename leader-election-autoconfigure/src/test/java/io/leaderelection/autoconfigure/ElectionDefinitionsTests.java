@@ -97,7 +97,7 @@ class ElectionDefinitionsTests {
 	@Test
 	void leaseMustNotBeTooLong() {
 		refused("leader-election.lease-duration", "2h")
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("Nobody would lead for that long"));
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("No node would lead for that long"));
 	}
 
 	@Test
@@ -220,7 +220,7 @@ class ElectionDefinitionsTests {
 					"0xFF"))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports.lock-id");
-				assertThat(ex.getReason()).contains("the lock of the election 'default' too");
+				assertThat(ex.getReason()).contains("The election 'default' has the same lock");
 			});
 	}
 

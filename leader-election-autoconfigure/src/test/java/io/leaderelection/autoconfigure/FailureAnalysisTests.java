@@ -106,8 +106,8 @@ class FailureAnalysisTests {
 	void unknownElection(CapturedOutput output) {
 		fail(UnknownElectionApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always");
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains(
-					"UnknownElection.work()' is guarded by @LeaderOnly for the election 'nightly', which does not exist")
+			.contains("UnknownElection.work()' is guarded by @LeaderOnly for the election 'nightly', which does not "
+					+ "exist")
 			.contains("'leader-election.elections.nightly.*'");
 	}
 
@@ -115,7 +115,7 @@ class FailureAnalysisTests {
 	void dataSourceWithoutAccessibleUrl(CapturedOutput output) {
 		fail(SecretiveApplication.class, NO_DATA_SOURCE);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Secretive) does not tell the URL that it connects to")
+			.contains("Secretive) does not expose the URL to which it connects")
 			.contains("Set leader-election.datasource.url (and username, password)");
 	}
 
@@ -123,7 +123,7 @@ class FailureAnalysisTests {
 	void dataSourceForElectionsOfAnotherDriver(CapturedOutput output) {
 		fail(OtherDriverApplication.class, NO_DATA_SOURCE, PATIENT);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The connection for leader election is not one of PostgreSQL's JDBC driver, but ")
+			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver, but ")
 			.contains("Point leader-election.datasource.url at a PostgreSQL server");
 	}
 
@@ -131,8 +131,8 @@ class FailureAnalysisTests {
 	void severalDataSourcesForElections(CapturedOutput output) {
 		fail(UndecidedApplication.class, NO_DATA_SOURCE);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Leader election cannot tell on which of 2 @LeaderElectionDataSource beans to hold elections")
-			.contains("Annotate one of them only");
+			.contains("Leader election cannot determine which of 2 @LeaderElectionDataSource beans to use")
+			.contains("Annotate only the one whose database holds the elections");
 	}
 
 	@Test
@@ -165,7 +165,7 @@ class FailureAnalysisTests {
 		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
 				"--spring.application.name=shop", "--leader-election.elections.reports.lock-id=" + main);
 		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
-			.contains("the lock of the election 'default' too");
+			.contains("The election 'default' has the same lock");
 	}
 
 	/**
@@ -178,7 +178,7 @@ class FailureAnalysisTests {
 		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
 				"--leader-election.lock-id=" + first, "--leader-election.elections.reports.lock-id=" + second);
 		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
-			.contains("Keys that derive from it are those of the election 'default' too");
+			.contains("Keys that are derived from it are also keys of the election 'default'");
 	}
 
 	@Test
@@ -187,7 +187,7 @@ class FailureAnalysisTests {
 				"--leader-election.fail-fast=true");
 		assertThat(output).contains("The database for leader election cannot be reached")
 			.contains("since leader-election.fail-fast is set")
-			.contains("start as a follower that goes on trying");
+			.contains("start as a follower that keeps trying");
 	}
 
 	@Test

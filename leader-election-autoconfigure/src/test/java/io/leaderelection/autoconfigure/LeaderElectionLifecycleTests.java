@@ -248,7 +248,7 @@ class LeaderElectionLifecycleTests {
 		ElectionDefinitions definitions = definitions();
 		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
 				(settings) -> LocalSessions.always(), this.events::add);
-		ElectionStore store = new ElectionStore() {
+		ElectionSessionsFactory sessionsFactory = new ElectionSessionsFactory() {
 
 			@Override
 			public void check() {
@@ -261,8 +261,8 @@ class LeaderElectionLifecycleTests {
 			}
 
 		};
-		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, store, new LeaderServices(), false,
-				this.context);
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, sessionsFactory, new LeaderServices(),
+				false, this.context);
 		assertThatExceptionOfType(ElectionDataSourceException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
@@ -395,8 +395,8 @@ class LeaderElectionLifecycleTests {
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionStore(LeaderElectionProperties.Mode.ALWAYS, false), new LeaderServices(), failFast,
-				this.context);
+				new LocalElectionSessionsFactory(LeaderElectionProperties.Mode.ALWAYS, false), new LeaderServices(),
+				failFast, this.context);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {

@@ -48,7 +48,7 @@ class ElectionForeignTests {
 			assertThat(status.leader()).isNull();
 			assertThat(status.blockedBy()).isEqualTo(FOREIGN);
 			assertThat(status.problem())
-				.isEqualTo("the " + FOREIGN + " holds the lock of this election although it is " + "no node of it");
+				.isEqualTo("the " + FOREIGN + " holds the lock of this election but is not a node of it");
 			assertThat(status.unusable()).isTrue();
 			this.store.foreign = null;
 		});
@@ -70,7 +70,7 @@ class ElectionForeignTests {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.LEADER);
 			assertThat(status.problem())
-				.isEqualTo("the " + FOREIGN + " holds a lock of this election although it is no node of it");
+				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
 			assertThat(status.unusable()).isFalse();
 			this.store.foreign = null;
 		});

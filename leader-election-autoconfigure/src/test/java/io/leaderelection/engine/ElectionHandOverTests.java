@@ -265,7 +265,7 @@ class ElectionHandOverTests {
 
 	@Test
 	void whatWasLeftBehindIsNotGoodOrderHoweverLongAgo() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.leadership().leaveBehind("a service", null));
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.leadership().recordResidue("a service", null));
 		this.fixture.at(Duration.ofMinutes(1), this::resign);
 		this.fixture.stopAt(Duration.ofSeconds(61)).run();
 		assertThat(this.fixture.trace).contains("release").doesNotContain("release clean");

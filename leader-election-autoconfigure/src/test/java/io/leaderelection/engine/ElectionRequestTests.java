@@ -87,7 +87,7 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("passed on");
+			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("another term");
 			assertThat(this.election.requestResignation(TERM)).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
@@ -154,14 +154,14 @@ class ElectionRequestTests {
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			this.answer = this.election.requestResignation(null);
-			assertThat(this.answer.refusal()).isEqualTo("the database is out of reach");
+			assertThat(this.answer.refusal()).isEqualTo("the database is unreachable");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
 	void nobodyIsAskedByANodeThatTakesNoPart() {
-		assertThat(this.election.requestResignation(null).refusal()).contains("takes no part");
+		assertThat(this.election.requestResignation(null).refusal()).contains("does not participate");
 	}
 
 	@Test
@@ -241,7 +241,7 @@ class ElectionRequestTests {
 			this.answer = this.election.requestResignation(null);
 		}));
 		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database is out of reach"));
+		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database is unreachable"));
 	}
 
 	@Test

@@ -208,7 +208,7 @@ class ElectionRobustnessTests {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.election.gate().enter("job")) {
-				entered.lastUntil(stage);
+				entered.continueUntil(stage);
 			}
 			this.election.resign();
 		});

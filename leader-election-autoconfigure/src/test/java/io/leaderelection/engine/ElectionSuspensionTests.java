@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A node whose candidacy is suspended for a while.
+ * Tests for a node that suspends its candidacy.
  */
 class ElectionSuspensionTests {
 

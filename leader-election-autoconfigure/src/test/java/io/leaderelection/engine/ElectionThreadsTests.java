@@ -68,7 +68,7 @@ class ElectionThreadsTests {
 		await().until(() -> this.inherited.containsKey("resignation"));
 		await().until(elector::isLeader);
 		try (Work work = elector.gate().enter("job")) {
-			work.last(() -> {
+			work.continueUntilEnd(() -> {
 				record("cancellation");
 				work.end();
 			});

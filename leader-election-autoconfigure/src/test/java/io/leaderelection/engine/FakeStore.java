@@ -48,7 +48,7 @@ final class FakeStore implements ElectionSessions {
 	@Nullable Leader leader;
 
 	/**
-	 * Whether the predecessor released the lock cleanly.
+	 * Whether the predecessor ended its term cleanly.
 	 */
 	boolean clean = true;
 
@@ -83,7 +83,7 @@ final class FakeStore implements ElectionSessions {
 	List<Candidate> candidates = List.of(new Candidate("node-2", "pid 2"));
 
 	/**
-	 * Whether another node asks this one to resign.
+	 * Whether another node requests this node to resign.
 	 */
 	boolean resignationRequested;
 

@@ -67,8 +67,8 @@ class NestedElectionsTests {
 		this.outer = this.electors.gate("outer").enter("outer");
 		this.inner = this.electors.gate("inner").enter("inner");
 		// Signals that the interrupt has been made
-		this.outer.last(this.outerCancelled::countDown);
-		this.inner.last(this.innerCancelled::countDown);
+		this.outer.continueUntilEnd(this.outerCancelled::countDown);
+		this.inner.continueUntilEnd(this.innerCancelled::countDown);
 	}
 
 	@AfterEach

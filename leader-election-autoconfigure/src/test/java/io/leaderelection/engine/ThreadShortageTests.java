@@ -167,7 +167,7 @@ class ThreadShortageTests {
 		}
 		CountDownLatch cancelled = new CountDownLatch(1);
 		try (Work work = this.other.gate().enter("job")) {
-			work.last(cancelled::countDown);
+			work.continueUntilEnd(cancelled::countDown);
 		}
 		int before = this.threads.started();
 		this.sessions.cutOff();
@@ -211,7 +211,7 @@ class ThreadShortageTests {
 	 */
 	private void lastingWork(Runnable cancellation) {
 		try (Work work = this.elector.gate().enter("job")) {
-			work.last(cancellation);
+			work.continueUntilEnd(cancellation);
 		}
 	}
 

@@ -156,7 +156,7 @@ class WorkGateTests {
 	void stageIsWaitedForUntilItCompletes() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			lastUntil(stage);
+			continueUntil(stage);
 			assertThat(this.gate.current()).isNull();
 			this.election.resign();
 		});
@@ -172,7 +172,7 @@ class WorkGateTests {
 	void stageThatFailsHasEnded() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			lastUntil(stage);
+			continueUntil(stage);
 			stage.completeExceptionally(new IllegalStateException("test"));
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
@@ -182,7 +182,7 @@ class WorkGateTests {
 	@Test
 	void stageThatHasCompletedAlreadyHasEnded() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			lastUntil(CompletableFuture.completedFuture("done"));
+			continueUntil(CompletableFuture.completedFuture("done"));
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
@@ -193,7 +193,7 @@ class WorkGateTests {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work outer = this.gate.enter("outer")) {
-				lastUntil(stage);
+				continueUntil(stage);
 				assertThat(this.gate.current()).isSameAs(outer);
 			}
 			assertThat(this.gate.isDrained()).isFalse();
@@ -207,7 +207,7 @@ class WorkGateTests {
 	void stageIsCancelledOnLoss() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			lastUntil(stage);
+			continueUntil(stage);
 			loseSession();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
@@ -224,7 +224,7 @@ class WorkGateTests {
 		});
 		this.fixture.at(Duration.ofMillis(1200), () -> {
 			assertThat(this.work.getLeadership().isCurrent()).isFalse();
-			this.work.lastUntil(stage);
+			this.work.continueUntil(stage);
 			this.work.close();
 			assertThat(stage).isCancelled();
 			assertThat(this.gate.isEmpty()).isTrue();
@@ -236,7 +236,7 @@ class WorkGateTests {
 	void workThatLastsIsWaitedForUntilItHasEnded() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.last(() -> this.fixture.trace.add("cancelled"));
+				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
 				this.work = entered;
 			}
 			this.election.resign();
@@ -255,7 +255,7 @@ class WorkGateTests {
 	void workThatHasEndedIsCountedWhileItsThreadMayEnterInnerWork() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.last(() -> this.fixture.trace.add("cancelled"));
+				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
 				entered.end();
 				this.election.resign();
 				try (Work inner = this.gate.enter("inner")) {
@@ -273,7 +273,7 @@ class WorkGateTests {
 	void workThatLastsIsCancelledOnLossWithoutAnInterrupt() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.last(() -> {
+				entered.continueUntilEnd(() -> {
 					this.fixture.trace.add("cancelled");
 					entered.end();
 				});
@@ -295,7 +295,7 @@ class WorkGateTests {
 			loseSession();
 		});
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.work.last(this.work::end);
+			this.work.continueUntilEnd(this.work::end);
 			this.work.close();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
@@ -306,7 +306,7 @@ class WorkGateTests {
 	void workThatHasEndedIsNotCancelled() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
-			this.work.last(() -> this.fixture.trace.add("cancelled"));
+			this.work.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
 			this.work.end();
 			loseSession();
 		});
@@ -319,7 +319,7 @@ class WorkGateTests {
 	void failureToCancelEndangersNothing() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.last(() -> {
+				entered.continueUntilEnd(() -> {
 					entered.end();
 					throw new IllegalStateException("test");
 				});
@@ -334,7 +334,7 @@ class WorkGateTests {
 	void workMayGoOnInsideOfItsOriginOnAnotherThreadDuringTheDrain() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("origin")) {
-				entered.last(entered::end);
+				entered.continueUntilEnd(entered::end);
 				this.work = entered;
 			}
 			this.election.resign();
@@ -407,7 +407,7 @@ class WorkGateTests {
 			List<Work> origins = new ArrayList<>();
 			for (int i = 0; i < 20; i++) {
 				try (Work entered = this.gate.enter("origin")) {
-					entered.last(() -> {
+					entered.continueUntilEnd(() -> {
 						entered.end();
 						origins.forEach(this::beginWithin);
 					});
@@ -433,7 +433,7 @@ class WorkGateTests {
 			try (Work outer = this.gate.enter("outer")) {
 				for (int i = 0; i < 20; i++) {
 					Work nested = this.gate.enter("nested");
-					nested.last(() -> {
+					nested.continueUntilEnd(() -> {
 						nested.end();
 						for (int j = 0; j < 10; j++) {
 							lasting(null);
@@ -454,7 +454,7 @@ class WorkGateTests {
 	private void beginWithin(Work origin) {
 		try (Work inner = this.gate.enter("inner", origin)) {
 			if (inner != null) {
-				inner.last(inner::end);
+				inner.continueUntilEnd(inner::end);
 			}
 		}
 	}
@@ -472,7 +472,7 @@ class WorkGateTests {
 		Duration cancelled = Duration.ofSeconds(1);
 		other.at(cancelled, () -> {
 			try (Work entered = other.election.gate().enter("job")) {
-				entered.last(entered::end);
+				entered.continueUntilEnd(entered::end);
 				entered.endCancelled();
 			}
 			assertThat(other.election.gate().isEmpty()).isTrue();
@@ -485,7 +485,7 @@ class WorkGateTests {
 	private Work lasting(@Nullable Work origin) {
 		try (Work entered = this.gate.enter("job", origin)) {
 			assertThat(entered).isNotNull();
-			entered.last(entered::end);
+			entered.continueUntilEnd(entered::end);
 			return entered;
 		}
 	}
@@ -562,10 +562,10 @@ class WorkGateTests {
 		}
 	}
 
-	private void lastUntil(CompletableFuture<?> stage) {
+	private void continueUntil(CompletableFuture<?> stage) {
 		try (Work entered = this.gate.enter("job")) {
 			assertThat(entered).isNotNull();
-			entered.lastUntil(stage);
+			entered.continueUntil(stage);
 		}
 	}
 

@@ -100,7 +100,7 @@ class HealthHysteresisTests {
 	void lateAnswerDoesNotCoverTheTimeBefore() {
 		unanswered(this.verdict, 0, 30_000);
 		this.verdict.answered(true, time(0), time(100_000));
-		assertThat(this.verdict.isStanding()).isFalse();
+		assertThat(this.verdict.isCandidacyPermitted()).isFalse();
 		assertThat(answered(this.verdict, true, 129_000)).isFalse();
 		assertThat(answered(this.verdict, true, 130_000)).isTrue();
 		assertThat(this.verdict.isSilent()).isFalse();
@@ -110,9 +110,9 @@ class HealthHysteresisTests {
 	void answerToAnEarlierQuestionDoesNotCount() {
 		HealthHysteresis atOnce = new HealthHysteresis(Duration.ZERO, START);
 		atOnce.answered(false, time(-1), time(10));
-		assertThat(atOnce.isStanding()).isTrue();
+		assertThat(atOnce.isCandidacyPermitted()).isTrue();
 		atOnce.answered(false, time(0), time(10));
-		assertThat(atOnce.isStanding()).isFalse();
+		assertThat(atOnce.isCandidacyPermitted()).isFalse();
 	}
 
 	@Test
@@ -138,12 +138,12 @@ class HealthHysteresisTests {
 
 	private static boolean answered(HealthHysteresis verdict, boolean healthy, long millis) {
 		verdict.answered(healthy, time(millis), time(millis));
-		return verdict.isStanding();
+		return verdict.isCandidacyPermitted();
 	}
 
 	private static boolean unanswered(HealthHysteresis verdict, long asked, long millis) {
 		verdict.unanswered(time(asked), time(millis));
-		return verdict.isStanding();
+		return verdict.isCandidacyPermitted();
 	}
 
 	private static long time(long millis) {

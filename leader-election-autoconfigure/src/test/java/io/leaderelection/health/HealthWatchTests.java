@@ -79,12 +79,12 @@ class HealthWatchTests {
 	@Test
 	void survivesFailuresInEachElectionAndLogsThemOnce(CapturedOutput output) {
 		this.sessions.broken = true;
-		start(this::isWell);
+		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
 			this.healthy = false;
-			eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
+			eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
 			this.healthy = true;
-			eventually().until(() -> all((elector) -> !elector.isUntilResumed()));
+			eventually().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
 		}
 		assertThat(this.sessions.failures.get()).isGreaterThan(1);
 		assertThat(output.getAll().split("Could not react to health of the test", -1)).hasSize(2);
@@ -99,22 +99,22 @@ class HealthWatchTests {
 			return true;
 		});
 		this.healthy = false;
-		eventually().until(() -> all(DefaultLeaderElector::isUntilResumed));
+		eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
 		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
 
 	@Test
 	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
-		start(this::isWell);
+		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
-		assertThat(output).contains("Not standing until health of the test is well again: it does not answer");
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
+		assertThat(output).contains("Suspending candidacy until health of the test is healthy: it does not answer");
 		int before = this.probes.get();
 		this.watch.stop();
 		this.watch.start();
-		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
+		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(this.probes).hasValue(before);
 		this.answer.countDown();
 		eventually().until(() -> all(LeaderElector::isLeader));
@@ -123,7 +123,7 @@ class HealthWatchTests {
 
 	@Test
 	void answerOfAnEarlierRunDoesNotCount() {
-		start(this::isWell);
+		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
 		eventually().until(() -> this.underWay.get() == 1);
 		this.healthy = false;
@@ -134,7 +134,7 @@ class HealthWatchTests {
 		this.watch.start();
 		int before = this.probes.get();
 		eventually().until(() -> this.probes.get() > before + 2);
-		assertThat(all(DefaultLeaderElector::isUntilResumed)).isFalse();
+		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
 
@@ -142,11 +142,11 @@ class HealthWatchTests {
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
 		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
 		this.healthy = false;
-		eventually().until(() -> all((elector) -> elector.isUntilResumed() && !elector.isLeader()));
+		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		int before = this.probes.get();
 		eventually().until(() -> this.probes.get() > before + 15);
-		assertThat(all((elector) -> elector.isUntilResumed() && elector.statistics().granted() == 1)).isTrue();
-		assertThat(output).doesNotContain("Standing again");
+		assertThat(all((elector) -> elector.isSuspendedUntilResumed() && elector.statistics().granted() == 1)).isTrue();
+		assertThat(output).doesNotContain("Resuming candidacy");
 		this.healthy = true;
 		eventually().until(() -> all(LeaderElector::isLeader));
 	}
@@ -159,7 +159,7 @@ class HealthWatchTests {
 		this.watch.onApplicationEvent(mock());
 	}
 
-	private boolean isWell() {
+	private boolean isHealthy() {
 		this.probes.incrementAndGet();
 		this.mostUnderWay.accumulateAndGet(this.underWay.incrementAndGet(), Math::max);
 		try {

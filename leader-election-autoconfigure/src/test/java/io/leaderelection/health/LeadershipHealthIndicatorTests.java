@@ -114,7 +114,7 @@ class LeadershipHealthIndicatorTests {
 		await().until(() -> !this.electors.getDefault().isLeader());
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
-		assertThat((String) details(health, "default").get("problem")).contains("is no candidate");
+		assertThat((String) details(health, "default").get("problem")).contains("is not a candidate");
 		this.electors.getDefault().resumeCandidacy();
 		await().until(this.electors.getDefault()::isLeader);
 		assertThat(details(health(Duration.ofSeconds(30)), "default")).doesNotContainKey("problem");
@@ -126,7 +126,7 @@ class LeadershipHealthIndicatorTests {
 		await().until(() -> details(health(Duration.ofMinutes(1)), "default").containsKey("problem"));
 		this.electors.getDefault().suspendCandidacy();
 		assertThat(details(health(Duration.ofMinutes(1)), "default")).containsEntry("problem",
-				"Connection refused; is no candidate, since the application is not healthy");
+				"Connection refused; is not a candidate: the application is unhealthy");
 	}
 
 	@Test

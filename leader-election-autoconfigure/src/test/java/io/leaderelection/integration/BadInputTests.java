@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.UUID;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -43,7 +44,7 @@ class BadInputTests {
 		String role = role("LOGIN PASSWORD 'right'");
 		refused("spring.datasource.username=" + role, "spring.datasource.password=wrong");
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The database refuses to log in for leader election: FATAL: password authentication failed")
+			.contains("The database rejected the login for leader election: FATAL: password authentication failed")
 			.contains("Check leader-election.datasource.username and password");
 	}
 
@@ -71,8 +72,10 @@ class BadInputTests {
 	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
 		try (LocalNode node = LocalNode.startAt(this.server, unusedPort())) {
 			assertThat(node.leads()).isFalse();
-			assertThat(output).contains("The database for leader election cannot be reached")
-				.contains("Following without a session");
+			// Logged after the decision, so that no start waits for a log
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached")
+					.contains("Following without a session"));
 		}
 	}
 

@@ -33,6 +33,7 @@ import io.leaderelection.testsupport.TcpProxy;
 import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -198,6 +199,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void stopOfANodeThatIsCutOffDoesNotTakeALongLease() throws Exception {
 		for (boolean leads : List.of(true, false)) {
 			try (TcpProxy proxy = new TcpProxy(this.server); LocalNode other = leads ? null : start()) {
@@ -231,6 +233,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void restartedServerElectsAgain() {
 		try (PostgreSqlServer own = PostgreSqlServer.start();
 				LocalNode first = LocalNode.start(own, this.group);
@@ -248,6 +251,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void databaseThatComesLaterIsUsed() {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			own.stop("fast");

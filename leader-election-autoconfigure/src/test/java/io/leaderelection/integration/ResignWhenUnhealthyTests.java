@@ -73,7 +73,7 @@ class ResignWhenUnhealthyTests {
 		eventually().until(second::leads);
 		eventually().until(() -> candidates(second).equals(List.of("second")));
 		eventually().until(() -> "second".equals(elector(first).status().leader()));
-		assertThat(elector(first).isUntilResumed()).isTrue();
+		assertThat(elector(first).isSuspendedUntilResumed()).isTrue();
 		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
@@ -135,7 +135,7 @@ class ResignWhenUnhealthyTests {
 		assertThatException().isThrownBy(() -> start("unknown", "unknown"))
 			.havingRootCause()
 			.withMessageContaining("leader-election.resign-when-unhealthy.group")
-			.withMessageContaining("There is no health group of that name");
+			.withMessageContaining("There is no health group with this name");
 	}
 
 	private LocalNode start(String id, String healthGroup) {

@@ -23,6 +23,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.UUID;
 
+import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -35,6 +36,8 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -57,7 +60,8 @@ class UnusableDatabaseTests {
 	private static final String OLD_TEXT = "Leader election needs PostgreSQL 14 or later (for idle_session_timeout), "
 			+ "but the server is PostgreSQL 13.21";
 
-	private static final String OLD_ACTION = "Upgrade the server, or point leader-election.datasource.url at a later one.";
+	private static final String OLD_ACTION = "Upgrade the server, or point leader-election.datasource.url at a "
+			+ "later one.";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -117,7 +121,7 @@ class UnusableDatabaseTests {
 	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
 		String role = role();
 		foundLater(this.server.database(), output,
-				"The database refuses to log in for leader election: FATAL: password authentication failed",
+				"The database rejected the login for leader election: FATAL: password authentication failed",
 				"Check leader-election.datasource.username and password", "spring.datasource.username=" + role,
 				"spring.datasource.password=wrong");
 	}
@@ -126,10 +130,13 @@ class UnusableDatabaseTests {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			proxy.refuse();
 			String url = "spring.datasource.url=jdbc:postgresql://localhost:" + proxy.port() + "/" + database;
-			try (LocalNode node = LocalNode.start(this.server, StringUtils.addStringToArray(further, url))) {
+			try (LocalNode node = LocalNode.start(this.server, SoonAgain.class,
+					StringUtils.addStringToArray(further, url))) {
 				LeadershipHealthIndicator indicator = node.context().getBean(LeadershipHealthIndicator.class);
 				assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-				assertThat(output).contains("The database for leader election cannot be reached").doesNotContain(text);
+				eventually().untilAsserted(
+						() -> assertThat(output).contains("The database for leader election cannot be reached"));
+				assertThat(output).doesNotContain(text);
 				proxy.heal();
 				eventually().untilAsserted(() -> {
 					Health health = indicator.health();
@@ -201,6 +208,22 @@ class UnusableDatabaseTests {
 
 	private static ConditionFactory eventually() {
 		return Awaitility.await().atMost(Duration.ofSeconds(30));
+	}
+
+	/**
+	 * Tries an unusable database again after a second, where the product waits for 30.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class SoonAgain {
+
+		@Bean
+		ElectionTimings timings() {
+			ElectionTimings defaults = ElectionTimings.DEFAULTS;
+			return new ElectionTimings(defaults.lockWait(), defaults.observeInterval(), defaults.maxBackoff(),
+					Duration.ofSeconds(1), defaults.openLimit(), defaults.minCallLimit(), defaults.maxCallLimit(),
+					defaults.maxYield(), defaults.stopMargin());
+		}
+
 	}
 
 }

@@ -697,8 +697,8 @@ class AdvisoryLockSessionTests {
 		this.sessions.add(second);
 		assertThat(first.observe().candidates()).hasSize(1);
 		second.withdraw();
-		second.stand();
-		second.stand();
+		second.becomeCandidate();
+		second.becomeCandidate();
 		assertThat(first.observe().candidates()).hasSize(2);
 		second.withdraw();
 		second.withdraw();
@@ -896,7 +896,7 @@ class AdvisoryLockSessionTests {
 	private ElectionSession open(PostgreSqlSessions sessions) throws SessionException {
 		ElectionSession session = sessions.open();
 		this.sessions.add(session);
-		session.stand();
+		session.becomeCandidate();
 		return session;
 	}
 

@@ -183,7 +183,7 @@ class ExplicitFenceTests {
 		try (Connection elsewhere = DriverManager.getConnection(url, server.username(), server.password())) {
 			elsewhere.setAutoCommit(false);
 			assertThatIllegalStateException().isThrownBy(() -> leadership().fence(elsewhere))
-				.withMessageContaining("another database")
+				.withMessageContaining("is not to the database of election")
 				.withMessageContaining("'default'");
 		}
 	}

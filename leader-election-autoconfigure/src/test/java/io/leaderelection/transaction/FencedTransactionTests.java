@@ -325,7 +325,7 @@ class FencedTransactionTests {
 					.returns("55P03", (ex) -> ((SQLException) ex).getSQLState())
 					.withMessageContaining("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID())
 					.withMessageContaining("'psql'")
-					.withMessageContaining("no node of the election");
+					.withMessageContaining("not a node of the election");
 			}
 			assertThat(refused()).isEqualTo(before + 2);
 			assertThat(this.elector.isLeader()).isTrue();

@@ -98,9 +98,9 @@ class FencingCoverageTests {
 	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
-			assertThat(output).contains("Transactions of 'other' in leader work are not fenced: on another database");
-			assertThat(health(context)).containsEntry("fencing", Map.of("transactionManager", "fenced", "other",
-					"not fenced: on another database than the elections"));
+			assertThat(output).contains("Transactions of 'other' in leader work are not fenced: not on the election database");
+			assertThat(health(context)).containsEntry("fencing",
+					Map.of("transactionManager", "fenced", "other", "not fenced: not on the election database"));
 			int before = rows("other_database");
 			insertLate(context, "other");
 			assertThat(rows("other_database")).isEqualTo(before + 1);
@@ -112,7 +112,7 @@ class FencingCoverageTests {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> start(OtherDatabase.class, "leader-election.fencing=required").close());
 		assertThat(output).contains("leader-election.fencing")
-			.contains("'other' are not fenced: on another database than the elections")
+			.contains("'other' are not fenced: not on the election database")
 			.contains("set leader-election.fencing=auto");
 	}
 
@@ -177,7 +177,7 @@ class FencingCoverageTests {
 		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(ParentContext.class);
 				ConfigurableApplicationContext context = FencedApplication.start(server, parent)) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("ofParent",
-					Coverage.OUT_OF_SIGHT);
+					Coverage.NOT_REGISTERED);
 		}
 	}
 

@@ -24,11 +24,14 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * On a test class that has an application context: no election on a database, the test
- * grants and revokes leadership by hand with the bean {@link TestLeadership}. Every test
- * method begins as {@link #leader()} says. Sets {@code leader-election.mode=manual}
- * before all other property sources. May be used as a meta-annotation; nested test
- * classes inherit it.
+ * Annotation for a test class with an application context: no election takes place on a
+ * database, and the test grants and revokes leadership with the bean
+ * {@link TestLeadership}. Before each test method, leadership is reset to
+ * {@link #leader()}. Sets {@code leader-election.mode=manual} in a property source that
+ * takes precedence over all others. May be used as a meta-annotation; nested test classes
+ * inherit it.
+ *
+ * @since 0.1.0
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -37,7 +40,7 @@ import java.lang.annotation.Target;
 public @interface AutoConfigureTestLeadership {
 
 	/**
-	 * Whether this node leads all elections at the begin of a test method.
+	 * Whether this node leads all elections at the beginning of each test method.
 	 * @return whether it leads
 	 */
 	boolean leader() default false;

@@ -44,7 +44,7 @@ final class ManualLeadership implements TestLeadership {
 	/**
 	 * Create a new {@code ManualLeadership} instance.
 	 * @param electors the elections
-	 * @param services what is started and stopped with them
+	 * @param services the services that leadership starts and stops
 	 * @param leader whether this node leads from the start
 	 */
 	ManualLeadership(DefaultLeaderElectors electors, LeaderServices services, boolean leader) {

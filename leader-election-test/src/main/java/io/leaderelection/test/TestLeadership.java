@@ -19,15 +19,17 @@ package io.leaderelection.test;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 
 /**
- * Grants and revokes leadership by hand, without a database. There is a bean of this type
+ * Grants and revokes leadership in tests, without a database. A bean of this type exists
  * if {@code leader-election.mode} is {@code manual}, see
  * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
  * <p>
- * All methods wait until this node has taken the change, its listeners have been told and
- * its leader-only services have been started or stopped. In vain they wait only a little
- * longer than {@code leader-election.drain-timeout}, and then throw
- * {@link IllegalStateException}; so when they are called by leader work or a listener,
- * which would wait for itself.
+ * All methods wait until the change has taken effect, the listeners have returned and the
+ * leader-only services have been started or stopped. If this takes longer than
+ * {@code leader-election.drain-timeout} and a short margin, they throw an
+ * {@link IllegalStateException}. This is also the case if they are called by leader work
+ * or a listener, which would wait for itself.
+ *
+ * @since 0.1.0
  */
 public interface TestLeadership {
 
@@ -45,30 +47,30 @@ public interface TestLeadership {
 	void grant(String election);
 
 	/**
-	 * Revoke leadership of the default election in good order: as if this node had been
-	 * asked to resign. Does nothing if this node does not lead.
+	 * Revoke leadership of the default election with an orderly hand-over, as if this
+	 * node had been asked to resign. Does nothing if this node does not lead.
 	 */
 	void revoke();
 
 	/**
 	 * Revoke leadership of the default election. Does nothing if this node does not lead.
 	 * @param reason {@link Reason#RESIGNED} for an orderly hand-over, which waits for
-	 * leader work, or {@link Reason#SESSION_LOST} or {@link Reason#LEASE_EXPIRED} for a
-	 * loss, which interrupts it
+	 * leader work; {@link Reason#SESSION_LOST} or {@link Reason#LEASE_EXPIRED} for a
+	 * loss, which interrupts leader work
 	 */
 	void revoke(Reason reason);
 
 	/**
 	 * Revoke leadership of an election. Does nothing if this node does not lead it.
 	 * @param election the name of the election
-	 * @param reason as above
+	 * @param reason the reason, as for {@link #revoke(Reason)}
 	 * @throws IllegalArgumentException if there is no election of that name
 	 */
 	void revoke(String election, Reason reason);
 
 	/**
-	 * Grant or revoke what makes every election as it was at the start. Done before every
-	 * test method of a class that is annotated with
+	 * Reset every election to its initial state. Called before each test method of a
+	 * class that is annotated with
 	 * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
 	 */
 	void reset();

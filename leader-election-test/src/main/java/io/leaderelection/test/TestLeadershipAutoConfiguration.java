@@ -28,6 +28,8 @@ import org.springframework.context.annotation.Bean;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link TestLeadership}.
+ *
+ * @since 0.1.0
  */
 @AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
 @ConditionalOnProperty(name = "leader-election.mode", havingValue = "manual")

@@ -24,8 +24,8 @@ import org.springframework.test.context.ContextCustomizer;
 import org.springframework.test.context.MergedContextConfiguration;
 
 /**
- * Applies {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}. As a record,
- * so that contexts are cached by it.
+ * Applies {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}. A record, so
+ * that it is part of the key of the context cache.
  *
  * @param leader whether the node leads from the start
  */

@@ -22,9 +22,8 @@ import org.springframework.test.context.TestContextAnnotationUtils;
 import org.springframework.test.context.TestExecutionListener;
 
 /**
- * Has every test method begin as
- * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership} says, whatever the one
- * before it has left behind.
+ * Resets leadership before each test method to the state that
+ * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership} declares.
  */
 final class TestLeadershipTestExecutionListener implements TestExecutionListener, Ordered {
 

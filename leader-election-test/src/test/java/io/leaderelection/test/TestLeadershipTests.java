@@ -83,7 +83,7 @@ class TestLeadershipTests {
 	@ValueSource(strings = { "always", "never", "manual" })
 	void startLogsThatThereIsNoElection(String mode, CapturedOutput output) {
 		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
-			.run((context) -> assertThat(output).containsOnlyOnce("There is no election on a database")
+			.run((context) -> assertThat(output).containsOnlyOnce("No election takes place")
 				.contains("(leader-election.mode=" + mode + ")"));
 	}
 
@@ -210,7 +210,7 @@ class TestLeadershipTests {
 					.withMessageContaining("There is no election 'unknown'");
 				assertThatExceptionOfType(IllegalStateException.class)
 					.isThrownBy(() -> leadership(context).grant("observed"))
-					.withMessageEndingWith("it is no candidate");
+					.withMessageEndingWith("it is not a candidate");
 			});
 	}
 

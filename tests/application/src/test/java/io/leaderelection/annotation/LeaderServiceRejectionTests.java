@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for beans that cannot be left to leadership.
+ * Tests for beans that leadership cannot start and stop.
  */
 class LeaderServiceRejectionTests {
 
@@ -57,7 +57,7 @@ class LeaderServiceRejectionTests {
 				"Bean 'bean' is started and stopped by leadership, but its class is final or "
 						+ "sealed: the proxy that keeps the container from starting it cannot extend '"
 						+ FinalService.class.getName() + "'.",
-				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+				"Create it in a @Bean method that is annotated with @LeaderOnly and returns an interface such as "
 						+ "SmartLifecycle.");
 	}
 
@@ -67,7 +67,7 @@ class LeaderServiceRejectionTests {
 				"Bean 'container' is started and stopped by leadership, but its method 'isRunning' is final: the proxy "
 						+ "that keeps the container from starting it cannot extend '" + Container.class.getName()
 						+ "'.",
-				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+				"Create it in a @Bean method that is annotated with @LeaderOnly and returns an interface such as "
 						+ "SmartLifecycle.");
 	}
 
@@ -77,7 +77,7 @@ class LeaderServiceRejectionTests {
 				"Bean 'proxied' is started and stopped by leadership, but its method 'isRunning' is final: the proxy "
 						+ "that keeps the container from starting it cannot extend '" + Container.class.getName()
 						+ "'.",
-				"Let a @Bean method make it that is annotated with @LeaderOnly and returns an interface such as "
+				"Create it in a @Bean method that is annotated with @LeaderOnly and returns an interface such as "
 						+ "SmartLifecycle.");
 	}
 
@@ -86,8 +86,8 @@ class LeaderServiceRejectionTests {
 		this.contextRunner.withUserConfiguration(PrototypeConfiguration.class).run((context) -> {
 			assertThat(context).hasNotFailed();
 			assertThat(catchRejection(() -> context.getBean(Service.class))).isEqualTo(
-					"Bean 'prototype' is annotated with @LeaderOnly, but is no singleton: the container neither starts "
-							+ "nor stops it, and leadership does not either.");
+					"Bean 'prototype' is annotated with @LeaderOnly, but is not a singleton: neither the container "
+							+ "nor leadership can start and stop it.");
 		});
 	}
 
@@ -102,27 +102,27 @@ class LeaderServiceRejectionTests {
 	@Test
 	void runningOnGrant() {
 		assertRejected(ServiceOnGrant.class,
-				"Bean 'bean' is started and stopped by leadership, but annotated with "
-						+ "@LeaderOnly(runOnGrant = true): that is for single methods.",
+				"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = "
+						+ "true): runOnGrant is supported on methods that are leader work only.",
 				"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant "
-						+ "too, annotate that.");
+						+ "too, annotate that method.");
 	}
 
 	@Test
 	void runningOnGrantByFactoryMethod() {
 		assertRejected(ServiceOnGrantConfiguration.class,
-				"Bean 'onGrant' is started and stopped by leadership, but annotated with "
-						+ "@LeaderOnly(runOnGrant = true): that is for single methods.",
+				"Bean 'onGrant' is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = "
+						+ "true): runOnGrant is supported on methods that are leader work only.",
 				"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant "
-						+ "too, annotate that.");
+						+ "too, annotate that method.");
 	}
 
 	@Test
 	void runningOnGrantWithParameters() {
 		assertRejected(ServiceWithParameterOnGrant.class, "Method '" + ServiceWithParameterOnGrant.class.getName()
-				+ ".run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there "
-				+ "are no arguments to call it with.",
-				"Move the leader work into a method without parameters, and annotate that.");
+				+ ".run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there "
+				+ "are no arguments.",
+				"Move the leader work to a method without parameters, and annotate that method.");
 	}
 
 	@Test
@@ -136,16 +136,17 @@ class LeaderServiceRejectionTests {
 	void unknownElection() {
 		assertRejected(UnknownElection.class,
 				"Bean 'bean' is guarded by @LeaderOnly for the election 'nowhere', which does not exist.",
-				"Use one of 'default', or configure the election with properties 'leader-election.elections.nowhere.*'.");
+				"Use one of 'default', or configure the election with properties "
+						+ "'leader-election.elections.nowhere.*'.");
 	}
 
 	@Test
 	void factoryMethodOfABeanThatIsNoLifecycle() {
 		assertRejected(NoLifecycleConfiguration.class,
 				"Method '" + NoLifecycleConfiguration.class.getName()
-						+ ".job()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the "
-						+ "methods of the bean that can be guarded.",
-				"Move the leader work into a method of its own, and annotate that.");
+						+ ".job()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the "
+						+ "methods of that bean can be guarded.",
+				"Move the leader work to a separate method, and annotate that method.");
 	}
 
 	@Test

@@ -56,9 +56,9 @@ class ConfigurationTests {
 			.containsExactlyInAnyOrder("default", "reports", "mails");
 		assertThat(node.get("/actuator/leadership/default").text("/lease")).isEqualTo("PT8S");
 		assertThat(node.get("/actuator/leadership/reports").text("/lease")).isEqualTo("PT10S");
-		assertThat(node.get("/actuator/leadership/reports").text("/standing")).isEqualTo("true");
+		assertThat(node.get("/actuator/leadership/reports").text("/candidate")).isEqualTo("true");
 		assertThat(node.get("/actuator/leadership/mails").text("/lease")).isEqualTo("PT8S");
-		assertThat(node.get("/actuator/leadership/mails").text("/standing")).isEqualTo("false");
+		assertThat(node.get("/actuator/leadership/mails").text("/candidate")).isEqualTo("false");
 	}
 
 	@Test
@@ -84,7 +84,7 @@ class ConfigurationTests {
 		try (Nodes others = new Nodes(OtherDatabase.class)) {
 			Node node = others.start("only").awaitLeader();
 			Node.eventually()
-				.until(() -> "not fenced: on another database than the elections"
+				.until(() -> "not fenced: not on the election database"
 					.equals(node.get("/actuator/leadership").text("/fencing/transactionManager")));
 			assertThat(node.get("/actuator/health").status()).isEqualTo(200);
 		}

@@ -53,7 +53,7 @@ class LeadershipEndpointTests {
 		assertThat(election.status()).isEqualTo(200);
 		assertThat(election.text("/role")).isEqualTo("leader");
 		assertThat(election.text("/node")).isEqualTo("first");
-		assertThat(election.text("/standing")).isEqualTo("true");
+		assertThat(election.text("/candidate")).isEqualTo("true");
 		assertThat(election.text("/term")).matches("0:1:\\d+");
 		assertThat(time(election, "/since")).isBetween(Instant.now().minusSeconds(60), Instant.now());
 		assertThat(time(election, "/lastConfirmation")).isAfterOrEqualTo(time(election, "/since").minusMillis(1))
@@ -75,7 +75,7 @@ class LeadershipEndpointTests {
 		assertThat(election.status()).isEqualTo(200);
 		assertThat(election.text("/role")).isEqualTo("follower");
 		assertThat(election.text("/node")).isEqualTo("second");
-		assertThat(election.text("/standing")).isEqualTo("true");
+		assertThat(election.text("/candidate")).isEqualTo("true");
 		assertThat(election.text("/term")).isNull();
 		assertThat(election.text("/since")).isNull();
 		assertThat(election.text("/leaseRemaining")).isEqualTo("PT0S");

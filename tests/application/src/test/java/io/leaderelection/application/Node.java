@@ -62,7 +62,7 @@ final class Node extends Http implements AutoCloseable {
 	}
 
 	/**
-	 * Have the leader resign as soon as this node reports another candidate.
+	 * Have the leader resign as soon as this node observes another candidate.
 	 */
 	void handOver() {
 		eventually().untilAsserted(() -> assertThat(resign().text("/status")).isEqualTo("requested"));

@@ -97,7 +97,7 @@ class ResignOverHttpTests {
 		// For longer than the node that resigned suspends its candidacy, which is a lease
 		Awaitility.await().during(LEASE.plusMillis(500)).atMost(LEASE.multipliedBy(5)).untilAsserted(() -> {
 			assertThat(leader.election().text("/leader/node")).isEqualTo("second");
-			assertThat(leader.election().text("/standing")).isEqualTo("true");
+			assertThat(leader.election().text("/candidate")).isEqualTo("true");
 			assertThat(follower.election().text("/role")).isEqualTo("leader");
 		});
 	}
@@ -126,7 +126,7 @@ class ResignOverHttpTests {
 		List<Node> two = this.nodes.startTwo();
 		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
 		observer.awaitView(two.get(0), two.toArray(Node[]::new));
-		assertThat(observer.election().text("/standing")).isEqualTo("false");
+		assertThat(observer.election().text("/candidate")).isEqualTo("false");
 		Http.Answer answer = observer.post("/actuator/leadership/default/first");
 		assertThat(answer.text("/status")).isEqualTo("requested");
 		two.get(1).awaitLeader();

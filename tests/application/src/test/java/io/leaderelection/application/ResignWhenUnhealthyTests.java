@@ -32,7 +32,7 @@ import org.springframework.web.bind.annotation.RestController;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Nodes that lead only while their catalog is healthy.
+ * Tests for nodes that lead only while their catalog is healthy.
  */
 class ResignWhenUnhealthyTests {
 
@@ -52,17 +52,17 @@ class ResignWhenUnhealthyTests {
 		second.awaitLeader();
 		second.awaitView(second, second);
 		assertThat(first.election().text("/role")).isEqualTo("follower");
-		assertThat(first.election().text("/standing")).isEqualTo("false");
+		assertThat(first.election().text("/candidate")).isEqualTo("false");
 		assertThat(first.election().text("/transitions/1/reason")).isEqualTo("resigned");
 		Http.Answer health = first.get("/actuator/health");
 		assertThat(health.text("/components/leadership/status")).isEqualTo("UP");
 		assertThat(health.text("/components/leadership/details/elections/default/problem"))
-			.isEqualTo("is no candidate, since the application is not healthy");
+			.isEqualTo("is not a candidate: the application is unhealthy");
 		assertThat(second.resign().text("/reason")).isEqualTo("there is no other candidate");
 
 		first.post("/catalog/up");
 		second.awaitView(second, first, second);
-		assertThat(first.election().text("/standing")).isEqualTo("true");
+		assertThat(first.election().text("/candidate")).isEqualTo("true");
 		assertThat(second.role()).isEqualTo("leader");
 
 		second.post("/catalog/down");

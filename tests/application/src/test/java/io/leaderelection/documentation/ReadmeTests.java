@@ -202,8 +202,8 @@ class ReadmeTests {
 		assertThat(DocumentedJson.objects("""
 				{ "status": "requested" }
 				{ "status": "refused", "because": "no" }
-				{ "role": "leader", "standing": true, "workInFlight": 1 }
-				{ "role": "leader", "standing": 1.5 }
+				{ "role": "leader", "candidate": true, "workInFlight": 1 }
+				{ "role": "leader", "candidate": 1.5 }
 				""")).extracting((object) -> DocumentedJson.notAnswered(object).isEmpty())
 			.containsExactly(true, false, true, false);
 	}

@@ -194,7 +194,7 @@ class LeaderServicesTests {
 				SlowService service = target(context, SlowService.class);
 				assertThat(service.interrupted).isTrue();
 				assertThat(service.running).isFalse();
-				assertThat(output).doesNotContain("Not stopped in time");
+				assertThat(output).doesNotContain("Services not stopped in time");
 			});
 	}
 
@@ -209,9 +209,9 @@ class LeaderServicesTests {
 				TestLeadership leadership = context.getBean(TestLeadership.class);
 				leadership.grant();
 				leadership.revoke(reason);
-				assertThat(output).containsOnlyOnce("Not stopped in time: ['slow']");
-				await().untilAsserted(() -> assertThat(output)
-					.contains((reason == Reason.RESIGNED) ? ", not in good order" : "Lost"));
+				assertThat(output).containsOnlyOnce("Services not stopped in time: ['slow']");
+				await().untilAsserted(
+						() -> assertThat(output).contains((reason == Reason.RESIGNED) ? ", not cleanly" : "Lost"));
 				assertThat(log(context)).endsWith("stopping", "revoked");
 				leadership.grant();
 				await().untilAsserted(() -> assertThat(output).contains("has not stopped since an earlier term")
@@ -259,7 +259,7 @@ class LeaderServicesTests {
 			assertThat(service.attempts).isEqualTo(3);
 			assertThat(service.running).isTrue();
 			assertThat(context.getBean(LeaderElector.class).isLeader()).isTrue();
-			assertThat(output).contains("'failing' has failed to start, trying again in 500ms (attempt 1 of 3")
+			assertThat(output).contains("'failing' has failed to start, retrying in 500ms (attempt 1 of 3")
 				.contains("attempt 2 of 3")
 				.contains("Not yet");
 		});
@@ -287,8 +287,8 @@ class LeaderServicesTests {
 			.withPropertyValues("leader-election.drain-timeout=100ms")
 			.run((context) -> assertThat(service.starting.await(10, TimeUnit.SECONDS)).isTrue());
 		service.mayEnd.countDown();
-		assertThat(output).contains("Not stopped in time: ['blocked']")
-			.contains("Service 'blocked' has not stopped within 2s, not waiting any more");
+		assertThat(output).contains("Services not stopped in time: ['blocked']")
+			.contains("Service 'blocked' has not stopped within 2s, no longer waiting for it");
 	}
 
 	@Test
@@ -303,7 +303,7 @@ class LeaderServicesTests {
 					.hasSize(2));
 				assertThat(target(context, SlowToStart.class).running).isFalse();
 				assertThat(output).contains("'late' has not started within 100ms")
-					.contains("trying again in 500ms (attempt 1 of 2")
+					.contains("retrying in 500ms (attempt 1 of 2")
 					.contains("giving up after attempt 2 and resigning");
 			});
 	}
@@ -315,7 +315,7 @@ class LeaderServicesTests {
 			leadership.grant();
 			leadership.revoke();
 			assertThat(output).contains("Service 'service' has failed to stop").contains("Not now");
-			await().untilAsserted(() -> assertThat(output).contains(", not in good order"));
+			await().untilAsserted(() -> assertThat(output).contains(", not cleanly"));
 			leadership.grant();
 			assertThat(((FailingToStop) target(context, Service.class)).starts).isEqualTo(2);
 			assertThat(((FailingToStop) target(context, Service.class)).stops).isEqualTo(2);
@@ -429,7 +429,8 @@ class LeaderServicesTests {
 		this.contextRunner.withInitializer(
 				(context) -> ((ConfigurableListableBeanFactory) ((AbstractApplicationContext) context).getBeanFactory())
 					.registerSingleton("finished", new Service(new Log())))
-			.run((context) -> assertThat(output).contains("Bean 'finished' is @LeaderOnly but not left to leadership"));
+			.run((context) -> assertThat(output)
+				.contains("Bean 'finished' is @LeaderOnly but not started and stopped by leadership"));
 	}
 
 	private ApplicationContextRunner leader() {

@@ -35,6 +35,7 @@ import io.leaderelection.lifecycle.Services.PlainService;
 import io.leaderelection.lifecycle.Services.Service;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestLeadershipAutoConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,6 +56,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the order in which leader work and services end, for every cause.
  */
+@Tag("faults")
 @Timeout(60)
 class ServiceStopOrderTests {
 

@@ -24,6 +24,7 @@ import io.leaderelection.faults.FaultRuns.Outcome;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,6 +51,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void grantedListenerBlocksForLongerThanTheLease() {
 		NodeProcess node = awaitLeaderWith("faults.granted-listener=" + LONGER.toMillis() + "ms");
 		faults.runWithoutSuccession("granted-listener blocks for longer than the lease", (leader) -> {
@@ -70,6 +72,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void revokedListenerBlocksForLongerThanTheLease() {
 		faults.run("resigned, revoked-listener blocks for longer than the lease",
 				() -> awaitLeaderWith("faults.revoked-listener=" + LONGER.toMillis() + "ms"),
@@ -82,6 +85,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void listenersThrow() {
 		faults.run("resigned, listeners throw", () -> awaitLeaderWith("faults.listeners-throw=true"),
 				(leader) -> leader.command("resign"), (outcome) -> {
@@ -117,6 +121,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void onlyThreadOfTheSchedulerIsBlocked() {
 		NodeProcess node = awaitLeaderWith("faults.scheduler-blocked=true", "spring.task.scheduling.pool.size=1");
 		long blocked = node.await(Kind.BLOCKED, Long.MIN_VALUE).time();
@@ -132,6 +137,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void contextPausedAndContinued() {
 		cluster.start(1);
 		for (int i = 0; i < 4; i++) {

@@ -25,6 +25,7 @@ import java.util.List;
 import io.leaderelection.faults.CommitLog.Commit;
 import io.leaderelection.faults.CommitLog.Row;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.entry;
 /**
  * Tests for {@link CommitLog}.
  */
+@Tag("faults")
 class CommitLogTests {
 
 	@Test

@@ -33,6 +33,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -75,6 +76,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(classes = { FailingLifecycle.class, FailingListener.class, FailingRunner.class })
 	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
 		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
@@ -87,6 +89,7 @@ class ContextFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void followerClosedWhileItWaitsInTheQueue() {
 		try (ConfigurableApplicationContext leader = start(Node.class)) {
 			ConfigurableApplicationContext follower = start(Node.class);
@@ -98,6 +101,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(booleans = { true, false })
 	void closedWhileItOpensASession(boolean answeredLater) {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
@@ -119,6 +123,7 @@ class ContextFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void closedWhileItWaitsForTheBarrier() throws Exception {
 		try (Connection fence = holdFence()) {
 			ConfigurableApplicationContext node = start(Node.class);
@@ -131,6 +136,7 @@ class ContextFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void closedByAnotherThreadWhileItStarts() throws Exception {
 		try (Connection fence = holdFence()) {
 			AtomicReference<ConfigurableApplicationContext> prepared = new AtomicReference<>();
@@ -148,6 +154,7 @@ class ContextFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void parentAndChildAreTwoNodes() throws Exception {
 		try (ConfigurableApplicationContext parent = start(Node.class)) {
 			LeaderElector elector = parent.getBean(LeaderElector.class);

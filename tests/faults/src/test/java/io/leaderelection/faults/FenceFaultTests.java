@@ -28,6 +28,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -75,6 +76,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void frozenBeforeTheFence() {
 		run("leader frozen before the fence, thawed", Place.BEFORE_FENCE, (leader) -> leader.signal("STOP"),
 				(outcome) -> {
@@ -86,6 +88,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionedBetweenFenceAndCommit() {
 		run("leader partitioned between fence and commit", Place.AFTER_FENCE, (leader) -> {
 			faults.cluster().proxy(leader).blackHole();
@@ -99,6 +102,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void commitDeliveredAfterAPartition() {
 		run("leader partitioned between fence and commit, late commit delivered afterwards", Place.AFTER_FENCE,
 				(leader) -> {
@@ -118,6 +122,7 @@ class FenceFaultTests {
 	 * says so, until the connection ends.
 	 */
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(ints = { 1, 12, 20, 24 })
 	void halfOfACommit(int bytes) {
 		run("half of a commit", Place.AFTER_FENCE, (leader) -> {
@@ -132,6 +137,7 @@ class FenceFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void backendTerminatedBeforeTheFence() {
 		run("backend of the leader terminated before the fence", Place.BEFORE_FENCE,
 				(leader) -> terminate(faults.cluster(), leader), (outcome) -> {
@@ -146,6 +152,7 @@ class FenceFaultTests {
 	 * waits for it and says so.
 	 */
 	@Test
+	@Tag("faults")
 	void busyBetweenFenceAndCommit() {
 		run("backend of the leader terminated while a fenced transaction is busy", Place.BUSY_AFTER_FENCE, (leader) -> {
 			Term term = this.held.requiredTerm();

@@ -18,6 +18,7 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * {@code -Dleader-election.test.fenced-commits=50000} and
  * {@code -Dleader-election.test.hand-overs=300} make the fenced run longer.
  */
+@Tag("faults")
 class FencedWritersTests {
 
 	private static final int COMMITS = 2000;

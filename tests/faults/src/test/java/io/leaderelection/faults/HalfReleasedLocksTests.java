@@ -45,6 +45,7 @@ import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -54,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * other. Here it is held on the way, where the main key is free and the key of its term
  * is not: the fence takes that term for the current one, and the lock can be won.
  */
+@Tag("faults")
 class HalfReleasedLocksTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -156,7 +158,7 @@ class HalfReleasedLocksTests {
 			ElectionSessions sessions = sessions(Mutant.NONE, "node-a");
 			this.fence = sessions.fence();
 			this.leader = sessions.open();
-			this.leader.stand();
+			this.leader.becomeCandidate();
 			Won won = (Won) this.leader.acquire(Duration.ofMillis(1));
 			this.dying = Integer.parseInt(server.query("SELECT pid FROM pg_locks WHERE " + mainKey()).get(0));
 			this.term = won.term();

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -60,6 +61,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void terminated() {
 		faults.run("leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -70,6 +72,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void resigned() {
 		faults.run("leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -112,6 +115,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void frozenForLessThanItsTrust() throws Exception {
 		faults.runWithoutSuccession("leader frozen for less than its trust", (leader) -> {
 			leader.signal("STOP");

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Forty followers and one leader, which changes often.
  */
+@Tag("faults")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ManyFollowersTests {
 

@@ -32,6 +32,7 @@ import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -56,6 +57,7 @@ class MutantTests {
 	private static final String CONFIRMATION = "query LIKE '%AS idle_in_transaction,%'";
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
 	void termsAcrossACrash(Mutant mutant) {
 		// Nothing but a term's own flush brings it to the disk within this time
@@ -71,6 +73,7 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
 	void grantAtTheTimeout(Mutant mutant) {
 		grantAt(mutant,
@@ -78,6 +81,7 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
 	void grantAtACancel(Mutant mutant) {
 		grantAt(mutant, (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
@@ -136,6 +140,7 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "ANCHOR_AT_REPLY" })
 	void partitionAfterALateReply(Mutant mutant) {
 		PostgreSqlServer server = PostgreSqlServer.shared();
@@ -158,6 +163,7 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "UNLOCK_BEFORE_DRAIN" })
 	void resignationWithWorkInFlight(Mutant mutant) {
 		check(mutant, "G4 hand-over", PostgreSqlServer.shared(), Duration.ofMillis(1500), (cluster) -> {
@@ -194,6 +200,7 @@ class MutantTests {
 	 * The same scene with the product switched off, in nodes with Spring.
 	 */
 	@Test
+	@Tag("faults")
 	void commitAfterTheNextGrantWithoutFencing() {
 		PostgreSqlServer server = PostgreSqlServer.shared();
 		try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY, "leader-election.fencing=off")
@@ -214,6 +221,7 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@EnumSource(names = { "NONE", "NO_LIMIT_IN_FENCE" })
 	void freezeBetweenFenceAndCommit(Mutant mutant) {
 		PostgreSqlServer server = PostgreSqlServer.shared();

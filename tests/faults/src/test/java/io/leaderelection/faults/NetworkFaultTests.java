@@ -26,6 +26,7 @@ import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -52,11 +53,13 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionToTheServer() {
 		cutOff("partition, to the server only", (proxy) -> proxy.blackHole(Direction.TO_SERVER), faults.lease());
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionToTheNode() {
 		// One more confirmation gets through
 		cutOff("partition, to the node only", (proxy) -> proxy.blackHole(Direction.TO_CLIENT),
@@ -64,6 +67,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void partitionThatHealsWithoutLoss() {
 		faults.run("partition, late replies delivered afterwards", (leader) -> proxy(leader).hold(), (outcome) -> {
 			outcome.nextWithin(faults.lease().plus(faults.takeoverDelay()));
@@ -74,6 +78,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void lateReplyReadAfterThaw() {
 		faults.run("reply of a confirmation read after a thaw", (leader) -> {
 			proxy(leader).hold(Direction.TO_CLIENT);
@@ -89,6 +94,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void shortPartition() {
 		faults.runWithoutSuccession("partition for less than the trust lasts, no loss", (leader) -> {
 			proxy(leader).hold();
@@ -107,6 +113,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void slowLink() {
 		Duration tenth = faults.lease().dividedBy(10);
 		faults.runWithoutSuccession("slow link, a round trip takes a fifth of the lease", (leader) -> {
@@ -117,6 +124,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void linkTooSlowToLead() {
 		faults.run(
 				"slow link, a round trip takes longer than the lease", (leader) -> proxy(leader)
@@ -129,6 +137,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 4", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 100", "TO_SERVER, 700",
 			"TO_SERVER, 720", "TO_SERVER, 740", "TO_SERVER, 760", "TO_SERVER, 780", "TO_SERVER, 800" })
 	void halfMessageOfLeader(Direction direction, int bytes) {
@@ -137,6 +146,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 3", "TO_SERVER, 10" })
 	void halfMessageOfWaitingFollower(Direction direction, int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -148,6 +158,7 @@ class NetworkFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("faults")
 	@ValueSource(ints = { 9, 400 })
 	void halfMessageWhileASessionOpens(int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -160,6 +171,7 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void halfMessageOfARelease() {
 		faults.run("half a message of a resignation", (leader) -> {
 			leader.command("resign");
@@ -172,11 +184,13 @@ class NetworkFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void acceptWithoutAnswer() {
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer);
 	}
 
 	@Test
+	@Tag("faults")
 	void refused() {
 		unreachable("reset, then refused", TcpProxy::refuse);
 	}

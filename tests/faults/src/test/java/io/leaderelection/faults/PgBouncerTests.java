@@ -26,6 +26,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * PgBouncer between the nodes and the server.
  */
+@Tag("faults")
 class PgBouncerTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

@@ -21,12 +21,14 @@ import java.time.Duration;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Faults that the server or the node notices at once. The lease is so long that no node
  * can have waited for its end.
  */
+@Tag("faults")
 class PromptSuccessionTests {
 
 	private static final Duration LEASE = FaultRuns.SLACK.multipliedBy(4);

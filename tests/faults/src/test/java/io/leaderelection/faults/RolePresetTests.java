@@ -25,6 +25,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A role whose presets are all against an election, and settings of the server that would
  * lose a term or hold it up.
  */
+@Tag("faults")
 class RolePresetTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
@@ -97,6 +98,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void statementsCancelled() {
 		faults.runWithoutSuccession("statements of all sessions cancelled " + CANCELS + " times", (leader) -> {
 			List<String> pids = sessions();
@@ -122,6 +124,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void backendCrashed() {
 		run("another backend crashed (kill -9)", "SESSION_LOST", (leader) -> {
 			try (Connection connection = server.connect()) {
@@ -132,6 +135,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void restartedFast() {
 		run("server restarted (fast)", "SESSION_LOST", (leader) -> {
 			server.stop("fast");
@@ -140,6 +144,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void restartedImmediately() {
 		run("server restarted (immediate)", "SESSION_LOST", (leader) -> {
 			server.stop("immediate");
@@ -148,6 +153,7 @@ class ServerFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void frozen() {
 		run("server frozen for three leases", "LEASE_EXPIRED", (leader) -> {
 			server.freeze();

@@ -31,6 +31,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A server that has run out of something, or no longer lets the nodes in. The nodes have
  * an ordinary role: superusers have slots of their own.
  */
+@Tag("faults")
 class ServerLimitTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
@@ -141,7 +143,7 @@ class ServerLimitTests {
 				.until(() -> follower.output()
 					.stream()
 					.anyMatch((line) -> line
-						.contains("The database refuses to log in for leader election: FATAL: password authentication "
+						.contains("The database rejected the login for leader election: FATAL: password authentication "
 								+ "failed for user \"" + ROLE + "\"")
 							&& line.contains("Check leader-election.datasource.username and password")));
 			assertThat(faults.cluster().pids(follower)).isEmpty();

@@ -26,6 +26,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A standby beside the primary, on which nobody can lead until it is promoted.
  */
 @EmbeddedServerOnly
+@Tag("faults")
 class StandbyTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
@@ -80,7 +82,7 @@ class StandbyTests {
 			Awaitility.await().until(() -> candidates(this.primary).size() == 2);
 			assertThat(leader).isNotSameAs(follower);
 			assertThat(follower.output())
-				.anyMatch((line) -> line.contains("The server is a standby, on which nobody can lead"));
+				.anyMatch((line) -> line.contains("The server is a standby, on which no node can lead"));
 			assertThat(follower.find(Kind.GRANTED, Long.MIN_VALUE)).isEmpty();
 			Term old = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> writesOf(cluster, old) > 0);

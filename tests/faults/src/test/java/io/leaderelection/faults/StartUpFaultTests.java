@@ -22,6 +22,7 @@ import java.util.List;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Faults of a process that has not started yet.
  */
+@Tag("faults")
 class StartUpFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

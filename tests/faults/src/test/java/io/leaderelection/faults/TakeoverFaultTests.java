@@ -25,6 +25,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,6 +60,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void leaderAndHeadOfTheQueueKilled() {
 		NodeProcess[] head = new NodeProcess[1];
 		faults.run("leader and head of the queue killed", (leader) -> {
@@ -73,6 +75,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void leaderKilledAndHeadOfTheQueueFrozen() {
 		NodeProcess[] head = new NodeProcess[1];
 		faults.run("leader killed, head of the queue frozen, later thawed", (leader) -> {
@@ -91,24 +94,28 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerKilledAtTheBarrier() {
 		atTheBarrier("winner killed at the barrier", (winner) -> winner.signal("KILL"), Duration.ZERO,
 				Outcome::replaceOld);
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerStoppedAtTheBarrier() {
 		atTheBarrier("winner stopped at the barrier", (winner) -> winner.command("stop"), Duration.ZERO,
 				TakeoverFaultTests::replaceStopped);
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerResignsAtTheBarrier() {
 		atTheBarrier("winner resigns at the barrier", (winner) -> winner.command("resign"), Duration.ZERO,
 				(outcome) -> assertThat(outcome.old().isAlive()).isTrue());
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerFrozenAtTheBarrier() {
 		atTheBarrier("winner frozen at the barrier, later thawed", (winner) -> winner.signal("STOP"), LEASE,
 				(outcome) -> outcome.old().signal("CONT"));
@@ -121,24 +128,28 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerStoppedInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner stopped in the takeover delay", (winner) -> winner.command("stop"), Duration.ZERO,
 				TakeoverFaultTests::replaceStopped);
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerResignsInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner resigns in the takeover delay", (winner) -> winner.command("resign"), Duration.ZERO,
 				(outcome) -> assertThat(outcome.old().isAlive()).isTrue());
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerFrozenInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner frozen in the takeover delay, later thawed", (winner) -> winner.signal("STOP"),
 				LEASE, (outcome) -> outcome.old().signal("CONT"));
 	}
 
 	@Test
+	@Tag("faults")
 	void successorOfACleanReleaseKilled() {
 		faults.run("successor of a clean release killed when it was granted", this.winners::granted,
 				(successor) -> successor.signal("KILL"), (outcome) -> {
@@ -149,6 +160,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void successorOfAFrozenResignerKilled() {
 		faults.run("resigner frozen behind its marker, its successor killed when it was granted",
 				this.winners::grantedAfterTheResignerFroze, (successor) -> successor.signal("KILL"), (outcome) -> {
@@ -160,6 +172,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void winnerKilledBesideTheMarkerOfAFrozenResigner() {
 		faults.run("resigner frozen behind its marker, the winner killed beside it",
 				this.winners::besideTheMarkerOfAFrozenResigner, (winner) -> winner.signal("KILL"), (outcome) -> {

@@ -21,6 +21,7 @@ import java.time.Duration;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -29,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The one gap that the guarantees name: the server ends the session of a leader that
  * cannot be determined, and so frees the lock while the leader still trusts its lease.
  */
+@Tag("faults")
 class TakeoverGapTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

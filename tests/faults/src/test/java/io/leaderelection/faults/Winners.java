@@ -19,6 +19,7 @@ package io.leaderelection.faults;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -27,6 +28,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.postgresql.ElectionKeys;
+import org.awaitility.Awaitility;
 
 /**
  * Brings a node of a cluster between its win and its grant, or just behind the latter.
@@ -83,11 +85,11 @@ final class Winners implements AutoCloseable {
 	}
 
 	/**
-	 * Freeze the leader between its resignation and the moment at which it sees its
-	 * successor, and return who has won meanwhile.
+	 * Freeze the leader after its resignation, so that it does not close the session
+	 * whose marker no successor has come for in time, and return who has won meanwhile.
 	 */
 	NodeProcess besideTheMarkerOfAFrozenResigner() {
-		// The marker remains for 200 ms, which a machine that stalls may miss
+		// The marker remains for a second, which a machine that stalls may miss
 		for (int attempt = 0; attempt < 5; attempt++) {
 			List<NodeProcess> followers = this.cluster.awaitSessions().followers();
 			NodeProcess leader = this.cluster.awaitLeader();
@@ -118,7 +120,15 @@ final class Winners implements AutoCloseable {
 			sample = this.cluster.awaitSample();
 		}
 		leader.signal("STOP");
+		// Until then the server itself removes the marker when a successor comes
+		Awaitility.await().atMost(this.cluster.lease()).pollInterval(Duration.ofMillis(5)).until(() -> isIdle(leader));
 		return marks(this.cluster.awaitSample(), leader);
+	}
+
+	private boolean isIdle(NodeProcess node) {
+		return this.cluster.server()
+			.query("SELECT state FROM pg_stat_activity WHERE pid = " + this.cluster.pids(node).get(0))
+			.equals(List.of("idle"));
 	}
 
 	private static boolean wonBeside(LockSample sample, NodeProcess winner, NodeProcess resigner) {

@@ -88,7 +88,7 @@ class SuspendFunctionTests {
 				assertThat(jobs.suspendedFlow().toList()).isEmpty()
 			}
 			assertThatExceptionOfType(NotLeaderException::class.java).isThrownBy { runBlocking { jobs.rejected() } }
-				.withMessageContaining("rejected(Continuation)' runs on the leader of election 'default' only")
+				.withMessageContaining("rejected(Continuation)' runs only on the leader of election 'default'")
 			assertThat(jobs.calls()).isZero()
 		}
 	}
@@ -170,8 +170,8 @@ class SuspendFunctionTests {
 	fun primitiveResultOfSuspendFunctionIsRefused() {
 		this.leader.withBean(PrimitiveJobs::class.java).run { context ->
 			assertThat(context.startupFailure).hasRootCauseMessage("Method '${PrimitiveJobs::class.java.name}"
-					+ ".count(Continuation)' is guarded by @LeaderOnly, but returns the primitive 'int': there is no "
-					+ "result for a call that is skipped. Return the wrapper type (null if skipped) or an Optional, or "
+					+ ".count(Continuation)' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no "
+					+ "value for a skipped call. Return the wrapper type (null if skipped) or an Optional, or "
 					+ "use @LeaderOnly(policy = REJECT).")
 		}
 	}

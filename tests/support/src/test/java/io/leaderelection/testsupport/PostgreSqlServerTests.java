@@ -27,6 +27,7 @@ import java.util.Properties;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Tests for {@link PostgreSqlServer}.
  */
+@Tag("faults")
 @Timeout(120)
 class PostgreSqlServerTests {
 

@@ -29,15 +29,15 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.StringUtils;
 
 /**
- * {@link ElectionStore} on PostgreSQL.
+ * {@link ElectionSessionsFactory} on PostgreSQL.
  */
-final class PostgreSqlElectionStore implements ElectionStore {
+final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory {
 
-	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStore.class);
+	private static final Log logger = LogFactory.getLog(PostgreSqlElectionSessionsFactory.class);
 
 	private static final String DEFAULT_GROUP = "application";
 
-	/** From here on, somebody has probably made an election of every job. */
+	/** With more elections, the application probably has one for each job. */
 	private static final int MANY_ELECTIONS = 10;
 
 	private final LeaderElectionProperties properties;
@@ -49,13 +49,13 @@ final class PostgreSqlElectionStore implements ElectionStore {
 	private final String group;
 
 	/**
-	 * Create a new {@code PostgreSqlElectionStore} instance.
+	 * Create a new {@code PostgreSqlElectionSessionsFactory} instance.
 	 * @param properties the properties
 	 * @param definitions the elections
 	 * @param source opens the connections
 	 * @param applicationName the name of the application, if it has one
 	 */
-	PostgreSqlElectionStore(LeaderElectionProperties properties, ElectionDefinitions definitions,
+	PostgreSqlElectionSessionsFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
 			ElectionConnectionSource source, @Nullable String applicationName) {
 		this.properties = properties;
 		this.definitions = definitions;
@@ -73,15 +73,15 @@ final class PostgreSqlElectionStore implements ElectionStore {
 			return applicationName;
 		}
 		if (this.definitions.all().stream().anyMatch((definition) -> definition.lockId() == null)) {
-			logger.warn("Neither leader-election.group nor spring.application.name is set: all applications like "
-					+ "this one that share a database elect one leader among them");
+			logger.warn(
+					"Neither leader-election.group nor spring.application.name is set: all applications on this database that set neither elect one common leader");
 		}
 		return DEFAULT_GROUP;
 	}
 
 	/**
-	 * Check that no two elections share a key. The classes have 32 bits, so that they may
-	 * be the same by chance, even where the main keys are derived.
+	 * Check that no two elections share a key. The key classes have 32 bits, so that two
+	 * of them may coincide, even if the main keys are derived.
 	 */
 	private void checkKeys() {
 		Map<Long, ElectionDefinition> mainKeys = new HashMap<>();
@@ -89,12 +89,12 @@ final class PostgreSqlElectionStore implements ElectionStore {
 		for (ElectionDefinition definition : this.definitions.all()) {
 			ElectionKeys keys = keys(definition);
 			check(definition, mainKeys.putIfAbsent(keys.main(), definition),
-					"It is the lock of the election '%s' too: only one of the two could have a leader.");
+					"The election '%s' has the same lock: only one of the two could have a leader.");
 			for (int keyClass : new int[] { keys.termClass(), keys.requestClass(), keys.noticeClass(),
 					keys.observerClass() }) {
 				check(definition, classes.putIfAbsent(keyClass, definition),
-						"Keys that derive from it are those of the election '%s' too: each would take the other for a "
-								+ "part of itself.");
+						"Keys that are derived from it are also keys of the election '%s': the two elections would "
+								+ "interfere with each other.");
 			}
 		}
 	}
@@ -115,11 +115,11 @@ final class PostgreSqlElectionStore implements ElectionStore {
 		int count = this.definitions.all().size();
 		if (count > MANY_ELECTIONS) {
 			logger.warn("There are " + count + " elections, so every node keeps " + count
-					+ " connections to the database. An election is for an independent owner; jobs with the same "
-					+ "owner can share one");
+					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
+					+ "election");
 		}
 		if (logger.isDebugEnabled()) {
-			logger.debug("Holding elections of group '" + this.group + "' on " + this.source.describe());
+			logger.debug("Elections of group '" + this.group + "' use " + this.source.describe());
 		}
 	}
 

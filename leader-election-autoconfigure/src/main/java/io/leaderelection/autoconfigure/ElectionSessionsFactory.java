@@ -20,19 +20,20 @@ import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 
 /**
- * Where elections are held.
+ * Creates the {@link ElectionSessions} of each election, according to
+ * {@code leader-election.mode}.
  */
-interface ElectionStore {
+interface ElectionSessionsFactory {
 
 	/**
-	 * Look, without a connection, whether elections could be held here.
-	 * @throws ElectionDataSourceException if there is nothing to connect with
-	 * @throws InvalidElectionPropertyException if a property cannot be used here
+	 * Check the configuration, without opening a connection.
+	 * @throws ElectionDataSourceException if no connection can be configured
+	 * @throws InvalidElectionPropertyException if the value of a property cannot be used
 	 */
 	void check();
 
 	/**
-	 * Return the settings that an election has here.
+	 * Return the settings of an election in this mode.
 	 * @param definition the election
 	 * @return the settings
 	 */
@@ -41,7 +42,7 @@ interface ElectionStore {
 	}
 
 	/**
-	 * Return what opens the sessions of an election.
+	 * Return the sessions of an election.
 	 * @param definition the election
 	 * @return the sessions
 	 */

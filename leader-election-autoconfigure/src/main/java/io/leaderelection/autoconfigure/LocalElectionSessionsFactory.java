@@ -28,11 +28,11 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * {@link ElectionStore} without a database.
+ * {@link ElectionSessionsFactory} without a database.
  */
-final class LocalElectionStore implements ElectionStore {
+final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
 
-	private static final Log logger = LogFactory.getLog(LocalElectionStore.class);
+	private static final Log logger = LogFactory.getLog(LocalElectionSessionsFactory.class);
 
 	private static final Duration LEASE = Duration.ofHours(24);
 
@@ -41,27 +41,27 @@ final class LocalElectionStore implements ElectionStore {
 	private final boolean leader;
 
 	/**
-	 * Create a new {@code LocalElectionStore} instance.
-	 * @param mode any mode but that of a database
+	 * Create a new {@code LocalElectionSessionsFactory} instance.
+	 * @param mode any mode except {@link Mode#POSTGRESQL}
 	 * @param leader whether this node leads from the start in mode manual
 	 */
-	LocalElectionStore(Mode mode, boolean leader) {
+	LocalElectionSessionsFactory(Mode mode, boolean leader) {
 		this.mode = mode;
 		this.leader = leader;
 	}
 
 	@Override
 	public void check() {
-		logger.info("There is no election on a database, this node " + switch (this.mode) {
+		logger.info("No election takes place, this node " + switch (this.mode) {
 			case ALWAYS -> "always leads";
 			case NEVER -> "never leads";
-			default -> "leads when a test says so";
+			default -> "leads when a test grants leadership";
 		} + " (leader-election.mode=" + this.mode.name().toLowerCase(Locale.ROOT) + ")");
 	}
 
 	/**
-	 * Return settings with a lease that outlasts a pause at a breakpoint, since nobody
-	 * else could take over.
+	 * Return settings with a lease that is longer than a pause at a breakpoint, since no
+	 * other node could take over.
 	 */
 	@Override
 	public ElectionSettings settings(ElectionDefinition definition) {
