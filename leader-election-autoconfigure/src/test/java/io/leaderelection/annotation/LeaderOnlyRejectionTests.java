@@ -87,13 +87,13 @@ class LeaderOnlyRejectionTests {
 
 	private static final String MAKE_EXTENSIBLE = "Make it a class that is neither final nor sealed (in Kotlin, an 'open' class).";
 
-	private static final String ADD_TO_INTERFACE = "Add it to an interface, or let the bean be proxied by its class "
+	private static final String ADD_TO_INTERFACE = "Declare it in an interface, or have the bean proxied by its class "
 			+ "(spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).";
 
 	private static final String RETURN_PUBLISHER = "Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 "
 			+ "or Mutiny, and no subtype of these. Or return a CompletionStage.";
 
-	private static final String MOVE_WORK = "Move the leader work into a method of its own, and annotate that.";
+	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
 	private final ApplicationContextRunner contextRunner = TestElections.follower();
 
@@ -117,25 +117,25 @@ class LeaderOnlyRejectionTests {
 						notExtensible("RecordClass", "a record"), MAKE_EXTENSIBLE),
 				rejected("sealed class", SealedClass.class, notExtensible("SealedClass", "sealed"), MAKE_EXTENSIBLE),
 				rejected("frozen proxy", (runner) -> runner.withBean(Job.class, LeaderOnlyRejectionTests::frozenProxy),
-						"Class 'FinalJob' has methods that are guarded by @LeaderOnly, but its bean has a proxy that takes no further advice.",
+						"Class 'FinalJob' has methods that are guarded by @LeaderOnly, but the proxy of its bean is frozen, so no advice can be added.",
 						"Do not freeze the proxy."),
 				rejected("method on no interface of the proxy",
 						(runner) -> interfaceProxies().withBean(NotOnInterface.class),
-						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of its bean has.",
+						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is not declared by any interface of the bean's proxy.",
 						ADD_TO_INTERFACE),
 				rejected("method on no interface of a proxy of others",
 						(runner) -> interfaceProxies().withUserConfiguration(InterfaceTransactions.class)
 							.withBean(NotOnInterface.class),
-						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is on none of the interfaces that the proxy of its bean has.",
+						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is not declared by any interface of the bean's proxy.",
 						ADD_TO_INTERFACE),
 				rejected("primitive result", generated(0, int.class),
-						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a call that is skipped.",
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
 				rejected("primitive result in an annotated class", ClassWithPrimitiveResult.class,
-						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive 'int': there is no result for a call that is skipped.",
+						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
 				rejected("future that cannot be made", generated(0, FutureTask.class),
-						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: there is no such result for a call that is not let through.",
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask, of which no instance can be created for a call that does not run.",
 						"Return Future, CompletionStage or CompletableFuture."),
 				rejected("publisher that cannot be made",
 						generated(leaderOnly().define("policy", NotLeaderPolicy.REJECT), 0, SubmissionPublisher.class),
@@ -143,23 +143,23 @@ class LeaderOnlyRejectionTests {
 				rejected("publisher that cannot be made behind a type variable", GenericUnknownPublisher.class,
 						unknownPublisher("GenericUnknownPublisher"), RETURN_PUBLISHER),
 				rejected("publisher that cannot be empty", generated(0, Single.class),
-						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: there is no empty one for a call that is skipped.",
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: this type has no empty value for a skipped call.",
 						"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)."),
 				rejected("suspend function", generated(0, Object.class, String.class, continuation()),
-						"Method 'Generated.run(String, Continuation)' is guarded by @LeaderOnly, but is a suspend function: what it does after it has returned can only be guarded with the help of Reactor.",
+						"Method 'Generated.run(String, Continuation)' is guarded by @LeaderOnly, but is a suspend function: the work after its first suspension can only be guarded with Reactor.",
 						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."),
 				rejected("runOnGrant with parameters",
 						generated(leaderOnly().define("runOnGrant", true), 0, void.class, String.class),
-						"Method 'Generated.run(String)' is to be run when leadership is granted (runOnGrant), but has parameters: there are no arguments to call it with.",
-						"Move the leader work into a method without parameters, and annotate that."),
+						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there are no arguments.",
+						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("runOnGrant on a class", RunOnGrantClass.class,
-						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): that is for single methods.",
-						"Annotate the methods that are to be run when leadership is granted."),
+						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only.",
+						"Annotate the methods that should run when leadership is granted."),
 				rejected("runOnGrant in a prototype",
 						(runner) -> withBean(runner, generated(leaderOnly().define("runOnGrant", true), 0, void.class),
 								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
-						"Method 'Generated.run()' is to be run when leadership is granted (runOnGrant), but bean 'rejected' is no singleton: there is no one bean to run it on.",
-						"Move the method into a singleton."),
+						"Method 'Generated.run()' runs when leadership is granted (runOnGrant), but bean 'rejected' is not a singleton: there is no single instance to call.",
+						"Move the method to a singleton."),
 				rejected("start of a lifecycle", LifecycleWithAnnotatedStart.class,
 						callback("LifecycleWithAnnotatedStart.start()"), MOVE_WORK),
 				rejected("aware method", AnnotatedAware.class, callback("AnnotatedAware.setBeanName(String)"),
@@ -172,20 +172,20 @@ class LeaderOnlyRejectionTests {
 								(definition) -> definition.setInitMethodName("run")),
 						callback("WithMethod.run()"), MOVE_WORK),
 				rejected("toString", AnnotatedToString.class,
-						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of every object.",
+						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of Object.",
 						MOVE_WORK),
 				rejected("listener of a revocation", AnnotatedRevokedListener.class,
-						"Method 'AnnotatedRevokedListener.revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but is told when leadership has ended: it would never be called.",
+						"Method 'AnnotatedRevokedListener.revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of leadership: it would never be called.",
 						MOVE_WORK),
 				rejected("bean method", AnnotatedBeanMethod.class,
-						"Method 'AnnotatedBeanMethod.value()' is annotated with @LeaderOnly, but makes a bean that is no Lifecycle: it is the methods of the bean that can be guarded.",
+						"Method 'AnnotatedBeanMethod.value()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the methods of that bean can be guarded.",
 						MOVE_WORK),
 				rejected("annotated class with methods that no proxy intercepts", ClassWithFinalMethods.class,
 						"Class 'ClassWithFinalMethods' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), 'staticScheduled' (static).",
 						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
 				rejected("annotated class with nothing to guard", NothingToGuard.class,
-						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that could be guarded.",
-						"Remove the annotation. Methods that the container calls to set a bean up and to destroy it are not guarded."),
+						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that can be guarded.",
+						"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not guarded."),
 				rejected("unknown election", UnknownElection.class, unknownElection("UnknownElection", "nightly"),
 						configureElection("nightly")),
 				rejected("unknown election after a placeholder",
@@ -251,10 +251,10 @@ class LeaderOnlyRejectionTests {
 			.withCauseInstanceOf(IllegalStateException.class)
 			.havingCause()
 			.withMessage("Method '" + FlowPublisher.class.getName()
-					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: what it does "
-					+ "when that is subscribed to can only be guarded with the help of Reactor. Add the dependency "
-					+ "io.projectreactor:reactor-core. Or do the leader work before the method returns, or return a "
-					+ "CompletionStage.");
+					+ ".run()' is guarded by @LeaderOnly, but returns java.util.concurrent.Flow$Publisher: the work "
+					+ "that begins on subscription can only be guarded with Reactor. Add the dependency "
+					+ "io.projectreactor:reactor-core. Alternatively, do the leader work before the method returns, "
+					+ "or return a CompletionStage.");
 		assertThat((Set<?>) guardedMethodsWithoutReactor(WithMethod.class.getName())).isNotEmpty();
 	}
 
@@ -286,7 +286,7 @@ class LeaderOnlyRejectionTests {
 		TestElections.leader().withBean(HiddenPublisher.class).run((context) -> {
 			HiddenPublisher bean = context.getBean(HiddenPublisher.class);
 			assertThatExceptionOfType(InvalidLeaderOnlyException.class).isThrownBy(() -> bean.run(true))
-				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work is done after");
+				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work runs after");
 			assertThat(bean.run(false)).isEqualTo("ran");
 		});
 	}
@@ -344,17 +344,17 @@ class LeaderOnlyRejectionTests {
 
 	private static String notExtensible(String type, String kind) {
 		return "Class '" + type + "' has methods that are guarded by @LeaderOnly, but is " + kind
-				+ ": the proxy that guards it cannot extend it.";
+				+ ": a proxy cannot extend it.";
 	}
 
 	private static String unknownPublisher(String type) {
 		return "Method '" + type + ".run()' is guarded by @LeaderOnly, but returns "
-				+ "java.util.concurrent.SubmissionPublisher: Spring cannot make one of what is guarded when it is subscribed to.";
+				+ "java.util.concurrent.SubmissionPublisher: Spring cannot adapt a guarded publisher to this type.";
 	}
 
 	private static String callback(String method) {
-		return "Method '" + method + "' is annotated with @LeaderOnly, but is called by the container to set the bean "
-				+ "up, to manage it or to destroy it.";
+		return "Method '" + method + "' is annotated with @LeaderOnly, but is called by the container to "
+				+ "initialize, manage or destroy the bean.";
 	}
 
 	private static String unknownElection(String type, String election) {
