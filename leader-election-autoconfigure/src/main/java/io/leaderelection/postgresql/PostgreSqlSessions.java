@@ -229,8 +229,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		if (state.startsWith("28")) {
 			return new UnusableStoreException(
 					"The database rejected the login for leader election: " + Jdbc.summary(ex),
-					"Check leader-election.datasource.username and password, or, where they are not set, those of the "
-							+ "application's DataSource.",
+					"Check leader-election.datasource.username and password if leader-election.datasource.url is set, "
+							+ "otherwise those of the application's DataSource.",
 					ex);
 		}
 		if (state.equals("3D000")) {
