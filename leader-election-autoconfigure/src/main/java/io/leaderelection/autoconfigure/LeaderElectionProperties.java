@@ -35,7 +35,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * hexadecimal with the prefix 0x. Derived from group and name unless set.
  * @param nodeId Name of this node in logs, health and database, unique per process.
  * Generated from host name, process id and a random suffix unless set.
- * @param leaseDuration Time after which the database ends the session of an unresponsive node, so that another node can lead. At least 500ms.
+ * @param leaseDuration Time after which the database ends the session of an unresponsive
+ * node, so that another node can lead. At least 500ms.
  * @param takeoverDelay Time that a new leader waits unless its predecessor completed an
  * orderly hand-over. Covers the time that a leader needs to notice that the server has
  * ended its session. A delay of one lease always covers it.
@@ -184,7 +185,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 *
 	 * @param lockId Advisory lock: a 64-bit number, decimal or hexadecimal with the
 	 * prefix 0x.
-	 * @param leaseDuration Time after which the database ends the session of an unresponsive node.
+	 * @param leaseDuration Time after which the database ends the session of an
+	 * unresponsive node.
 	 * @param takeoverDelay Time that a new leader waits unless its predecessor completed
 	 * an orderly hand-over.
 	 * @param drainTimeout Time that an orderly hand-over waits for leader work and

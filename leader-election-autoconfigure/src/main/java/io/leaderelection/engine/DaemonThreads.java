@@ -17,7 +17,8 @@
 package io.leaderelection.engine;
 
 /**
- * Creates the threads of this library. They are daemon threads and platform threads: a virtual thread could be pinned, or starved by the work that it must interrupt.
+ * Creates the threads of this library. They are daemon threads and platform threads: a
+ * virtual thread could be pinned, or starved by the work that it must interrupt.
  */
 public final class DaemonThreads {
 

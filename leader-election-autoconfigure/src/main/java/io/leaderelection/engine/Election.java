@@ -944,7 +944,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return to following if the lock was won but not granted, and end the intent to leave unless it is a stop.
+	 * Return to following if the lock was won but not granted, and end the intent to
+	 * leave unless it is a stop.
 	 * @param freed whether the lock was freed
 	 */
 	void endTerm(boolean freed) {

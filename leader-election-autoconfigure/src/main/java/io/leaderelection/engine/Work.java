@@ -145,7 +145,8 @@ public final class Work implements AutoCloseable {
 	 * Have this work continue after the current thread has left it, until {@link #end()}
 	 * is called by any thread. If the work is interrupted, the cancellation is called
 	 * too.
-	 * @param cancellation makes the work end soon; called on a separate thread, at once if the work should already have ended, and possibly more than once
+	 * @param cancellation makes the work end soon; called on a separate thread, at once
+	 * if the work should already have ended, and possibly more than once
 	 */
 	public void continueUntilEnd(Runnable cancellation) {
 		boolean late;

@@ -168,8 +168,8 @@ class RunOnGrantTests {
 		this.contextRunner.withBean(FailingJobs.class).withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			for (String method : List.of("now", "later", "reactive")) {
-				await().untilAsserted(() -> assertThat(output).contains("Method '" + FailingJobs.class.getName() + "."
-						+ method + "()' failed when run on grant"));
+				await().untilAsserted(() -> assertThat(output).contains(
+						"Method '" + FailingJobs.class.getName() + "." + method + "()' failed when run on grant"));
 			}
 			assertThat(elector(context, "default").isLeader()).isTrue();
 			assertThat(elector(context, "default").resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);

@@ -98,7 +98,8 @@ class FencingCoverageTests {
 	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
-			assertThat(output).contains("Transactions of 'other' in leader work are not fenced: not on the election database");
+			assertThat(output)
+				.contains("Transactions of 'other' in leader work are not fenced: not on the election database");
 			assertThat(health(context)).containsEntry("fencing",
 					Map.of("transactionManager", "fenced", "other", "not fenced: not on the election database"));
 			int before = rows("other_database");

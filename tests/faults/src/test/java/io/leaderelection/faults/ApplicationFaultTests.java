@@ -166,7 +166,8 @@ class ApplicationFaultTests {
 
 	/**
 	 * Let the leader resign, and return who leads next, once the other one waits for the
-	 * lock again: two nodes that have both just resigned may resume their candidacies in any order.
+	 * lock again: two nodes that have both just resigned may resume their candidacies in
+	 * any order.
 	 */
 	private static NodeProcess awaitSuccessor() {
 		NodeProcess leader = cluster.awaitSessions().awaitLeader();

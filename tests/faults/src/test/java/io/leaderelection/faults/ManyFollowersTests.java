@@ -48,8 +48,8 @@ class ManyFollowersTests {
 
 	/**
 	 * What the old and the new leader may send for one hand-over: release, look for a
-	 * successor, open a session and become a candidate; confirm and pass the barrier. Were all
-	 * followers woken, there would be forty more.
+	 * successor, open a session and become a candidate; confirm and pass the barrier.
+	 * Were all followers woken, there would be forty more.
 	 */
 	private static final int OF_A_HAND_OVER = 20;
 
