@@ -29,6 +29,7 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.availability.AvailabilityChangeEvent;
@@ -95,6 +96,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void slowCheckHoldsUpNothing() {
 		LocalNode node = start("slow", "work", Duration.ofSeconds(20)).awaitLeader();
 		FakeHealth health = health(node);

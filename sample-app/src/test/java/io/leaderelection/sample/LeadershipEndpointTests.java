@@ -45,6 +45,7 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.io.TempDir;
@@ -166,6 +167,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void followerAsksTheLeaderToResignWhichDrainsItsWorkFirst() throws Exception {
 		SampleNode leader = start("leader", UNRESTRICTED);
 		SampleNode follower = start("follower", UNRESTRICTED);
@@ -210,6 +212,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void leaderAndObserverAskTooAndRefusalsSayWhy() {
 		SampleNode first = start("first", UNRESTRICTED);
 		SampleNode observer = start("observer", UNRESTRICTED, "leader-election.candidate=false");

@@ -38,6 +38,7 @@ import java.util.function.Consumer;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -97,6 +98,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void nodesThatStartAtOnceShareOneServer() throws Exception {
 		List<Node> starting = List.of(startNode(NEVER_IDLE), startNode(NEVER_IDLE), startNode(NEVER_IDLE));
 		Set<String> urls = new HashSet<>();
@@ -111,6 +113,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void serverSurvivesKillOfTheNodeThatStartedIt() throws Exception {
 		Node first = startNode(IDLE_TIMEOUT);
 		String url = first.awaitJoined();
@@ -143,6 +146,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void stateFileOfAServerThatIsGoneIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -172,6 +176,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void serverWhosePostgresWasKilledIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -182,6 +187,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void postgresWhoseOwnerWasKilledIsTakenOver() throws Exception {
 		SharedPostgres.Session first = join(IDLE_TIMEOUT);
 		ServerState orphaned = state();
@@ -199,6 +205,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("faults")
 	@DisabledOnOs(OS.WINDOWS)
 	void postgresThatDoesNotAnswerIsRemoved() throws Exception {
 		join(NEVER_IDLE);
