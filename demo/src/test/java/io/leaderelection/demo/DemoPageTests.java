@@ -280,7 +280,7 @@ class DemoPageTests {
 	@Order(Integer.MAX_VALUE)
 	void leavesNothingBehindAndThePageReportsItsEnd() throws Exception {
 		List<ProcessHandle> processes = demo.process().descendants().toList();
-		assertThat(processes).hasSizeGreaterThan(4);
+		assertThat(processes).as("PostgreSQL and three nodes").hasSizeGreaterThanOrEqualTo(4);
 		JsonNode last = facts.rows();
 		demo.close();
 		assertThat(processes).noneMatch(ProcessHandle::isAlive);

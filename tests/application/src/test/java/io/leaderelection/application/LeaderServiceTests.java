@@ -55,9 +55,12 @@ class LeaderServiceTests {
 
 	@Test
 	void nodeThatCannotStartItLeavesItToAnother() {
+		// In this order: alone, the broken node would fail again and again, and suspend
+		// its candidacy for longer
+		Node other = this.nodes.start("other").awaitLeader();
 		Node broken = this.nodes.start("broken", "listener.broken=true");
-		Node other = this.nodes.start("other");
-		awaitListener(other, "running, started 1");
+		broken.handOver();
+		awaitListener(other, "running, started 2");
 		assertThat(other.role()).isEqualTo("leader");
 		assertThat(broken.get("/listener").body()).isEqualTo("stopped, started 0");
 		assertThat(broken.election().texts("/transitions", "reason")).contains("resigned");
