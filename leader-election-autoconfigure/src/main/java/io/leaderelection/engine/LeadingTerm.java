@@ -328,8 +328,7 @@ final class LeadingTerm {
 	 * have ended.
 	 */
 	private void awaitUntil(long deadline, BooleanSupplier enough) throws SessionException {
-		for (long remaining = deadline - this.election.nanoTime(); remaining > 0
-				&& !enough.getAsBoolean(); remaining = deadline - this.election.nanoTime()) {
+		while (deadline - this.election.nanoTime() > 0 && !enough.getAsBoolean()) {
 			long interval = this.session.probe().toNanos();
 			this.election.await(Math.min(deadline - this.election.nanoTime(), interval), enough);
 		}
