@@ -73,10 +73,10 @@ class ArchitectureTests {
 			"engine.ElectionStatus", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
 			"engine.LocalSessions", "engine.ManualSessions", "engine.ResignationAnswer", "engine.SerialWorker",
 			"engine.SessionException", "engine.SessionNames", "engine.TransactionFence", "engine.Transition",
-			"engine.UnusableStoreException", "engine.Work", "engine.WorkGate", "health.GroupHealth",
-			"health.HealthWatch", "health.LeadershipHealthIndicator", "metrics.LeadershipMetrics",
-			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.PostgreSqlSessions",
-			"lifecycle.LeaderService", "lifecycle.LeaderServices", "lifecycle.StartPolicy", "transaction.Coverage",
+			"engine.UnusableStoreException", "engine.Work", "engine.WorkGate", "health.HealthWatch",
+			"health.LeadershipHealthIndicator", "metrics.LeadershipMetrics", "postgresql.ConnectionSource",
+			"postgresql.ElectionKeys", "postgresql.PostgreSqlSessions", "lifecycle.LeaderService",
+			"lifecycle.LeaderServices", "lifecycle.StartPolicy", "transaction.Coverage",
 			"transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
