@@ -20,7 +20,6 @@ import java.util.function.BooleanSupplier;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.health.GroupHealth;
 import io.leaderelection.health.HealthWatch;
 import org.jspecify.annotations.Nullable;
 
@@ -69,8 +68,9 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 
 	private static BooleanSupplier healthCheck(String group, @Nullable GroupHealth health,
 			@Nullable ApplicationAvailability availability) {
-		if (health != null && health.contains(group)) {
-			return () -> health.isHealthy(group);
+		BooleanSupplier check = (health != null) ? health.check(group) : null;
+		if (check != null) {
+			return check;
 		}
 		if (group.equals(READINESS) && availability != null) {
 			return () -> availability.getReadinessState() == ReadinessState.ACCEPTING_TRAFFIC;

@@ -38,13 +38,13 @@ import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.EventRelay.Delivery;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.SerialWorker.Task;
 import io.leaderelection.engine.TermLeadership.Loss;
 import org.jspecify.annotations.Nullable;
 
@@ -163,7 +163,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private final WorkGate gate;
 
-	private final EventRelay relay;
+	private final Consumer<LeadershipEvent> publisher;
+
+	private final SerialWorker relay;
 
 	private final LeaderElector elector;
 
@@ -200,7 +202,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		Runnable onStarvation = () -> this.runner.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
 		this.aside = platform.newWorkers(settings.election() + "-aside", CANCELLERS, onStarvation);
 		this.gate = new WorkGate(this, this.aside);
-		this.relay = new EventRelay(publisher, platform.newWorkers(settings.election() + "-events", 1, onStarvation),
+		this.publisher = publisher;
+		this.relay = new SerialWorker(platform.newWorkers(settings.election() + "-events", 1, onStarvation),
 				this::wakeUp, onStarvation);
 		this.state = ElectionState.stopped(platform.nanoTime());
 	}
@@ -244,7 +247,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.statistics;
 	}
 
-	EventRelay relay() {
+	SerialWorker relay() {
 		return this.relay;
 	}
 
@@ -740,11 +743,11 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
-			Delivery granted = new Delivery(new LeadershipGrantedEvent(this.elector, leadership));
+			Task granted = delivery(leadership, new LeadershipGrantedEvent(this.elector, leadership));
 			this.state = this.state.at(new Leading(leadership, until))
 				.requesting(null)
 				.remembering(transition(Transition.Kind.GRANTED, leadership, null));
-			this.relay.enqueue(granted);
+			this.relay.add(granted);
 			this.statistics.granted(this.platform.nanoTime());
 			this.changed.signalAll();
 			this.runner.checkWithin(until - this.platform.nanoTime());
@@ -782,12 +785,11 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Departure departure = this.state.departure();
 			if (this.state.position() instanceof Draining draining && draining.leadership() == leadership
 					&& departure != null) {
-				Delivery revoked = new Delivery(
-						new LeadershipRevokedEvent(this.elector, leadership, departure.reason()));
+				Task revoked = revocation(leadership, departure.reason());
 				this.state = this.state.at(new Leaving(leadership, draining.trustedUntil()))
 					.remembering(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
 				this.statistics.revokedFor(departure.reason());
-				this.relay.enqueue(revoked);
+				this.relay.add(revoked);
 			}
 		}
 		finally {
@@ -845,7 +847,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
 			Loss loss = new Loss(reason, silence, notified);
 			Runnable end = () -> endLost(leadership, loss, abort);
-			Delivery revoked = new Delivery(new LeadershipRevokedEvent(this.elector, leadership, reason));
+			Task revoked = revocation(leadership, reason);
 			ElectionState following = this.state.following(View.NONE);
 			if (!notified) {
 				following = following.remembering(transition(Transition.Kind.REVOKED, leadership, reason));
@@ -856,7 +858,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			this.lost = end;
 			this.state = following;
 			if (!notified) {
-				this.relay.enqueue(revoked);
+				this.relay.add(revoked);
 			}
 			this.changed.signalAll();
 			return true;
@@ -890,7 +892,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				this.relay.interrupt();
 			}
 			else {
-				this.relay.interruptGranted(leadership);
+				// The listener of the grant: the revoked event is behind it
+				this.relay.interrupt(leadership);
 			}
 		}
 	}
@@ -984,6 +987,24 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			// Completed on this thread rather than never
 			future.complete(result);
 		}
+	}
+
+	private Task revocation(TermLeadership leadership, Reason reason) {
+		LeadershipEvent event = new LeadershipRevokedEvent(this.elector, leadership, reason);
+		return delivery(event, event);
+	}
+
+	private Task delivery(Object subject, LeadershipEvent event) {
+		return new Task(subject, () -> {
+			try {
+				this.publisher.accept(event);
+			}
+			catch (Throwable ex) {
+				this.log.warn(
+						"A listener of " + event.getClass().getSimpleName() + " failed (" + event.getLeadership() + ")",
+						ex);
+			}
+		});
 	}
 
 	private Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {

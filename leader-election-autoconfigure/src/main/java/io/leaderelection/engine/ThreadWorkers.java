@@ -178,7 +178,6 @@ final class ThreadWorkers implements Platform.Workers {
 		}
 		catch (Throwable ex) {
 			log.error("A task of leader election failed", ex);
-			this.onStarvation.run();
 		}
 		finally {
 			Thread.interrupted();

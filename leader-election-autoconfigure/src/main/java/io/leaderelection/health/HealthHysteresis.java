@@ -19,8 +19,6 @@ package io.leaderelection.health;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Decides by the results of health checks, and by their absence, whether this node may be
  * a candidate. Candidacy is suspended when the application has been unhealthy for some
@@ -46,9 +44,9 @@ final class HealthHysteresis {
 
 	private final long limit;
 
-	private @Nullable Long unhealthySince;
+	private boolean healthy = true;
 
-	private @Nullable Long healthySince;
+	private long since;
 
 	private boolean silent;
 
@@ -56,6 +54,7 @@ final class HealthHysteresis {
 
 	HealthHysteresis(Duration after, long begun) {
 		this.begun = begun;
+		this.since = begun;
 		this.after = after.toNanos();
 		this.limit = Math.max(this.after, SHORTEST_LIMIT);
 	}
@@ -73,17 +72,10 @@ final class HealthHysteresis {
 	 */
 	void answered(boolean healthy, long asked, long now) {
 		this.silent = false;
-		if (asked - this.begun < 0) {
-			return;
+		if (asked - this.begun >= 0) {
+			// The application may have been unhealthy until it answered
+			record(healthy, healthy ? now : asked, now);
 		}
-		if (!healthy) {
-			unhealthy(asked, now);
-			return;
-		}
-		this.unhealthySince = null;
-		// Counted from the answer: the application may have been unhealthy until then
-		this.healthySince = (this.healthySince != null) ? this.healthySince : now;
-		this.candidacyPermitted = this.candidacyPermitted || now - this.healthySince >= this.limit;
 	}
 
 	/**
@@ -92,15 +84,17 @@ final class HealthHysteresis {
 	void unanswered(long asked, long now) {
 		boolean late = now - asked >= this.limit;
 		this.silent = this.silent || late;
-		if (late || this.unhealthySince != null) {
-			unhealthy(asked, now);
+		if (late || !this.healthy) {
+			record(false, asked, now);
 		}
 	}
 
-	private void unhealthy(long since, long now) {
-		this.healthySince = null;
-		this.unhealthySince = (this.unhealthySince != null) ? this.unhealthySince : since;
-		this.candidacyPermitted = this.candidacyPermitted && now - this.unhealthySince < this.after;
+	private void record(boolean healthy, long since, long now) {
+		this.since = (healthy == this.healthy) ? this.since : since;
+		this.healthy = healthy;
+		if (now - this.since >= (healthy ? this.limit : this.after)) {
+			this.candidacyPermitted = healthy;
+		}
 	}
 
 	/**

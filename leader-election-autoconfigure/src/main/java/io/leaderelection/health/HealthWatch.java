@@ -18,7 +18,10 @@ package io.leaderelection.health;
 
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -54,11 +57,14 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	/** Types of failures that have been logged, to log each type once. */
 	private final Set<Class<?>> reported = new HashSet<>();
 
+	private HealthHysteresis hysteresis;
+
+	private @Nullable ScheduledExecutorService scheduler;
+
 	private boolean ready;
 
-	private @Nullable Thread thread;
-
-	private @Nullable HealthProbe probe;
+	/** When the check in progress began. */
+	private @Nullable Long asked;
 
 	/**
 	 * Create a new {@code HealthWatch} instance.
@@ -74,73 +80,89 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 		this.healthCheck = healthCheck;
 		this.description = description;
 		this.after = after;
-	}
-
-	@Override
-	public int getPhase() {
-		return Integer.MAX_VALUE;
+		this.hysteresis = new HealthHysteresis(after, System.nanoTime());
 	}
 
 	@Override
 	public synchronized boolean isRunning() {
-		return this.thread != null;
+		return this.scheduler != null;
 	}
 
 	@Override
 	public synchronized void start() {
-		if (this.thread == null) {
+		if (this.scheduler == null) {
 			this.electors.all().forEach(DefaultLeaderElector::resumeCandidacy);
-			this.thread = DaemonThreads.create("health", this::watch);
-			this.thread.start();
+			this.hysteresis = new HealthHysteresis(this.after, System.nanoTime());
+			this.scheduler = Executors.newSingleThreadScheduledExecutor((task) -> DaemonThreads.create("health", task));
+			long interval = this.hysteresis.interval();
+			this.scheduler.scheduleWithFixedDelay(this::tryCheck, interval, interval, TimeUnit.NANOSECONDS);
 		}
 	}
 
 	@Override
 	public synchronized void stop() {
-		this.thread = null;
-		notifyAll();
+		if (this.scheduler != null) {
+			this.scheduler.shutdown();
+			this.scheduler = null;
+		}
 	}
 
 	@Override
 	public synchronized void onApplicationEvent(ApplicationReadyEvent event) {
 		this.ready = true;
-		notifyAll();
 	}
 
-	private void watch() {
-		HealthHysteresis hysteresis = new HealthHysteresis(this.after, System.nanoTime());
-		while (pause(hysteresis.interval())) {
+	// An exception would end the schedule
+	private void tryCheck() {
+		try {
+			check();
+		}
+		catch (Throwable ex) {
+			report(ex);
+		}
+	}
+
+	private synchronized void check() {
+		if (this.asked != null) {
+			this.hysteresis.unanswered(this.asked, System.nanoTime());
+			react();
+		}
+		else if (this.ready && isRunning()) {
+			long now = System.nanoTime();
+			this.asked = now;
 			try {
-				check(hysteresis);
+				DaemonThreads.create("health-check", () -> ask(now)).start();
 			}
 			catch (Throwable ex) {
-				report(ex);
+				failed(ex, now);
 			}
 		}
 	}
 
-	private synchronized void check(HealthHysteresis hysteresis) {
-		HealthProbe last = this.probe;
-		if (!isCurrent()) {
-			return;
+	private void ask(long asked) {
+		try {
+			answered(this.healthCheck.getAsBoolean(), asked);
 		}
-		if (last == null) {
-			HealthProbe next = new HealthProbe(this.healthCheck, this::wakeUp);
-			this.probe = next;
-			next.start();
-			return;
+		catch (Throwable ex) {
+			failed(ex, asked);
 		}
-		HealthProbe.Answer answer = last.answer();
-		if (answer != null) {
-			this.probe = null;
-			hysteresis.answered(answer.healthy(), last.asked(), answer.time());
-		}
-		else {
-			hysteresis.unanswered(last.asked(), System.nanoTime());
-		}
-		for (DefaultLeaderElector elector : this.electors.all()) {
+	}
+
+	private void failed(Throwable failure, long asked) {
+		answered(false, asked);
+		logger.warn("Health check failed, which counts as unhealthy", failure);
+	}
+
+	private synchronized void answered(boolean healthy, long asked) {
+		this.asked = null;
+		this.hysteresis.answered(healthy, asked, System.nanoTime());
+		react();
+	}
+
+	private void react() {
+		for (DefaultLeaderElector elector : isRunning() ? this.electors.all() : List.<DefaultLeaderElector>of()) {
 			try {
-				react(elector, hysteresis);
+				react(elector, this.hysteresis.isCandidacyPermitted());
 			}
 			catch (Throwable ex) {
 				report(ex);
@@ -149,15 +171,15 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	// Logging comes last: it may fail, and the node must have reacted before
-	private void react(DefaultLeaderElector elector, HealthHysteresis hysteresis) {
-		if (hysteresis.isCandidacyPermitted() && elector.isSuspendedUntilResumed()) {
+	private void react(DefaultLeaderElector elector, boolean candidacyPermitted) {
+		if (candidacyPermitted && elector.isSuspendedUntilResumed()) {
 			elector.resumeCandidacy();
 			logger.info("Resuming candidacy, since " + this.description + " is healthy (" + name(elector) + ")");
 		}
-		else if (!hysteresis.isCandidacyPermitted() && !elector.isSuspendedUntilResumed()) {
+		else if (!candidacyPermitted && !elector.isSuspendedUntilResumed()) {
 			elector.suspendCandidacy();
 			logger.warn("Suspending candidacy until " + this.description + " is healthy"
-					+ (hysteresis.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
+					+ (this.hysteresis.isSilent() ? ": it does not answer" : "") + " (" + name(elector) + ")");
 		}
 	}
 
@@ -174,37 +196,6 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 		catch (Throwable ex) {
 			// Logging has failed, but the next check must still run
 		}
-	}
-
-	private synchronized void wakeUp() {
-		notifyAll();
-	}
-
-	/**
-	 * Wait until the application is ready, and then until there is an answer or it is
-	 * time for the next check.
-	 */
-	private synchronized boolean pause(long nanos) {
-		try {
-			while (!this.ready && isCurrent()) {
-				wait();
-			}
-			long deadline = System.nanoTime() + nanos;
-			long remaining = nanos;
-			while (isCurrent() && remaining > 0 && (this.probe == null || this.probe.answer() == null)) {
-				TimeUnit.NANOSECONDS.timedWait(this, remaining);
-				remaining = deadline - System.nanoTime();
-			}
-			return isCurrent();
-		}
-		catch (InterruptedException ex) {
-			// Not expected, and no reason to end
-			return isCurrent();
-		}
-	}
-
-	private boolean isCurrent() {
-		return this.thread == Thread.currentThread();
 	}
 
 }

@@ -70,14 +70,18 @@ final class HandOver {
 	}
 
 	/**
-	 * Wait until the hand-over has ended, unless it waits for the current thread itself.
+	 * Wait until the hand-over has ended, unless it waits for the current thread itself,
+	 * or until the current thread is interrupted.
 	 */
-	void await() throws InterruptedException {
+	void await() {
 		if (this.elector.getWorkLeadership() != null) {
 			return;
 		}
 		try {
 			this.over.get(Math.max(0, this.deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
 		}
 		catch (ExecutionException ex) {
 			throw new IllegalStateException(ex);

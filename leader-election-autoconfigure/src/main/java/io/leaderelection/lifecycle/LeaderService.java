@@ -17,19 +17,16 @@
 package io.leaderelection.lifecycle;
 
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SerialWorker;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -40,8 +37,8 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * A bean that leadership starts and stops. All its starts and stops run one after the
- * other in the order in which they were requested, on a dedicated thread that is started
- * when needed and ends when idle: a long stop delays only the next start of this bean.
+ * other in the order in which they were requested, on a thread of their own: a long stop
+ * delays only the next start of this bean.
  */
 public final class LeaderService {
 
@@ -55,13 +52,7 @@ public final class LeaderService {
 
 	private final int phase;
 
-	private final Executor executor;
-
-	private final Object monitor = new Object();
-
-	private @Nullable Thread worker;
-
-	private @Nullable CompletableFuture<?> current;
+	private final SerialWorker worker;
 
 	// Confined to the worker
 	private State state = State.STOPPED;
@@ -77,20 +68,14 @@ public final class LeaderService {
 	 * @param bean the target of the proxy that prevents other callers from starting it
 	 */
 	public LeaderService(String name, Lifecycle bean) {
+		this(name, bean, new SerialWorker("service-" + name));
+	}
+
+	LeaderService(String name, Lifecycle bean, SerialWorker worker) {
 		this.name = name;
 		this.bean = bean;
 		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
-		// The class loader of the context, whichever thread requests the first start or
-		// stop
-		ClassLoader contextClassLoader = Thread.currentThread().getContextClassLoader();
-		ThreadPoolExecutor worker = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				(task) -> {
-					Thread thread = DaemonThreads.create("service-" + name, task);
-					thread.setContextClassLoader(contextClassLoader);
-					return thread;
-				});
-		worker.allowCoreThreadTimeOut(true);
-		this.executor = worker;
+		this.worker = worker;
 	}
 
 	/**
@@ -117,32 +102,16 @@ public final class LeaderService {
 	}
 
 	private CompletableFuture<@Nullable Void> stopAfter(HandOver handOver) {
-		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
 		try {
-			DaemonThreads.create("service-" + this.name + "-stop", () -> stopAfter(handOver, result)).start();
+			return CompletableFuture
+				.runAsync(handOver::await,
+						(await) -> DaemonThreads.create("service-" + this.name + "-stop", await).start())
+				.thenCompose((over) -> submitStop());
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread can be created
 			return submitStop();
 		}
-		return result;
-	}
-
-	private void stopAfter(HandOver handOver, CompletableFuture<@Nullable Void> result) {
-		try {
-			handOver.await();
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
-		submitStop().whenComplete((stopped, failure) -> {
-			if (failure != null) {
-				result.completeExceptionally(failure);
-			}
-			else {
-				result.complete(null);
-			}
-		});
 	}
 
 	/**
@@ -159,18 +128,13 @@ public final class LeaderService {
 	public void stopAndWait() throws Throwable {
 		ElectionServices owner = this.services;
 		HandOver handOver = (owner != null) ? owner.handOver() : null;
-		if (handOver != null && !(this.bean instanceof SmartLifecycle) && !isCurrentThread()) {
-			try {
-				handOver.await();
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
+		if (handOver != null && !(this.bean instanceof SmartLifecycle) && !this.worker.isCurrentThread()) {
+			handOver.await();
 		}
 		Duration limit = this.lastStop.isDone() ? LONGEST_STOP : ElectionSettings.GRACE;
 		CompletableFuture<?> stopped = submitStop();
 		// The bean would wait for itself
-		if (isCurrentThread()) {
+		if (this.worker.isCurrentThread()) {
 			return;
 		}
 		try {
@@ -187,16 +151,6 @@ public final class LeaderService {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 			logger.warn("Service " + this + " may not have stopped: interrupted while waiting for it");
-		}
-	}
-
-	/**
-	 * Return whether the current thread starts or stops the bean.
-	 * @return whether it is the thread of this service
-	 */
-	private boolean isCurrentThread() {
-		synchronized (this.monitor) {
-			return this.worker == Thread.currentThread();
 		}
 	}
 
@@ -217,7 +171,6 @@ public final class LeaderService {
 			if (wanted.getAsBoolean()) {
 				doStart();
 			}
-			return null;
 		});
 	}
 
@@ -225,10 +178,7 @@ public final class LeaderService {
 	 * Stop the bean after the starts and stops that were requested before.
 	 */
 	CompletableFuture<@Nullable Void> submitStop() {
-		CompletableFuture<@Nullable Void> stop = submit(() -> {
-			doStop();
-			return null;
-		});
+		CompletableFuture<@Nullable Void> stop = submit(this::doStop);
 		this.lastStop = stop;
 		return stop;
 	}
@@ -250,40 +200,28 @@ public final class LeaderService {
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> submit(Callable<@Nullable Void> task) {
+	private CompletableFuture<@Nullable Void> submit(Step step) {
 		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
-		Runnable run = () -> {
-			synchronized (this.monitor) {
-				this.worker = Thread.currentThread();
-				this.current = result;
-			}
-			Throwable failure = null;
-			try {
-				task.call();
-			}
-			catch (Throwable ex) {
-				failure = ex;
-			}
-			synchronized (this.monitor) {
-				this.worker = null;
-				this.current = null;
-				Thread.interrupted();
-			}
-			if (failure != null) {
-				result.completeExceptionally(failure);
-			}
-			else {
-				result.complete(null);
-			}
-		};
-		try {
-			this.executor.execute(run);
-		}
-		catch (Throwable ex) {
-			// No thread can be created
-			result.completeExceptionally(ex);
+		if (!this.worker.add(result, () -> run(step, result))) {
+			result.completeExceptionally(new IllegalStateException("No thread can be created for service " + this));
 		}
 		return result;
+	}
+
+	private static void run(Step step, CompletableFuture<@Nullable Void> result) {
+		try {
+			// It has failed if no thread could be created in time
+			if (!result.isDone()) {
+				step.run();
+			}
+			Thread.interrupted();
+			result.complete(null);
+		}
+		catch (Throwable ex) {
+			// An interrupt does not concern those who are notified
+			Thread.interrupted();
+			result.completeExceptionally(ex);
+		}
 	}
 
 	private void doStart() throws InterruptedException {
@@ -321,27 +259,26 @@ public final class LeaderService {
 	 * Interrupt the start or stop that is in progress, if any.
 	 */
 	void interrupt() {
-		synchronized (this.monitor) {
-			if (this.worker != null) {
-				this.worker.interrupt();
-			}
-		}
+		this.worker.interrupt();
 	}
 
 	/**
 	 * Interrupt the start or stop with the given future, if it is in progress.
 	 */
 	void interrupt(CompletableFuture<?> task) {
-		synchronized (this.monitor) {
-			if (this.current == task) {
-				interrupt();
-			}
-		}
+		this.worker.interrupt(task);
 	}
 
 	@Override
 	public String toString() {
 		return "'" + this.name + "'";
+	}
+
+	/** A start or stop. */
+	private interface Step {
+
+		void run() throws InterruptedException;
+
 	}
 
 	/** The state of the bean. */

@@ -200,7 +200,11 @@ class LeaderOnlyRejectionTests {
 	@ParameterizedTest(name = "{0}")
 	@MethodSource
 	void rejections(String name, UnaryOperator<ApplicationContextRunner> setUp, String description, String action) {
-		setUp.apply(this.contextRunner).run((context) -> {
+		assertRejected(setUp.apply(this.contextRunner), description, action);
+	}
+
+	static void assertRejected(ApplicationContextRunner runner, String description, String action) {
+		runner.run((context) -> {
 			assertThat(context).hasFailed();
 			InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
 			assertThat(shortened(failure.getDescription())).isEqualTo(description);
@@ -223,8 +227,7 @@ class LeaderOnlyRejectionTests {
 					unknownElection("UnknownElection", "nightly")));
 	}
 
-	private static void assertRejectedWhenCreated(AssertableApplicationContext context, Class<?> type,
-			String description) {
+	static void assertRejectedWhenCreated(AssertableApplicationContext context, Class<?> type, String description) {
 		assertThat(context).hasNotFailed();
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean(type))
 			.satisfies((ex) -> assertThat(shortened(failure(ex).getDescription())).isEqualTo(description));
@@ -378,11 +381,10 @@ class LeaderOnlyRejectionTests {
 	}
 
 	/**
-	 * Return a text with the simple names of the types here.
+	 * Return a text with the simple names of the types of a test.
 	 */
 	private static String shortened(String text) {
-		return text.replace("'" + LeaderOnlyRejectionTests.class.getName() + "$", "'")
-			.replace("'" + GENERATED, "'Generated");
+		return text.replaceAll("'io\\.leaderelection\\.annotation\\.(\\w+\\$)?", "'");
 	}
 
 	private static AnnotationDescription.Builder leaderOnly() {

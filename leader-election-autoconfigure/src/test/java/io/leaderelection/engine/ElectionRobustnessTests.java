@@ -29,10 +29,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
-import io.leaderelection.LeaderElector;
-import io.leaderelection.Leadership;
-import io.leaderelection.LeadershipEvent;
-import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
 import io.leaderelection.testsupport.Daemon;
@@ -43,7 +39,6 @@ import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link Election} and what it is made of when things go wrong that hardly ever
@@ -379,8 +374,8 @@ class ElectionRobustnessTests {
 	@Test
 	void relayGoesOnAfterWhatIsCalledWhenItIsIdleHasFailed() {
 		AtomicBoolean broken = new AtomicBoolean(true);
-		List<LeadershipEvent> delivered = new ArrayList<>();
-		EventRelay relay = new EventRelay(delivered::add, (task) -> {
+		List<Integer> ended = new ArrayList<>();
+		SerialWorker relay = new SerialWorker((task) -> {
 			try {
 				task.run();
 			}
@@ -394,9 +389,9 @@ class ElectionRobustnessTests {
 		}, () -> {
 		});
 		for (int i = 1; i <= 2; i++) {
-			relay.enqueue(new EventRelay.Delivery(
-					new LeadershipGrantedEvent(mock(LeaderElector.class), mock(Leadership.class))));
-			assertThat(delivered).hasSize(i);
+			int task = i;
+			relay.add(task, () -> ended.add(task));
+			assertThat(ended).hasSize(i);
 		}
 	}
 

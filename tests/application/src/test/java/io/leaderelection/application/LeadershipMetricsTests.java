@@ -18,7 +18,6 @@ package io.leaderelection.application;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -27,6 +26,7 @@ import java.util.stream.Stream;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.documentation.Markdown;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -70,7 +70,7 @@ class LeadershipMetricsTests {
 	@Test
 	void everyDocumentedMetricIsThere() throws IOException {
 		List<MatchResult> rows = Pattern.compile("^\\| `(leader\\.[a-z.]+)` \\| `(leader_\\w+)` \\|", Pattern.MULTILINE)
-			.matcher(Files.readString(Path.of("../../docs/reference/metrics-and-alerts.md")))
+			.matcher(Files.readString(Markdown.ROOT.resolve("docs/reference/metrics-and-alerts.md")))
 			.results()
 			.toList();
 		assertThat(rows).hasSize(13);

@@ -36,12 +36,12 @@ import java.util.stream.Stream;
  * A document in Markdown: its fenced code blocks, and its text without them, line by
  * line.
  */
-final class Markdown {
+public final class Markdown {
 
 	/**
 	 * The root of the repository: the directory with {@code .mvn} in it.
 	 */
-	static final Path ROOT = Stream.iterate(Path.of("").toAbsolutePath(), Path::getParent)
+	public static final Path ROOT = Stream.iterate(Path.of("").toAbsolutePath(), Path::getParent)
 		.filter((directory) -> Files.exists(directory.resolve(".mvn")))
 		.findFirst()
 		.orElseThrow();

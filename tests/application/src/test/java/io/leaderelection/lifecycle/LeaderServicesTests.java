@@ -112,6 +112,19 @@ class LeaderServicesTests {
 	}
 
 	@Test
+	void annotatedMethodsOfAServiceMayRunOnGrant() {
+		this.contextRunner.withBean(ServiceWithJob.class).run((context) -> {
+			context.getBean(ServiceWithJob.class).job();
+			assertThat(log(context)).isEmpty();
+			context.getBean(TestLeadership.class).grant();
+			await().untilAsserted(() -> assertThat(log(context)).containsOnlyOnce("job"));
+			context.getBean(TestLeadership.class).revoke();
+			context.getBean(TestLeadership.class).grant();
+			await().until(() -> log(context).stream().filter("job"::equals).count() == 2);
+		});
+	}
+
+	@Test
 	void pauseStopsAndRestartStartsWithLeadership() {
 		this.contextRunner.withBean("service", Service.class).run((context) -> {
 			context.getBean(TestLeadership.class).grant();
@@ -443,6 +456,19 @@ class LeaderServicesTests {
 
 	private static <T> T target(AssertableApplicationContext context, Class<T> type) {
 		return AopTestUtils.getUltimateTargetObject(context.getBean(type));
+	}
+
+	static class ServiceWithJob extends Service {
+
+		ServiceWithJob(Log log) {
+			super(log);
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		void job() {
+			this.log.entries.add("job");
+		}
+
 	}
 
 	@Configuration(proxyBeanMethods = false)

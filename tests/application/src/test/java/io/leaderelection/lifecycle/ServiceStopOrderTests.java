@@ -30,6 +30,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.lifecycle.Services.ForeignContainer;
 import io.leaderelection.lifecycle.Services.Log;
 import io.leaderelection.lifecycle.Services.PlainService;
 import io.leaderelection.lifecycle.Services.Service;
@@ -84,12 +85,12 @@ class ServiceStopOrderTests {
 
 	@Test
 	void workEndsBeforeServicesAreStoppedWithWhatTheyDependOn() {
-		this.contextRunner.withBean("needed", Needed.class)
+		this.contextRunner.withBean("needed", ForeignContainer.class)
 			.withBean("service", Service.class, () -> new Service(new Log(), "service"),
 					(definition) -> definition.setDependsOn("needed"))
 			.run((context) -> assertOrder(context.getSourceApplicationContext(),
 					ConfigurableApplicationContext::close));
-		this.contextRunner.withBean("needed", Needed.class)
+		this.contextRunner.withBean("needed", ForeignContainer.class)
 			.withBean("service", Plain.class, () -> new Plain(0), (definition) -> definition.setDependsOn("needed"))
 			.run((context) -> assertOrder(context.getSourceApplicationContext(),
 					ConfigurableApplicationContext::close));
@@ -210,30 +211,6 @@ class ServiceStopOrderTests {
 
 	private static Arguments ending(String name, int phase, Consumer<ConfigurableApplicationContext> end) {
 		return Arguments.of(name, phase, end);
-	}
-
-	/**
-	 * Something that a service depends on.
-	 */
-	static class Needed implements SmartLifecycle {
-
-		private volatile boolean running;
-
-		@Override
-		public void start() {
-			this.running = true;
-		}
-
-		@Override
-		public void stop() {
-			this.running = false;
-		}
-
-		@Override
-		public boolean isRunning() {
-			return this.running;
-		}
-
 	}
 
 	/**

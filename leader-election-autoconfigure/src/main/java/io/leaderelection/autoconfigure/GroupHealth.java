@@ -14,11 +14,14 @@
  * limitations under the License.
  */
 
-package io.leaderelection.health;
+package io.leaderelection.autoconfigure;
 
-import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.actuate.endpoint.CompositeHealthDescriptor;
 import org.springframework.boot.health.actuate.endpoint.HealthDescriptor;
@@ -31,7 +34,7 @@ import org.springframework.boot.health.contributor.Status;
  * Health of the application by groups of its health endpoint, without the component
  * {@code leadership}: an election must not depend on itself.
  */
-public class GroupHealth {
+final class GroupHealth {
 
 	private static final int FIRST_BAD_STATUS_CODE = 400;
 
@@ -39,46 +42,33 @@ public class GroupHealth {
 
 	private final HealthEndpointGroups groups;
 
-	/**
-	 * Create a new {@code GroupHealth} instance.
-	 * @param endpoint the endpoint
-	 * @param groups its groups
-	 */
-	public GroupHealth(HealthEndpoint endpoint, HealthEndpointGroups groups) {
+	GroupHealth(HealthEndpoint endpoint, HealthEndpointGroups groups) {
 		this.endpoint = endpoint;
 		this.groups = groups;
 	}
 
 	/**
-	 * Return whether there is a group of that name.
-	 * @param group the name
-	 * @return whether it exists
+	 * Return a check whether an HTTP request for a group would succeed, or {@code null}
+	 * if there is no group of that name.
 	 */
-	public boolean contains(String group) {
-		return this.groups.getNames().contains(group);
+	@Nullable BooleanSupplier check(String name) {
+		HealthEndpointGroup group = this.groups.get(name);
+		return (group != null) ? () -> isHealthy(name, group) : null;
 	}
 
-	/**
-	 * Return whether the group is healthy: an HTTP request for it would succeed.
-	 * @param name the name of the group
-	 * @return whether it is healthy
-	 */
-	public boolean isHealthy(String name) {
-		HealthEndpointGroup group = this.groups.get(name);
-		HealthDescriptor health = this.endpoint.healthForPath(name);
-		if (group == null || !(health instanceof CompositeHealthDescriptor composite)
-				|| composite.getComponents() == null) {
+	private boolean isHealthy(String name, HealthEndpointGroup group) {
+		Map<String, HealthDescriptor> components = (this.endpoint
+			.healthForPath(name) instanceof CompositeHealthDescriptor health) ? health.getComponents() : null;
+		if (components == null) {
 			return true;
 		}
-		Map<String, HealthDescriptor> components = new HashMap<>(composite.getComponents());
-		components.remove("leadership");
-		if (components.isEmpty()) {
-			return true;
-		}
-		Status status = group.getStatusAggregator()
-			.getAggregateStatus(
-					components.values().stream().map(HealthDescriptor::getStatus).collect(Collectors.toSet()));
-		return group.getHttpCodeStatusMapper().getStatusCode(status) < FIRST_BAD_STATUS_CODE;
+		Set<Status> statuses = components.entrySet()
+			.stream()
+			.filter((component) -> !component.getKey().equals("leadership"))
+			.map((component) -> component.getValue().getStatus())
+			.collect(Collectors.toSet());
+		Status status = group.getStatusAggregator().getAggregateStatus(statuses);
+		return statuses.isEmpty() || group.getHttpCodeStatusMapper().getStatusCode(status) < FIRST_BAD_STATUS_CODE;
 	}
 
 }

@@ -1,0 +1,264 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs tasks one after the other in the order in which they were added, on a thread that
+ * is created when needed. An interrupt reaches the running task, and never a later one.
+ * Adding a task cannot fail: if no thread can be created, it waits in a queue of the
+ * worker itself.
+ */
+public final class SerialWorker {
+
+	private final Platform.Workers worker;
+
+	private final Runnable onIdle;
+
+	private final Runnable onStarvation;
+
+	private final Runnable run = this::runAll;
+
+	private final Object monitor = new Object();
+
+	private @Nullable Task first;
+
+	private @Nullable Task last;
+
+	private boolean scheduled;
+
+	private @Nullable Thread runner;
+
+	private boolean detached;
+
+	/**
+	 * Create a new {@code SerialWorker} instance.
+	 * @param name the name of the thread, which has the context class loader of the
+	 * current thread
+	 */
+	public SerialWorker(String name) {
+		this(Platform.SYSTEM.newWorkers(name, 1, () -> {
+		}), () -> {
+		}, () -> {
+		});
+	}
+
+	/**
+	 * Create a new {@code SerialWorker} instance.
+	 * @param worker a worker with one thread
+	 * @param onIdle called when all tasks have ended
+	 * @param onStarvation called when a task waits for {@link #revive()}
+	 */
+	SerialWorker(Platform.Workers worker, Runnable onIdle, Runnable onStarvation) {
+		this.worker = worker;
+		this.onIdle = onIdle;
+		this.onStarvation = onStarvation;
+	}
+
+	/**
+	 * Run a task after those that were added before.
+	 * @param subject what the task is about, see {@link #interrupt(Object)}
+	 * @param action the task
+	 * @return whether there is a thread; if not, the task waits until another one is
+	 * added
+	 */
+	public boolean add(Object subject, Runnable action) {
+		return add(new Task(subject, action));
+	}
+
+	/**
+	 * Run a task after those that were added before. Allocates nothing.
+	 */
+	boolean add(Task added) {
+		synchronized (this.monitor) {
+			if (this.last != null) {
+				this.last.next = added;
+			}
+			else {
+				this.first = added;
+			}
+			this.last = added;
+		}
+		if (revive()) {
+			return true;
+		}
+		this.onStarvation.run();
+		return false;
+	}
+
+	/**
+	 * Set whether the thread is kept while it is idle.
+	 */
+	void retain(boolean retained) {
+		this.worker.retain(retained);
+	}
+
+	/**
+	 * Create a thread if one is needed.
+	 * @return whether there is one
+	 */
+	boolean revive() {
+		return schedule() && this.worker.revive();
+	}
+
+	private boolean schedule() {
+		synchronized (this.monitor) {
+			if (this.scheduled || this.first == null) {
+				return true;
+			}
+			this.scheduled = true;
+		}
+		try {
+			this.worker.execute(this.run);
+			return true;
+		}
+		catch (Throwable ex) {
+			// No memory: the watchdog retries, and there may be no memory for a message
+			unschedule();
+			return false;
+		}
+	}
+
+	private void unschedule() {
+		synchronized (this.monitor) {
+			this.scheduled = false;
+		}
+	}
+
+	boolean isIdle() {
+		synchronized (this.monitor) {
+			return this.first == null;
+		}
+	}
+
+	/**
+	 * Return whether a hand-over has no task to wait for.
+	 */
+	boolean isSettled() {
+		synchronized (this.monitor) {
+			return this.first == null || this.detached;
+		}
+	}
+
+	/**
+	 * Return whether the current thread runs a task.
+	 * @return whether it is the thread of this worker
+	 */
+	public boolean isCurrentThread() {
+		synchronized (this.monitor) {
+			return this.runner == Thread.currentThread();
+		}
+	}
+
+	/**
+	 * If the current thread runs a task, exclude this task from hand-overs, since it
+	 * waits for the hand-over itself.
+	 */
+	void detachCurrent() {
+		synchronized (this.monitor) {
+			this.detached |= isCurrentThread();
+		}
+	}
+
+	/**
+	 * Interrupt the running task, if any.
+	 */
+	public void interrupt() {
+		synchronized (this.monitor) {
+			if (this.runner != null) {
+				this.runner.interrupt();
+			}
+		}
+	}
+
+	/**
+	 * Interrupt the running task if it is about the given subject.
+	 * @param subject the subject
+	 */
+	public void interrupt(Object subject) {
+		synchronized (this.monitor) {
+			if (this.first != null && this.first.subject == subject) {
+				interrupt();
+			}
+		}
+	}
+
+	private void runAll() {
+		boolean ended = false;
+		try {
+			for (Task current = begin(); current != null; current = begin()) {
+				try {
+					current.action.run();
+				}
+				finally {
+					end(current);
+				}
+			}
+			ended = true;
+		}
+		finally {
+			if (!ended) {
+				unschedule();
+				revive();
+			}
+		}
+	}
+
+	// The task stays in the queue while it runs
+	private @Nullable Task begin() {
+		synchronized (this.monitor) {
+			this.scheduled = this.first != null;
+			this.runner = this.scheduled ? Thread.currentThread() : null;
+			return this.first;
+		}
+	}
+
+	private void end(Task ended) {
+		boolean idle;
+		synchronized (this.monitor) {
+			this.first = ended.next;
+			this.last = (this.first != null) ? this.last : null;
+			this.runner = null;
+			this.detached = false;
+			Thread.interrupted();
+			idle = this.first == null;
+		}
+		if (idle) {
+			this.onIdle.run();
+		}
+	}
+
+	/**
+	 * A task, which has its place in the queue in itself.
+	 */
+	static final class Task {
+
+		private final Object subject;
+
+		private final Runnable action;
+
+		private @Nullable Task next;
+
+		Task(Object subject, Runnable action) {
+			this.subject = subject;
+			this.action = action;
+		}
+
+	}
+
+}
