@@ -126,8 +126,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void rehearse() throws SessionException {
-		run(ElectionSession::rehearse);
+	public void warmUp() throws SessionException {
+		run(ElectionSession::warmUp);
 	}
 
 	@Override
