@@ -72,7 +72,7 @@ final class SupervisedSession implements ElectionSession {
 		}
 		try {
 			if (unwanted.getAsBoolean()) {
-				throw new SessionException("The election is to stop", null);
+				throw new SessionException("The election is stopping", null);
 			}
 			this.session = call(this.timings.openLimit(), this::interruptOpening, this.sessions::open);
 		}

@@ -248,7 +248,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		Others others = Jdbc.query(this.connection, this.sql.confirm(this.term, number), (row) -> {
 			this.identity.check(row);
 			if (row.getLong("number") != number) {
-				throw new SQLException("The answer is that to another statement");
+				throw new SQLException("The answer belongs to another statement");
 			}
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");

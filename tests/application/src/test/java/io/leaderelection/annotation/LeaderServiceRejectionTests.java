@@ -119,9 +119,10 @@ class LeaderServiceRejectionTests {
 
 	@Test
 	void runningOnGrantWithParameters() {
-		assertRejected(ServiceWithParameterOnGrant.class, "Method '" + ServiceWithParameterOnGrant.class.getName()
-				+ ".run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there "
-				+ "are no arguments.",
+		assertRejected(ServiceWithParameterOnGrant.class,
+				"Method '" + ServiceWithParameterOnGrant.class.getName()
+						+ ".run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on "
+						+ "grant has no arguments.",
 				"Move the leader work to a method without parameters, and annotate that method.");
 	}
 
