@@ -8,9 +8,9 @@ const DONE = {
   thaw: "Thaw of",
   cut: "Cut off",
   reconnect: "Reconnect",
-  resign: "Resign by",
+  resign: "Resignation of",
   start: "Start of",
-  end: "End from elsewhere of"
+  end: "External end of"
 };
 
 export const title = (fault) => DONE[fault.action] + " " + fault.node;
