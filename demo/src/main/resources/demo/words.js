@@ -8,7 +8,7 @@ const DONE = {
   thaw: "Thaw of",
   cut: "Cut off",
   reconnect: "Reconnect",
-  resign: "Resignation of",
+  resign: "Resign by",
   start: "Start of",
   end: "External end of"
 };

@@ -183,7 +183,7 @@ class DemoPageTests {
 		assertSameAsTold(fault, this.faults + 1);
 		assertThat(driver.switchTo().activeElement()).isEqualTo(resign);
 		assertThat(resign.getDomAttribute("aria-disabled")).isEqualTo("true");
-		this.page.await(DemoPage.SOON, () -> this.page.text("latest").contains("Resignation of " + leader));
+		this.page.await(DemoPage.SOON, () -> this.page.text("latest").contains("Resign by " + leader));
 	}
 
 	@Test
