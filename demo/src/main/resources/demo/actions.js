@@ -31,7 +31,7 @@ export function nextLeader(action, node, state) {
     return "next leader within " + seconds(isNotified(action, node) ? lease : 2 * lease + takeoverDelay);
   }
   if (isNotified(action, node)) {
-    return (action === "resign") ? "next leader at once" : "next leader in well under 1 s";
+    return (action === "resign") ? "next leader at once" : "next leader within less than 1 s";
   }
   return "next leader within " + seconds(lease + takeoverDelay);
 }
@@ -57,7 +57,7 @@ export function actionsOf(node, state) {
       ? { slot: "freeze", action: "thaw", label: "Thaw", enabled: true,
         hint: "SIGCONT. It checks the clock before it acts as the leader." }
       : { slot: "freeze", action: "freeze", label: "Freeze", enabled: running,
-        hint: running ? effect("SIGSTOP, as a very long pause", "freeze") : "It does not run." },
+        hint: running ? effect("SIGSTOP, like a very long pause", "freeze") : "It does not run." },
     node.cut
       ? { slot: "cut", action: "reconnect", label: "Reconnect", enabled: node.process !== "dead",
         hint: "Its network path to the database works again." }

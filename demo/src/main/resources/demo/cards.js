@@ -32,9 +32,9 @@ export function enableAdding() {
 
 export function show(newState) {
   state = newState;
-  text(byId("trust"), "After each confirmation a leader relies on its leadership for " + seconds(state.trust)
+  text(byId("trust"), "After each confirmation, a leader trusts its leadership for " + seconds(state.trust)
       + ", three quarters of its lease. The database waits for the whole lease, " + seconds(state.lease)
-      + ", so a silent leader has stopped before the next one leads.");
+      + ". Therefore a silent leader stops leading before the next node leads.");
   outdate(byId("add-reply"), state.nodes.map((node) => node.process).join());
   reconcile(byId("cards"), state.nodes, (node) => node.name, create, update);
   frame();

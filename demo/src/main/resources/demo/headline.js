@@ -20,8 +20,8 @@ export function show(state) {
   if (leading.length === 1) {
     sentence("leads", [name(leading[0].node, "headline-leader"), " leads"], quiet);
     sub("In term ", part("term", leading[0].term), " (terms only increase), since ",
-        part("since", time(since)), ", for ", part("age", ""), ". The database waits for a silent leader for "
-        + seconds(state.lease) + ", its lease.");
+        part("since", time(since)), ", for ", part("age", ""), ". If the leader is silent, the database waits for the lease, "
+        + seconds(state.lease) + ".");
   }
   else if (leading.length > 1) {
     const names = leading.flatMap(({ node }, index) => [(index > 0) ? " and " : "", name(node, "headline-leader")]);

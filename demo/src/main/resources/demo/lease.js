@@ -1,4 +1,4 @@
-// The lease of a leader, as far as the node itself relies on it.
+// The lease of a leader, for as long as the node itself trusts it.
 
 import { now } from "./clock.js";
 import { attribute, calm, element, text } from "./dom.js";

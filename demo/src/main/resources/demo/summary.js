@@ -5,7 +5,7 @@ import { announce, attribute, byId, reconcile, text } from "./dom.js";
 import { millis } from "./format.js";
 import { isKnown, isOvertaken, describe } from "./words.js";
 
-const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign", end: "ended from elsewhere" };
+const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign", end: "ended externally" };
 
 /** How long an outcome may wait for its figures before it is announced without them. */
 const GRACE = 3000;

@@ -9,7 +9,7 @@ const SHOWN = 60_000;
 export function show(history, seams, now) {
   const from = now - SHOWN;
   const terms = history.terms.filter((term) => (term.to ?? now) >= from && term.from <= now).reverse();
-  text(byId("table-span"), "From " + time(from) + " to " + time(now) + ". What ran before is not counted.");
+  text(byId("table-span"), "From " + time(from) + " to " + time(now) + ". Earlier runs are not counted.");
   rows("terms", terms, (term) => term.term, (term) => [
     term.term,
     term.node,

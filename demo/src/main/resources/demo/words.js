@@ -10,7 +10,7 @@ const DONE = {
   reconnect: "Reconnect",
   resign: "Resign by",
   start: "Start of",
-  end: "End from elsewhere of"
+  end: "External end of"
 };
 
 export const title = (fault) => DONE[fault.action] + " " + fault.node;

@@ -25,13 +25,13 @@ import java.lang.annotation.Target;
 import org.springframework.beans.factory.annotation.Qualifier;
 
 /**
- * Marks the {@link javax.sql.DataSource} whose database holds the elections. Also declare
- * the bean with {@code @Bean(defaultCandidate = false)}, so that the rest of the
- * application does not use it.
+ * Marks the {@link javax.sql.DataSource} of the election database. Also declare the bean
+ * with {@code @Bean(defaultCandidate = false)}, so that the rest of the application does
+ * not use it.
  * <p>
  * Elections never borrow a connection from a pool: if the bean is a pool, only its URL
- * and credentials are used. If it is not, it is asked for a connection whenever a session
- * is opened, which is suitable for credentials that expire.
+ * and credentials are used. If it is not a pool, it provides the connection of each new
+ * session, which is suitable for credentials that expire.
  *
  * @since 0.1.0
  */

@@ -25,17 +25,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * This node's part in one election. There is one bean of this type per election. The bean
- * of the default election is primary; the others are injected by the name of their
- * election, for instance {@code @Qualifier("reports") LeaderElector}.
+ * The participation of this node in one election. There is one bean of this type per
+ * election. The bean of the default election is primary; the others are injected by the
+ * name of their election, for instance {@code @Qualifier("reports") LeaderElector}.
  * <p>
  * Leadership is a <em>lease</em>: a node trusts its leadership only until a deadline,
- * which each confirmation by the database extends. Without confirmations, the node stops
- * trusting its leadership before another node can be granted it. Two nodes therefore do
- * not lead at the same time when the old leader is frozen, has crashed or is cut off.
- * This does not hold if there are two primary servers, if a virtual machine was
- * suspended, or if the server ends the session of a leader and the leader does not notice
- * this within {@code leader-election.takeover-delay}.
+ * which each confirmation by the database extends. Without confirmations, the deadline
+ * passes before another node can be granted leadership. Two nodes therefore do not lead
+ * at the same time when the old leader is frozen, has crashed or is cut off from the
+ * database. This does not hold if there are two primary servers, if a virtual machine was
+ * suspended, if the clock of the server was set forward, or if the server ends the
+ * session of a leader and the leader does not notice this within
+ * {@code leader-election.takeover-delay}.
  * <p>
  * Implementations are safe for use by multiple threads.
  *
@@ -57,10 +58,11 @@ public interface LeaderElector {
 
 	/**
 	 * Return whether this node leads now and may start leader work. Becomes {@code false}
-	 * as soon as an orderly hand-over begins or the lease expires; the latter does not
-	 * depend on another thread. Performs no I/O, takes no lock and allocates nothing.
+	 * as soon as an orderly hand-over begins, the lease expires or the end of the session
+	 * is noticed. The call itself compares the lease with the clock, and depends on no
+	 * other thread for this. Performs no I/O, takes no lock and allocates nothing.
 	 * <p>
-	 * The answer may be outdated when the caller acts on it, for instance after a pause
+	 * The result may be outdated when the caller acts on it, for instance after a pause
 	 * of the JVM. Use {@link #runIfLeader(Runnable)} or
 	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} for work that must not
 	 * overlap with the work of the next leader: an orderly hand-over waits for such work.

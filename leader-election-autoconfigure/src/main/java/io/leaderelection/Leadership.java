@@ -22,7 +22,7 @@ import java.time.Instant;
 
 /**
  * One grant of leadership: which node leads which election in which term. The values
- * never change; {@link #isCurrent()} returns whether the grant is still in force.
+ * never change; {@link #isCurrent()} returns whether the grant is still valid.
  * <p>
  * Implementations are safe for use by multiple threads.
  *
@@ -67,16 +67,16 @@ public interface Leadership {
 
 	/**
 	 * Fence the transaction of a connection: it commits before any later term is granted,
-	 * or not at all. Call this method directly before the commit, since a rollback to an
-	 * earlier savepoint would undo it. Transactions that Spring manages in leader work on
-	 * the election database are fenced without a call.
+	 * or is rolled back. Call this method directly before the commit, since a rollback to
+	 * an earlier savepoint would undo it. Transactions that Spring manages in leader work
+	 * on the election database are fenced automatically.
 	 * <p>
 	 * Takes one round trip and never waits for a lock. A fenced transaction blocks the
-	 * grant of a later term until it has ended. So that a client that stops in between
-	 * does not block it for longer than the lease, the transaction may be idle for at
-	 * most the length of the lease from this call on
+	 * grant of a later term until it has ended. After this call, the server ends the
+	 * session if the transaction is idle for longer than the lease
 	 * ({@code idle_in_transaction_session_timeout}, PostgreSQL manual, section "Client
-	 * Connection Defaults"). Does nothing in an election without a database.
+	 * Connection Defaults"), so that a client that has stopped does not block the grant
+	 * for longer. Does nothing in an election without a database.
 	 * @param connection a connection to the election database, with a transaction (not in
 	 * auto-commit mode); used on the calling thread
 	 * @throws LeadershipLostException if the term has ended; the transaction must be

@@ -20,10 +20,10 @@ import org.springframework.context.ApplicationEvent;
 
 /**
  * A change of this node's leadership. For each election, granted and revoked events
- * strictly alternate, and a revoked event carries the same term as the granted event
- * before it. Events are delivered in order, one at a time, on a dedicated thread: a slow
- * listener delays later events, but never the election. This order does not apply to
- * asynchronous listeners.
+ * strictly alternate, and a revoked event contains the same term as the granted event
+ * before it. Events are delivered in order, one at a time, on a dedicated thread. A slow
+ * listener delays later events and a hand-over, but never the lease. This order does not
+ * apply to asynchronous listeners.
  *
  * @since 0.1.0
  */

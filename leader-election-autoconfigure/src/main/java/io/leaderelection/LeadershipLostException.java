@@ -19,10 +19,10 @@ package io.leaderelection;
 /**
  * Thrown by the commit of a transaction of leader work, or by
  * {@link Leadership#fence(java.sql.Connection)}, if the term in which the work began has
- * ended: another node may have been granted a later one. The transaction is rolled back
- * by the code that began it; none of its changes becomes visible.
+ * ended: another node may have been granted a later term. A transaction that Spring
+ * manages is rolled back. After a call of {@code fence}, the caller must roll back.
  * <p>
- * A retry inside the same work fails again, since the work is bound to its term.
+ * A retry within the same work fails again, since the work is bound to its term.
  *
  * @since 0.1.0
  */

@@ -20,8 +20,9 @@ package io.leaderelection;
  * Published when the leadership of this node has ended or is about to end. In an orderly
  * hand-over (reasons {@link Reason#RESIGNED} and {@link Reason#STOPPED}), the event is
  * published when all leader work has ended, and the lock is freed when the listeners have
- * returned; both waits together are bounded by {@code leader-election.drain-timeout}. For
- * the other reasons, another node may already lead.
+ * returned. After {@code leader-election.drain-timeout} for both, work and listeners are
+ * interrupted, and the lock is freed 2 seconds later at the latest. For the other
+ * reasons, another node may already lead.
  *
  * @since 0.1.0
  */

@@ -15,7 +15,7 @@
  */
 
 /**
- * Leader election among the instances of an application: the types that users name.
+ * Leader election among the instances of an application: the types that applications use.
  */
 @NullMarked
 package io.leaderelection;

@@ -25,7 +25,10 @@ enum Action {
 
 	RESIGN, KILL, FREEZE, THAW, CUT, RECONNECT, START,
 
-	/** Not done here: the process has ended by itself, or was ended from elsewhere. */
+	/**
+	 * Not an action of the page: the process has ended by itself, or was ended
+	 * externally.
+	 */
 	END;
 
 	/**

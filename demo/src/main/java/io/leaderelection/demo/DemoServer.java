@@ -52,7 +52,7 @@ class DemoServer {
 			this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
 		}
 		catch (BindException ex) {
-			throw new DemoException("Port " + port + " is taken, maybe by another demo. Take another one: --port="
+			throw new DemoException("Port " + port + " is taken, possibly by another demo. Use another port: --port="
 					+ ((port < 65535) ? port + 1 : 8090) + ", or --port=0 for any that is free.");
 		}
 		this.server.setExecutor(Executors.newCachedThreadPool((task) -> Background.daemon("demo-http", task)));

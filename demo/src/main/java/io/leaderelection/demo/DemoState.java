@@ -28,7 +28,7 @@ import tools.jackson.databind.JsonNode;
  *
  * @param run names this run of the demo
  * @param lease the lease of the election
- * @param trust how long a leader relies on its leadership after a confirmation
+ * @param trust how long a leader trusts its leadership after a confirmation
  * @param takeoverDelay how long a new leader waits before its first work
  * @param now the time of this state
  * @param nodes the nodes

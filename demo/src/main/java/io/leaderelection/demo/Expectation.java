@@ -42,11 +42,11 @@ record Expectation(String text, @Nullable Duration bound) {
 	static Expectation of(Action action, Settings settings, boolean leads, Others others, boolean cut) {
 		return switch (action) {
 			case THAW -> new Expectation(
-					leads ? "notices before it works again that it no longer leads, if another node leads by then"
+					leads ? "notices that it no longer leads before it starts new work, if another node leads by then"
 							: "continues to follow",
 					null);
 			case RECONNECT -> new Expectation(
-					"is a candidate again within about 5 s: the longer it was cut off, the less often it reconnects",
+					"is a candidate again within about 5 s: the longer it was cut off, the longer its pauses between attempts",
 					null);
 			case START -> new Expectation("starts and follows, or leads if no other node does", null);
 			default -> leads ? ofLeader(action, settings, others, cut)
@@ -96,7 +96,7 @@ record Expectation(String text, @Nullable Duration bound) {
 	record Settings(Duration lease, Duration takeoverDelay) {
 
 		/**
-		 * How long a leader relies on its leadership after a confirmation.
+		 * How long a leader trusts its leadership after a confirmation.
 		 */
 		Duration trust() {
 			return this.lease.multipliedBy(3).dividedBy(4);

@@ -65,7 +65,7 @@ final class Launcher {
 	}
 
 	private void startParts(DemoOptions options) throws IOException {
-		say("Starting PostgreSQL. The first time its binaries are unpacked, which takes a few seconds more");
+		say("Starting PostgreSQL. The first start unpacks its binaries, which takes a few seconds longer");
 		Properties connection = startPostgres();
 		say("PostgreSQL is ready on port " + connection.getProperty("port"));
 		Cluster cluster = startCluster(connection, options);
@@ -76,7 +76,7 @@ final class Launcher {
 		}
 		cluster.nodes().forEach(this::awaitNode);
 		this.server.start(cluster);
-		say("\nOpen " + this.server.url() + "\n\nCtrl-C stops everything and removes it.");
+		say("\nOpen " + this.server.url() + "\n\nCtrl-C stops all processes and removes their files.");
 	}
 
 	private Properties startPostgres() throws IOException {

@@ -15,9 +15,9 @@
  */
 
 /**
- * The demo: starts a cluster of the sample on this machine, each node a process behind a
- * proxy of its own, lets a visitor break them on one page, and measures the outcomes.
- * Nothing in here is meant to be copied.
+ * The demo: starts a cluster of the sample on this machine, serves a page with which a
+ * visitor injects faults, and measures the outcomes. Each node is a separate process
+ * behind its own proxy. This package is not meant to be copied.
  */
 @NullMarked
 package io.leaderelection.demo;

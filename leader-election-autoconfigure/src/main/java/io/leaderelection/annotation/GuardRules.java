@@ -233,7 +233,7 @@ final class GuardRules {
 		}
 		if (Guard.isFuture(resultType) && !resultType.isAssignableFrom(CompletableFuture.class)) {
 			throw new InvalidLeaderOnlyException(
-					"%s is guarded by @LeaderOnly, but returns %s, of which no instance can be created for a call that does not run."
+					"%s is guarded by @LeaderOnly, but returns %s: no instance of this type can be created for a call that is skipped or rejected."
 						.formatted(Guard.describe(method, type), resultType.getName()),
 					"Return Future, CompletionStage or CompletableFuture." + alternative);
 		}
@@ -251,7 +251,7 @@ final class GuardRules {
 		}
 		if (reactive == null) {
 			throw new InvalidLeaderOnlyException(description + "Spring cannot adapt a guarded publisher to this type.",
-					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, and no subtype of these. Or return a CompletionStage."
+					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, but not a subtype of these. Or return a CompletionStage."
 							+ alternative);
 		}
 		if (annotation.policy() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
@@ -264,7 +264,7 @@ final class GuardRules {
 		int parameters = method.getParameterCount() - (ReactiveTypes.isSuspending(method) ? 1 : 0);
 		if (annotation.runOnGrant() && parameters > 0) {
 			throw new InvalidLeaderOnlyException(
-					"%s runs when leadership is granted (runOnGrant), but has parameters, for which there are no arguments."
+					"%s runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments."
 						.formatted(Guard.describe(method, type)),
 					"Move the leader work to a method without parameters, and annotate that method.");
 		}

@@ -19,8 +19,8 @@ package io.leaderelection.annotation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when {@link LeaderOnly @LeaderOnly} is used where it cannot guard: the
- * application does not start, rather than run leader work on every node.
+ * Thrown when {@link LeaderOnly @LeaderOnly} is used where it cannot guard. The
+ * application does not start, since otherwise leader work would run on every node.
  *
  * @since 0.1.0
  */
@@ -49,7 +49,7 @@ public class InvalidLeaderOnlyException extends IllegalStateException {
 	}
 
 	/**
-	 * Return what to do about it.
+	 * Return the required change.
 	 * @return one or more sentences
 	 */
 	public String getAction() {

@@ -32,12 +32,12 @@ import org.springframework.core.annotation.AliasFor;
  * Runs a method, or the methods of a class, on the leader only. May be used as a
  * meta-annotation, and on interfaces.
  * <p>
- * Leadership is checked where the method runs: inside {@code @Async}, for each attempt of
- * {@code @Retryable}, and before {@code @Transactional} begins a transaction. A call that
- * passes the check is leader work as with {@link LeaderElector#runIfLeader(Runnable)}: an
- * orderly hand-over waits for it, and it is interrupted when leadership is lost. The
- * hand-over also waits for the completion of a returned
- * {@link java.util.concurrent.CompletionStage}, but not for that of another
+ * Leadership is checked on the thread on which the method runs: inside {@code @Async},
+ * for each attempt of {@code @Retryable}, and before {@code @Transactional} begins a
+ * transaction. A call that passes the check is leader work, as with
+ * {@link LeaderElector#runIfLeader(Runnable)}: an orderly hand-over waits for it, and it
+ * is interrupted when leadership is lost. The hand-over also waits for the completion of
+ * a returned {@link java.util.concurrent.CompletionStage}, but not for that of another
  * {@link java.util.concurrent.Future}.
  * <p>
  * If the method returns a reactive type (Reactor, Reactive Streams,
@@ -85,7 +85,7 @@ import org.springframework.core.annotation.AliasFor;
  * of a bean that is proxied by its interfaces, or that are listed above;</li>
  * <li>final classes and records;</li>
  * <li>on a class, final public methods, and {@code @Scheduled} or {@code @EventListener}
- * methods that calls reach without the proxy;</li>
+ * methods that are called without the proxy;</li>
  * <li>with {@link NotLeaderPolicy#SKIP}, primitive result types and others without an
  * empty value;</li>
  * <li>elections that do not exist.</li>

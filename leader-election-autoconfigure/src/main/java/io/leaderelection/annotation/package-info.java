@@ -15,7 +15,7 @@
  */
 
 /**
- * Declarative guarding of leader work.
+ * The annotation for leader work, and its implementation.
  */
 @NullMarked
 package io.leaderelection.annotation;

@@ -342,8 +342,8 @@ final class ElectionDefinitions {
 			int epoch = inherit(value, this.properties.termEpoch());
 			if (epoch < 0 || epoch > MAX_EPOCH) {
 				throw new InvalidElectionPropertyException(property("term-epoch", value), epoch,
-						"A term has four bits for it.", "Set a number from 0 to " + MAX_EPOCH
-								+ ", and increase it by one after pg_upgrade, a restore or a move.");
+						"A term has four bits for the epoch.", "Set a number from 0 to " + MAX_EPOCH
+								+ ". Increase it by one after pg_upgrade, a restore or a move.");
 			}
 			return epoch;
 		}

@@ -27,37 +27,38 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * Configuration properties for leader election.
  *
- * @param mode Where elections are held.
+ * @param mode Whether elections are held on a database.
  * @param name Name of the default election.
- * @param group Name that applications share in order to elect one common leader. Defaults
- * to spring.application.name.
+ * @param group Name that instances share in order to elect one common leader. Defaults to
+ * spring.application.name.
  * @param lockId Advisory lock of the default election: a 64-bit number, decimal or
  * hexadecimal with the prefix 0x. Derived from group and name unless set.
  * @param nodeId Name of this node in logs, health and database, unique per process.
  * Generated from host name, process id and a random suffix unless set.
  * @param leaseDuration Time after which the database ends the session of an unresponsive
- * node, so that another node can lead. At least 500ms.
- * @param takeoverDelay Time that a new leader waits unless its predecessor completed an
- * orderly hand-over. Covers the time that a leader needs to notice that the server has
- * ended its session. A delay of one lease always covers it.
- * @param drainTimeout Time that an orderly hand-over waits for leader work and listeners
- * before it interrupts them. A stop takes at most 3s longer: 2s of grace for interrupted
- * work and 1s for a database that does not answer.
+ * node, so that another node can lead. From 500ms to 1h.
+ * @param takeoverDelay Time for which a new leader waits before the grant, unless its
+ * predecessor completed an orderly hand-over. Covers the time that a leader needs to
+ * notice that the server has ended its session. A delay of one lease always covers it. At
+ * most twice the lease.
+ * @param drainTimeout Time for which an orderly hand-over waits for leader work and
+ * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
+ * interrupted work and 1s for a database that does not answer.
  * @param candidate Whether this node may lead.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.
- * @param failFast Whether the start of the application fails while the database is
+ * @param failFast Whether the start of the application fails if the database is
  * unreachable. Otherwise the application starts as a follower.
  * @param allowSessionPooler Whether a connection pooler in session mode may be between
  * this application and the database.
- * @param fencing Which transactions of leader work are fenced, so that they commit only
- * while the term of the work has not ended.
+ * @param fencing Which transactions of leader work are fenced, so that they do not commit
+ * after a later term was granted.
  * @param services Services that are started and stopped by leadership.
  * @param manual Elections without a database, for tests.
- * @param health Health of the elections.
- * @param resignWhenUnhealthy Leadership only while the application is healthy.
- * @param datasource Connection for elections.
+ * @param health Health of elections.
+ * @param resignWhenUnhealthy Resignation while the application is unhealthy.
+ * @param datasource Connection to the election database.
  * @param elections Further elections by name. Each has its own lock-id, lease-duration,
  * takeover-delay, drain-timeout, candidate and term-epoch. Properties that are not set
  * are inherited from the default election, except lock-id.
@@ -74,11 +75,11 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		@DefaultValue Map<String, Election> elections) {
 
 	/**
-	 * Where elections are held.
+	 * Whether elections are held on a database.
 	 */
 	public enum Mode {
 
-		/** On a PostgreSQL database. */
+		/** Elections are held on a PostgreSQL database. */
 		POSTGRESQL,
 
 		/**
@@ -138,7 +139,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	}
 
 	/**
-	 * Health of the elections.
+	 * Health of elections.
 	 *
 	 * @param unreachableAfter Time without an answer from the database after which health
 	 * is OUT_OF_SERVICE.
@@ -148,27 +149,27 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	}
 
 	/**
-	 * Leadership only while the application is healthy.
+	 * Resignation while the application is unhealthy.
 	 *
 	 * @param group Health group, for instance readiness. While it is unhealthy, this node
 	 * resigns and suspends its candidacy. Disabled unless set.
-	 * @param after Time for which the health group must have been unhealthy, or must not
-	 * have answered, before this node resigns, and for which it must have been healthy
-	 * before this node is a candidate again. At most 24h.
+	 * @param after Time for which the health group must be unhealthy, or must not answer,
+	 * before this node resigns. Also the time for which it must be healthy before this
+	 * node is a candidate again. At most 24h.
 	 */
 	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
 
 	}
 
 	/**
-	 * Connection for elections.
+	 * Connection to the election database.
 	 *
-	 * @param url JDBC URL of the database that holds the elections. That of the
-	 * application's DataSource unless set.
-	 * @param username User for the database that holds the elections. That of the
-	 * application's DataSource unless this or the URL is set.
-	 * @param password Password for the database that holds the elections. That of the
-	 * application's DataSource unless this or the URL is set.
+	 * @param url JDBC URL of the election database. That of the application's DataSource
+	 * unless set.
+	 * @param username User for the election database. That of the application's
+	 * DataSource unless this or the URL is set.
+	 * @param password Password for the election database. That of the application's
+	 * DataSource unless this or the URL is set.
 	 */
 	public record Datasource(@Nullable String url, @Nullable String username, @Nullable String password) {
 
@@ -187,9 +188,9 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 	 * prefix 0x.
 	 * @param leaseDuration Time after which the database ends the session of an
 	 * unresponsive node.
-	 * @param takeoverDelay Time that a new leader waits unless its predecessor completed
-	 * an orderly hand-over.
-	 * @param drainTimeout Time that an orderly hand-over waits for leader work and
+	 * @param takeoverDelay Time for which a new leader waits before the grant, unless its
+	 * predecessor completed an orderly hand-over.
+	 * @param drainTimeout Time for which an orderly hand-over waits for leader work and
 	 * listeners before it interrupts them.
 	 * @param candidate Whether this node may lead.
 	 * @param termEpoch Number from 0 to 15, the most significant part of every term.

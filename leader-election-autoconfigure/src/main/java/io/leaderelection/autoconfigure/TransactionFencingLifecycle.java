@@ -117,7 +117,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 				logger.debug("Stopped determining which transactions are fenced", ex);
 				return;
 			}
-			logger.warn("Could not determine which transactions are fenced, each is checked at its commit", ex);
+			logger.warn("Could not determine which transactions are fenced; each one is checked at its commit", ex);
 		}
 		finally {
 			inspected.countDown();
@@ -128,7 +128,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		try {
 			if (!inspected.await(LONGEST_START.toMillis(), TimeUnit.MILLISECONDS)) {
 				logger.warn("Could not determine within " + ElectionDefinitions.print(LONGEST_START)
-						+ " which transactions are fenced, each is checked at its commit");
+						+ " which transactions are fenced; each one is checked at its commit");
 			}
 		}
 		catch (InterruptedException ex) {

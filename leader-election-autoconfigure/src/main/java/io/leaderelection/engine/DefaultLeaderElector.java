@@ -48,7 +48,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
 			Watchdog watchdog, Platform platform, Consumer<LeadershipEvent> publisher, ElectionLog log, Engine engine) {
 		this.election = engine.create(settings, timings, sessions.fence(), platform, this, publisher, log);
-		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(Rehearsal::run));
+		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(WarmUp::run));
 		this.sessions = sessions;
 	}
 

@@ -52,86 +52,92 @@ import org.jspecify.annotations.Nullable;
  * The election
  * ============
  *
- * The lock. Who holds the lock of the store may lead. A session that falls silent for a
- * lease is ended by the store, and its lock is free. A node therefore trusts its
+ * The lock. The holder of the lock of the store may lead. If a session sends nothing for
+ * a lease, the store ends the session and frees its lock. A node therefore trusts its
  * leadership only until the start of its last successful confirmation plus three quarters
- * of the lease: whatever happened to the reply, the store began to count no earlier than
- * that start, so the node has stopped before anybody else can win. The anchor is the
- * start and never the reply: a reply may be read an hour after it was sent.
+ * of the lease. The store starts its timeout no earlier than the start of the
+ * confirmation, whatever happens to the reply. Trust therefore ends before another node
+ * can win the lock. Trust never counts from the reply: a reply may be read an hour after
+ * it was sent.
  *
- * The state. Everything that is visible is one immutable ElectionState behind one
- * volatile field. Reads take no lock. Every transition (check, write, enqueue its event)
- * happens under one lock, from whichever thread gets there first:
+ * The state. All visible state is one immutable ElectionState in one volatile field.
+ * Reads take no lock. Every transition (check, write, enqueue its event) happens under
+ * one lock, on the thread that is first to make it:
  *
  *   Stopped -> Following      the election thread, at start
- *   Following -> Elected      the election thread, when it won the lock
- *   Elected -> Leading        the election thread, when nothing of an earlier term is left
- *   Leading -> Draining       any thread, on resign and stop: the gate is shut from here
+ *   Following -> Elected      the election thread, when it has won the lock
+ *   Elected -> Leading        the election thread, when no session, lock or fenced
+ *                             transaction of an earlier term is left
+ *   Leading -> Draining       any thread, on resign and stop: the gate is closed from now on
  *   Draining -> Leaving       the election thread, when no work is in flight: revoked event
- *   Leaving -> Following      the election thread, when the listeners are done: then, and
- *                             only then, it frees the lock
- *   granted -> Following      the watchdog when trust has run out, or the election thread
+ *   Leaving -> Following      the election thread, when the listeners have returned; the
+ *                             lock is freed after this transition, never before
+ *   granted -> Following      the watchdog when trust has expired, or the election thread
  *                             when the session has ended: revoked event, unless enqueued
- *   any -> Stopped            the election thread, last
+ *   any -> Stopped            the election thread, at the end of a stop
  *
- * Since the event is enqueued under the same lock, granted and revoked events alternate
- * and are in order, whichever thread made the transition. An event is complete before
- * its transition is written, and is linked to the queue of the relay without allocating
- * anything: a lack of memory or threads may delay an event, but never lose it.
+ * "Granted" is each of Leading, Draining and Leaving. Since the event is enqueued under
+ * the same lock, granted and revoked events alternate and are in order, whichever thread
+ * makes the transition. An event is created before its transition is written, and is
+ * linked to the queue of the relay without an allocation. A lack of memory or threads may
+ * therefore delay an event, but never lose it.
  *
- * The threads. The election thread (ElectionRun) owns the session and is the only one
- * that talks to the store; it may hang in a socket, and nothing that must happen on time
- * depends on it. The watchdog (one for all elections) revokes when trust has run out and
- * aborts a session whose call takes too long; it logs nothing, runs no code of the
- * application and waits for no lock that is held for long. The relay runs
- * listeners, which may block as they like, and a few other threads cancel work. Work runs
- * on the threads of the application. A thread that has died is started again: the
- * election thread by the watchdog, and the watchdog by the next call of an election
- * thread.
+ * The threads. The election thread (ElectionRun) owns the session and is the only thread
+ * that calls the store. It may block in a socket, so nothing that must happen on time
+ * depends on it. The watchdog (one for all elections) revokes leadership when trust has
+ * expired, and aborts a session whose call takes too long. It logs nothing, runs no code
+ * of the application and waits for no lock that is held for long. The relay runs
+ * listeners, which may block for any time. A few other threads cancel work. Work runs on
+ * the threads of the application. If a thread dies, it is started again: the election
+ * thread by the watchdog, and the watchdog by the next call of an election thread.
  *
- * Before the grant. The winner waits, in this order, until no session holds a lock of an
- * earlier term (a dying session frees its locks one by one), until every fenced
- * transaction of earlier terms has ended, and until the takeover delay has run out: a
- * session that the store ended leaves a leader behind who may need a moment to notice.
- * Only then comes the confirmation whose start anchors the trust of the grant. The store
- * may have found the first two clear, in this order, when the lock was won.
+ * Before the grant. The winner waits for three conditions, in this order: no session holds
+ * a lock of an earlier term (a session that ends frees its locks one by one); every fenced
+ * transaction of earlier terms has ended; the takeover delay has passed (if the store has
+ * ended the session of a leader, that leader may need some time to notice it). After that
+ * the winner confirms, and the trust of the grant counts from the start of that
+ * confirmation. The store may have verified the first two conditions, in this order, when
+ * the lock was won.
  *
- * The fence. Trust cannot stop a process that is paused between its decision and its
- * commit. So a transaction of leader work takes, last before its commit, a share of a lock
- * that the winner of every later term must have to itself once, and then looks whether its
- * own term still holds its lock. In the order above, either the winner waits for the end
- * of the transaction, or the transaction finds its term over and is rolled back.
+ * The fence. A process can pause between its decision and its commit, and its trust can
+ * expire meanwhile. The last step of a transaction of leader work before its commit is
+ * therefore to take a shared lock on the fence, and then to verify that its own term still
+ * holds its lock. The winner of every later term must hold the fence exclusively once.
+ * Because of this order, either the winner waits for the end of the transaction, or the
+ * transaction finds that its term has ended, and is rolled back.
  *
- * Leaving. There is one intent to leave, the Departure: why, until when, who waits for it,
- * and whether the node takes part afterwards. The gate counts first and checks second,
- * this class changes the state first and looks for work second; so a drain never misses a
- * job. Confirmations go on while work drains: it still runs under a trusted lease. The
- * lock is freed last. If the lease is lost meanwhile there is nothing left to hand over,
- * and the departure becomes a loss.
+ * Leaving. The intent to leave is one object, the Departure: its reason, its deadline, who
+ * waits for it, and whether the node takes part afterwards. The gate counts a call first
+ * and checks leadership second, whereas this class changes the state first and counts work
+ * second. A drain therefore never misses work that has just begun. Confirmations continue
+ * while work drains: the work still runs under a trusted lease. The lock is freed last. If
+ * the lease is lost meanwhile, there is no lock left to hand over, and the departure
+ * becomes a loss.
  *
- * Coming back. After a loss the old term's work is interrupted, and the node is no
- * candidate again before that work has ended or drain-timeout has passed. A late success
- * never revives a term: a new one needs a new acquisition.
+ * After a loss. The work of the old term is interrupted. The node is not a candidate again
+ * before that work has ended or drain-timeout has passed. A late confirmation never revives
+ * a term: the node must acquire the lock again, in a new term.
  *
- * Suspension. A node may suspend its candidacy: its application is not healthy, or could
- * not start what its leadership is for, or it has resigned and lets others go first. It
- * hands over, waits for no lock and only observes, until the time is over, the cause is
- * gone, or, after a resignation, a successor was observed or no other candidate is left.
+ * Suspension. A node suspends its candidacy in three cases: its application is unhealthy,
+ * leader-only services could not be started, or it has resigned and lets other candidates
+ * go first. It hands over, does not wait for the lock and only observes. This ends when
+ * its time is over, when the cause has ended or, after a resignation, when a successor was
+ * observed or no other candidate is left.
  *
- * Requests. Any node may ask the leader to resign. Its election thread leaves a request in
- * the store, between two waits for the lock, that names the leader's term, so that it can
- * never end a later one. The leader finds it with its next confirmation and resigns as if
- * it had been asked itself; the request is withdrawn when a later term is known.
+ * Requests. Any node may request that the leader resigns. Its election thread stores the
+ * request between two waits for the lock. The request contains the leader's term, so that
+ * it can never end a later one. The leader finds it with its next confirmation and resigns
+ * as after a local call. The request is withdrawn when a later term is known.
  *
- * Observation. An answer of the store to a wait, an observation or a confirmation also
- * says which sessions lead and are candidates. Whose they are is asked only when that has
- * changed, and by a leader only after its trust has been extended: nothing that trust
- * rests on waits for it.
+ * Observation. The reply of the store to a wait, an observation or a confirmation also
+ * says which sessions lead and are candidates. The names of their nodes are queried only
+ * when these sessions have changed, and by a leader only after its trust has been
+ * extended. Trust therefore never depends on that query.
  *
  * Participations. Each start() begins one, and stop() ends it. A start during an
- * unfinished stop begins another one when the stop is complete, on the same thread. What
- * happens when is in ElectionRun and LeadingTerm, in the order in which it happens; what
- * it means for others is here.
+ * unfinished stop begins another one on the same thread when the stop is complete. The
+ * order of the steps is in ElectionRun and LeadingTerm. Their effects on other threads are
+ * in this class.
  */
 /**
  * The engine of one election on one node: its state and all transitions. Not final, since
@@ -139,7 +145,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
-	/** A follower receives an answer of the store every second. */
+	/** A follower receives an answer of the store about every second. */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
 
 	/** About 146 years. */
@@ -887,8 +893,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		finally {
 			this.gate.interruptAll(leadership);
 			if (loss.notified()) {
-				// A listener of the hand-over has no time left, since there is none any
-				// longer
+				// A listener of the hand-over has no time left, since the hand-over has
+				// ended
 				this.relay.interrupt();
 			}
 			else {

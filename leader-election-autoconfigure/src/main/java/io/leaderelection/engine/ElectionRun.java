@@ -57,7 +57,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private final Watchdog watchdog;
 
-	private final Runnable rehearsal;
+	private final Runnable warmUp;
 
 	private volatile @Nullable Thread thread;
 
@@ -69,15 +69,15 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private boolean graceSpent;
 
-	private boolean rehearsed;
+	private boolean warmedUp;
 
 	private int failures;
 
 	/**
 	 * Create a new {@code ElectionRun} instance.
-	 * @param rehearsal called once, when this node is a follower for the first time
+	 * @param warmUp called once, when this node is a follower for the first time
 	 */
-	ElectionRun(Election election, ElectionSessions sessions, Watchdog watchdog, Runnable rehearsal) {
+	ElectionRun(Election election, ElectionSessions sessions, Watchdog watchdog, Runnable warmUp) {
 		this.election = election;
 		this.settings = election.settings();
 		this.timings = election.timings();
@@ -85,7 +85,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		this.log = election.log();
 		this.sessions = sessions;
 		this.watchdog = watchdog;
-		this.rehearsal = rehearsal;
+		this.warmUp = warmUp;
 		election.runBy(this);
 	}
 
@@ -386,7 +386,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		while (acquisition instanceof Acquisition.Held held) {
 			follow(held.view());
 			request(opened);
-			rehearse(opened);
+			warmUp(opened);
 			if (this.election.isStopping() || !isCandidate()) {
 				return false;
 			}
@@ -404,14 +404,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Run the code of a takeover in advance, but not during the start: without this, a
-	 * failover runs it for the first time in its process.
+	 * Run the code and the statements of a takeover in advance, but not during the start.
+	 * Without this, a failover would run them for the first time in its process.
 	 */
-	private void rehearse(SupervisedSession opened) throws SessionException {
-		if (!this.rehearsed) {
-			this.rehearsed = true;
-			this.rehearsal.run();
-			opened.rehearse();
+	private void warmUp(SupervisedSession opened) throws SessionException {
+		if (!this.warmedUp) {
+			this.warmedUp = true;
+			this.warmUp.run();
+			opened.warmUp();
 		}
 	}
 

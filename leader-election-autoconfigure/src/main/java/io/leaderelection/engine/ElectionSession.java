@@ -46,12 +46,12 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * Run the statements of a takeover once, in a form without effects, since the first
-	 * execution of a statement is far more expensive for client and server than a later
-	 * one. Does nothing if there is nothing to gain.
+	 * Run the statements of a takeover once without effects, since the first execution of
+	 * a statement takes client and server much longer than a later one. Does nothing if
+	 * the store has no such statements.
 	 * @throws SessionException if the session has ended
 	 */
-	default void rehearse() throws SessionException {
+	default void warmUp() throws SessionException {
 	}
 
 	/**

@@ -72,7 +72,7 @@ final class SupervisedSession implements ElectionSession {
 		}
 		try {
 			if (unwanted.getAsBoolean()) {
-				throw new SessionException("The election is to stop", null);
+				throw new SessionException("The election is stopping", null);
 			}
 			this.session = call(this.timings.openLimit(), this::interruptOpening, this.sessions::open);
 		}
@@ -126,8 +126,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void rehearse() throws SessionException {
-		run(ElectionSession::rehearse);
+	public void warmUp() throws SessionException {
+		run(ElectionSession::warmUp);
 	}
 
 	@Override

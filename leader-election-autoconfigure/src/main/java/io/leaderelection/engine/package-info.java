@@ -15,8 +15,9 @@
  */
 
 /**
- * The election: its states, work gate, event relay and watchdog. Knows no SQL and no
- * Spring Boot. Internal: types are public only for the other packages of this module.
+ * The election: its states, work gate, event relay and watchdog. Does not depend on SQL
+ * or on Spring Boot. Internal: types are public only for the other packages of this
+ * module.
  */
 @NullMarked
 package io.leaderelection.engine;

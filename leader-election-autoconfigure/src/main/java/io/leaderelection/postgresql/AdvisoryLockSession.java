@@ -157,21 +157,21 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * Uses separate keys, with the same code on both sides of the connection.
 	 */
 	@Override
-	public void rehearse() throws SessionException {
-		AdvisoryLockSql scratch = this.sql.rehearsal();
+	public void warmUp() throws SessionException {
+		AdvisoryLockSql scratch = this.sql.warmUp();
 		try {
-			AdvisoryLockSession rehearsal = new AdvisoryLockSession(this, scratch);
-			if (rehearsal.acquire(Duration.ZERO) instanceof Acquisition.Won) {
-				rehearsal.confirm();
-				rehearsal.passBarrier(Duration.ZERO);
-				rehearsal.release(true);
+			AdvisoryLockSession warmUp = new AdvisoryLockSession(this, scratch);
+			if (warmUp.acquire(Duration.ZERO) instanceof Acquisition.Won) {
+				warmUp.confirm();
+				warmUp.passBarrier(Duration.ZERO);
+				warmUp.release(true);
 			}
 		}
 		catch (SessionException ex) {
 			if (!(ex.getCause() instanceof SQLException cause && QUERY_CANCELED.equals(cause.getSQLState()))) {
 				throw ex;
 			}
-			logger.debug("The rehearsal was cancelled", ex);
+			logger.debug("The warm-up was cancelled", ex);
 		}
 		queryAgain(() -> scratch.forget(this.identity.idleSessionTimeout()), (row) -> true);
 	}
@@ -248,7 +248,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		Others others = Jdbc.query(this.connection, this.sql.confirm(this.term, number), (row) -> {
 			this.identity.check(row);
 			if (row.getLong("number") != number) {
-				throw new SQLException("The answer is that to another statement");
+				throw new SQLException("The answer belongs to another statement");
 			}
 			if (row.getInt("held") != 2) {
 				throw new SQLException("The session no longer holds both keys of its term");

@@ -139,7 +139,7 @@ class AdvisoryLockSql {
 
 	private final ServerInspection server;
 
-	private final boolean rehearsal;
+	private final boolean warmUp;
 
 	private final String allLocks;
 
@@ -149,10 +149,10 @@ class AdvisoryLockSql {
 		this(keys, server, false);
 	}
 
-	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, boolean rehearsal) {
+	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, boolean warmUp) {
 		this.keys = keys;
 		this.server = server;
-		this.rehearsal = rehearsal;
+		this.warmUp = warmUp;
 		this.allLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + server.database();
 		this.locks = this.allLocks + " AND granted";
 	}
@@ -277,11 +277,11 @@ class AdvisoryLockSql {
 	 */
 	String acquire(long waitMillis, boolean observe) {
 		String timeline = this.server.timelines() ? TIMELINE : "0";
-		String transactionId = this.rehearsal
+		String transactionId = this.warmUp
 				? "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
 						+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END"
 				: TRANSACTION_ID;
-		String message = this.rehearsal ? "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END" : MESSAGE;
+		String message = this.warmUp ? "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END" : MESSAGE;
 		String view = observe ? "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''" : "";
 		return """
 				DO $acquire$
@@ -570,10 +570,10 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Return the statements of a rehearsal: on keys that no other session uses, and with
+	 * Return the statements of the warm-up: on keys that no other session uses, and with
 	 * an acquiring statement that neither assigns a transaction id nor writes a message.
 	 */
-	AdvisoryLockSql rehearsal() {
+	AdvisoryLockSql warmUp() {
 		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
 		return new AdvisoryLockSql(scratch, this.server, true);
 	}

@@ -91,7 +91,7 @@ class LeaderOnlyRejectionTests {
 			+ "(spring.aop.proxy-target-class=true, or @Proxyable(TARGET_CLASS)).";
 
 	private static final String RETURN_PUBLISHER = "Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 "
-			+ "or Mutiny, and no subtype of these. Or return a CompletionStage.";
+			+ "or Mutiny, but not a subtype of these. Or return a CompletionStage.";
 
 	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
@@ -135,7 +135,7 @@ class LeaderOnlyRejectionTests {
 						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
 				rejected("future that cannot be made", generated(0, FutureTask.class),
-						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask, of which no instance can be created for a call that does not run.",
+						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: no instance of this type can be created for a call that is skipped or rejected.",
 						"Return Future, CompletionStage or CompletableFuture."),
 				rejected("publisher that cannot be made",
 						generated(leaderOnly().define("policy", NotLeaderPolicy.REJECT), 0, SubmissionPublisher.class),
@@ -150,7 +150,7 @@ class LeaderOnlyRejectionTests {
 						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."),
 				rejected("runOnGrant with parameters",
 						generated(leaderOnly().define("runOnGrant", true), 0, void.class, String.class),
-						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there are no arguments.",
+						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("runOnGrant on a class", RunOnGrantClass.class,
 						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only.",

@@ -623,7 +623,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void rehearsalLeavesNothing() throws Exception {
+	void warmUpLeavesNothing() throws Exception {
 		ElectionSession leader = open("node-a");
 		win(leader);
 		PostgreSqlSessions counted = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false, (properties) -> {
@@ -634,7 +634,7 @@ class AdvisoryLockSessionTests {
 		session.acquire(NO_WAIT);
 		String before = state(session.connection());
 		int roundTrips = RoundTrips.count();
-		session.rehearse();
+		session.warmUp();
 		assertThat(RoundTrips.count() - roundTrips).isLessThanOrEqualTo(6);
 		assertThat(state(session.connection())).isEqualTo(before);
 		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, false, null));
@@ -643,7 +643,7 @@ class AdvisoryLockSessionTests {
 		// Others may write at any time
 		await().atMost(LONG).until(() -> {
 			List<String> written = this.server.query(WRITTEN);
-			session.rehearse();
+			session.warmUp();
 			return this.server.query(WRITTEN).equals(written);
 		});
 		leader.release(true);
@@ -662,14 +662,14 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void rehearsalThatIsCancelledLeavesNothing() throws Exception {
-		AtomicInteger rehearsals = new AtomicInteger();
+	void warmUpThatIsCancelledLeavesNothing() throws Exception {
+		AtomicInteger warmUps = new AtomicInteger();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					AdvisoryLockSql rehearsal() {
-						return new AdvisoryLockSql(ElectionKeys.ofLockId(rehearsals.incrementAndGet()), server) {
+					AdvisoryLockSql warmUp() {
+						return new AdvisoryLockSql(ElectionKeys.ofLockId(warmUps.incrementAndGet()), server) {
 
 							@Override
 							String release(Term term, boolean clean, long idleMillis, long waitMillis) {
@@ -685,8 +685,8 @@ class AdvisoryLockSessionTests {
 		win(leader);
 		session.acquire(NO_WAIT);
 		String before = state(session.connection());
-		session.rehearse();
-		assertThat(rehearsals).hasValue(1);
+		session.warmUp();
+		assertThat(warmUps).hasValue(1);
 		assertThat(state(session.connection())).isEqualTo(before);
 	}
 

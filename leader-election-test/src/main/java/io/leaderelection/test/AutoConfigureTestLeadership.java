@@ -24,12 +24,12 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Annotation for a test class with an application context: no election takes place on a
- * database, and the test grants and revokes leadership with the bean
- * {@link TestLeadership}. Before each test method, leadership is reset to
- * {@link #leader()}. Sets {@code leader-election.mode=manual} in a property source that
- * takes precedence over all others. May be used as a meta-annotation; nested test classes
- * inherit it.
+ * Annotation for a test class with an application context. No election takes place on a
+ * database: the test grants and revokes leadership with the bean {@link TestLeadership}.
+ * Before each test method, this node is reset to the leader or to a follower, according
+ * to {@link #leader()}. Sets {@code leader-election.mode=manual} in a property source
+ * that takes precedence over all others. May be used as a meta-annotation. Nested test
+ * classes inherit it.
  *
  * @since 0.1.0
  */

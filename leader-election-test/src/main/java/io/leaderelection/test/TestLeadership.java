@@ -26,8 +26,8 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
  * All methods wait until the change has taken effect, the listeners have returned and the
  * leader-only services have been started or stopped. If this takes longer than
  * {@code leader-election.drain-timeout} and a short margin, they throw an
- * {@link IllegalStateException}. This is also the case if they are called by leader work
- * or a listener, which would wait for itself.
+ * {@link IllegalStateException}. They also do so if leader work or a listener calls them,
+ * because the caller would wait for itself.
  *
  * @since 0.1.0
  */

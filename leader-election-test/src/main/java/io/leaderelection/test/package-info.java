@@ -15,7 +15,7 @@
  */
 
 /**
- * For tests of applications that elect a leader.
+ * Support for tests of applications that elect a leader.
  */
 @NullMarked
 package io.leaderelection.test;

@@ -15,9 +15,10 @@
  */
 
 /**
- * Lets the sample run without a database at hand: all nodes on a machine share one
- * embedded PostgreSQL. Nothing in here is about leader election, and nothing is meant to
- * be copied: an application has its database, and {@code spring.datasource.url} names it.
+ * An embedded PostgreSQL server that all nodes on a machine share, so that the sample
+ * runs without a database. This package has nothing to do with leader election and is not
+ * meant to be copied: applications set {@code spring.datasource.url} to their own
+ * database.
  */
 @NullMarked
 package io.leaderelection.sample.postgres;

@@ -15,7 +15,7 @@
  */
 
 /**
- * What leader election costs.
+ * Benchmarks of leader election.
  */
 @NullMarked
 package io.leaderelection.benchmarks;

@@ -26,26 +26,26 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Runs an election without a store, listeners and log from its start to its end, once per
- * process. Otherwise a takeover would run this code for the first time in its process,
- * and would spend most of its time on loading and linking it.
+ * Loads and links the code of a takeover in advance: runs an election without a store,
+ * listeners and log from its start to its end, once per process. Without this, the first
+ * takeover of a process would spend most of its time on loading and linking classes.
  */
-final class Rehearsal {
+final class WarmUp {
 
-	private static final Log logger = LogFactory.getLog(Rehearsal.class);
+	private static final Log logger = LogFactory.getLog(WarmUp.class);
 
 	private static final Duration LIMIT = Duration.ofSeconds(5);
 
 	private static final AtomicBoolean begun = new AtomicBoolean();
 
-	private Rehearsal() {
+	private WarmUp() {
 	}
 
 	static void run() {
 		if (begun.getAndSet(true)) {
 			return;
 		}
-		ElectionSettings settings = new ElectionSettings("rehearsal", "rehearsal", LIMIT, Duration.ZERO, LIMIT, true);
+		ElectionSettings settings = new ElectionSettings("warm-up", "warm-up", LIMIT, Duration.ZERO, LIMIT, true);
 		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
 				LocalSessions.always(), new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
 				}, ElectionLog.NONE, Election::new);
@@ -58,7 +58,7 @@ final class Rehearsal {
 			Thread.currentThread().interrupt();
 		}
 		catch (ExecutionException | TimeoutException | OutOfMemoryError ex) {
-			logger.debug("The rehearsal has failed, so a takeover may take longer", ex);
+			logger.debug("The warm-up failed, so the first takeover may take longer", ex);
 			elector.stop();
 		}
 	}
