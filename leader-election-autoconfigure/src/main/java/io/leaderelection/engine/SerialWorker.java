@@ -94,11 +94,15 @@ public final class SerialWorker {
 			}
 			this.last = added;
 		}
-		if (revive()) {
-			return true;
+		return reviveOrReport();
+	}
+
+	private boolean reviveOrReport() {
+		boolean revived = revive();
+		if (!revived) {
+			this.onStarvation.run();
 		}
-		this.onStarvation.run();
-		return false;
+		return revived;
 	}
 
 	/**
@@ -214,7 +218,7 @@ public final class SerialWorker {
 		finally {
 			if (!ended) {
 				unschedule();
-				revive();
+				reviveOrReport();
 			}
 		}
 	}

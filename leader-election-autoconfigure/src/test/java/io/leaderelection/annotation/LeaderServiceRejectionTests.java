@@ -69,7 +69,7 @@ class LeaderServiceRejectionTests {
 				rejected("runOnGrant by a factory method", ServiceOnGrantConfiguration.class, runOnGrant("onGrant"),
 						REMOVE_RUN_ON_GRANT),
 				rejected("runOnGrant with parameters", ServiceWithParameterOnGrant.class,
-						"Method 'ServiceWithParameterOnGrant.run(String)' runs when leadership is granted (runOnGrant), but has parameters, for which there are no arguments.",
+						"Method 'ServiceWithParameterOnGrant.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("scheduled method that is not guarded", ServiceWithUnguardedJob.class,
 						"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'job' runs on every node.",
