@@ -22,6 +22,7 @@ import java.util.Map;
 
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
+import io.leaderelection.actuate.LeadershipEndpoint.LeaderDescriptor;
 import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -64,9 +65,11 @@ class LeadershipEndpointNodeTests {
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
 			follower.elector().resign();
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(10))
-				.until(() -> seen.equals(here.election("default").leader().node()));
+			Awaitility.await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> {
+				LeaderDescriptor observed = here.election("default").leader();
+				assertThat(observed).isNotNull();
+				assertThat(observed.node()).isEqualTo(seen);
+			});
 			assertThat(here.resignNode("default", LONG_ID).status()).isEqualTo("requested");
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
 		}
