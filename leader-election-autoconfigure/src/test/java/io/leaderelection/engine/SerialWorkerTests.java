@@ -144,6 +144,19 @@ class SerialWorkerTests {
 	}
 
 	@Test
+	void interruptAfterATaskHasEndedReachesNone() {
+		SerialWorker[] worker = new SerialWorker[1];
+		worker[0] = new SerialWorker(Runnable::run, () -> {
+			worker[0].interrupt();
+			this.ended.add(Thread.interrupted());
+		}, () -> {
+		});
+		worker[0].add("task", () -> {
+		});
+		assertThat(this.ended).containsExactly(false);
+	}
+
+	@Test
 	void taskThatWaitsForTheHandOverIsSettledUntilItReturns() {
 		SerialWorker worker = worker(this.scheduled::add);
 		Runnable waiting = () -> {
