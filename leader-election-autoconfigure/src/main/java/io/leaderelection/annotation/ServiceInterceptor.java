@@ -16,6 +16,8 @@
 
 package io.leaderelection.annotation;
 
+import java.util.concurrent.CompletionException;
+
 import io.leaderelection.lifecycle.LeaderService;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -68,7 +70,8 @@ final class ServiceInterceptor implements MethodInterceptor {
 	private void stop(Runnable callback) {
 		this.service.stop().whenComplete((stopped, failure) -> {
 			if (failure != null) {
-				logger.warn("Service " + this.service + " has failed to stop", failure);
+				logger.warn("Service " + this.service + " has failed to stop",
+						(failure instanceof CompletionException) ? failure.getCause() : failure);
 			}
 			callback.run();
 		});

@@ -67,8 +67,11 @@ final class GroupHealth {
 			.filter((component) -> !component.getKey().equals("leadership"))
 			.map((component) -> component.getValue().getStatus())
 			.collect(Collectors.toSet());
+		if (statuses.isEmpty()) {
+			return true;
+		}
 		Status status = group.getStatusAggregator().getAggregateStatus(statuses);
-		return statuses.isEmpty() || group.getHttpCodeStatusMapper().getStatusCode(status) < FIRST_BAD_STATUS_CODE;
+		return group.getHttpCodeStatusMapper().getStatusCode(status) < FIRST_BAD_STATUS_CODE;
 	}
 
 }

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SerialWorker {
 
+	private static final Runnable NOTHING = () -> {
+	};
+
 	private final Platform.Workers worker;
 
 	private final Runnable onIdle;
@@ -42,7 +45,9 @@ public final class SerialWorker {
 
 	private boolean scheduled;
 
-	private @Nullable Thread runner;
+	private @Nullable Thread thread;
+
+	private @Nullable Task running;
 
 	private boolean detached;
 
@@ -52,10 +57,7 @@ public final class SerialWorker {
 	 * current thread
 	 */
 	public SerialWorker(String name) {
-		this(Platform.SYSTEM.newWorkers(name, 1, () -> {
-		}), () -> {
-		}, () -> {
-		});
+		this(Platform.SYSTEM.newWorkers(name, 1, NOTHING), NOTHING, NOTHING);
 	}
 
 	/**
@@ -74,11 +76,12 @@ public final class SerialWorker {
 	 * Run a task after those that were added before.
 	 * @param subject what the task is about, see {@link #interrupt(Object)}
 	 * @param action the task
+	 * @param whenEnded called after the task, when no interrupt reaches it any longer
 	 * @return whether there is a thread; if not, the task waits until another one is
 	 * added
 	 */
-	public boolean add(Object subject, Runnable action) {
-		return add(new Task(subject, action));
+	public boolean add(Object subject, Runnable action, Runnable whenEnded) {
+		return add(new Task(subject, action, whenEnded));
 	}
 
 	/**
@@ -117,7 +120,13 @@ public final class SerialWorker {
 	 * @return whether there is one
 	 */
 	boolean revive() {
-		return schedule() && this.worker.revive();
+		try {
+			return schedule() && this.worker.revive();
+		}
+		catch (Throwable ex) {
+			// No memory
+			return false;
+		}
 	}
 
 	private boolean schedule() {
@@ -132,7 +141,7 @@ public final class SerialWorker {
 			return true;
 		}
 		catch (Throwable ex) {
-			// No memory: the watchdog retries, and there may be no memory for a message
+			// No memory, perhaps not even for a message: another call retries
 			unschedule();
 			return false;
 		}
@@ -160,12 +169,12 @@ public final class SerialWorker {
 	}
 
 	/**
-	 * Return whether the current thread runs a task.
-	 * @return whether it is the thread of this worker
+	 * Return whether the current thread is the one of this worker.
+	 * @return whether it runs a task, or is notified of its end
 	 */
 	public boolean isCurrentThread() {
 		synchronized (this.monitor) {
-			return this.runner == Thread.currentThread();
+			return this.thread == Thread.currentThread();
 		}
 	}
 
@@ -175,7 +184,7 @@ public final class SerialWorker {
 	 */
 	void detachCurrent() {
 		synchronized (this.monitor) {
-			this.detached |= isCurrentThread();
+			this.detached |= this.running != null && isCurrentThread();
 		}
 	}
 
@@ -184,8 +193,8 @@ public final class SerialWorker {
 	 */
 	public void interrupt() {
 		synchronized (this.monitor) {
-			if (this.runner != null) {
-				this.runner.interrupt();
+			if (this.thread != null && this.running != null) {
+				this.thread.interrupt();
 			}
 		}
 	}
@@ -196,7 +205,7 @@ public final class SerialWorker {
 	 */
 	public void interrupt(Object subject) {
 		synchronized (this.monitor) {
-			if (this.first != null && this.first.subject == subject) {
+			if (this.running != null && this.running.subject == subject) {
 				interrupt();
 			}
 		}
@@ -211,6 +220,7 @@ public final class SerialWorker {
 				}
 				finally {
 					end(current);
+					current.whenEnded.run();
 				}
 			}
 			ended = true;
@@ -226,9 +236,10 @@ public final class SerialWorker {
 	// The task stays in the queue while it runs
 	private @Nullable Task begin() {
 		synchronized (this.monitor) {
-			this.scheduled = this.first != null;
-			this.runner = this.scheduled ? Thread.currentThread() : null;
-			return this.first;
+			this.running = this.first;
+			this.scheduled = this.running != null;
+			this.thread = this.scheduled ? Thread.currentThread() : null;
+			return this.running;
 		}
 	}
 
@@ -237,7 +248,7 @@ public final class SerialWorker {
 		synchronized (this.monitor) {
 			this.first = ended.next;
 			this.last = (this.first != null) ? this.last : null;
-			this.runner = null;
+			this.running = null;
 			this.detached = false;
 			Thread.interrupted();
 			idle = this.first == null;
@@ -256,11 +267,18 @@ public final class SerialWorker {
 
 		private final Runnable action;
 
+		private final Runnable whenEnded;
+
 		private @Nullable Task next;
 
 		Task(Object subject, Runnable action) {
+			this(subject, action, NOTHING);
+		}
+
+		Task(Object subject, Runnable action, Runnable whenEnded) {
 			this.subject = subject;
 			this.action = action;
+			this.whenEnded = whenEnded;
 		}
 
 	}

@@ -134,7 +134,7 @@ final class ThreadWorkers implements Platform.Workers {
 		finally {
 			if (!left) {
 				leave();
-				this.onStarvation.run();
+				reviveOrReport();
 			}
 		}
 	}

@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
  * a candidate. Candidacy is suspended when the application has been unhealthy for some
  * time, and resumed when it has been healthy for the same time; otherwise flapping health
  * would move leadership with each check. Times are those of {@link System#nanoTime()}.
- * For use by one thread.
+ * Not thread-safe.
  */
 final class HealthHysteresis {
 

@@ -140,12 +140,15 @@ public final class HealthWatch implements SmartLifecycle, ApplicationListener<Ap
 	}
 
 	private void ask(long asked) {
+		boolean healthy;
 		try {
-			answered(this.healthCheck.getAsBoolean(), asked);
+			healthy = this.healthCheck.getAsBoolean();
 		}
 		catch (Throwable ex) {
 			failed(ex, asked);
+			return;
 		}
+		answered(healthy, asked);
 	}
 
 	private void failed(Throwable failure, long asked) {

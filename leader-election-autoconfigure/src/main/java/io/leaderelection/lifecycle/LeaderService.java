@@ -22,6 +22,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.DaemonThreads;
@@ -202,25 +203,33 @@ public final class LeaderService {
 
 	private CompletableFuture<@Nullable Void> submit(Step step) {
 		CompletableFuture<@Nullable Void> result = new CompletableFuture<>();
-		if (!this.worker.add(result, () -> run(step, result))) {
+		AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+		// An interrupt of the task does not concern those who are notified of its end
+		if (!this.worker.add(result, () -> failure.set(run(step, result)), () -> complete(result, failure.get()))) {
 			result.completeExceptionally(new IllegalStateException("No thread can be created for service " + this));
 		}
 		return result;
 	}
 
-	private static void run(Step step, CompletableFuture<@Nullable Void> result) {
+	private static @Nullable Throwable run(Step step, CompletableFuture<@Nullable Void> result) {
 		try {
 			// It has failed if no thread could be created in time
 			if (!result.isDone()) {
 				step.run();
 			}
-			Thread.interrupted();
-			result.complete(null);
+			return null;
 		}
 		catch (Throwable ex) {
-			// An interrupt does not concern those who are notified
-			Thread.interrupted();
-			result.completeExceptionally(ex);
+			return ex;
+		}
+	}
+
+	private static void complete(CompletableFuture<@Nullable Void> result, @Nullable Throwable failure) {
+		if (failure != null) {
+			result.completeExceptionally(failure);
+		}
+		else {
+			result.complete(null);
 		}
 	}
 

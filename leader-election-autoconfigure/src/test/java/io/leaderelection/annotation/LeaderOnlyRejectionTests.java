@@ -227,6 +227,13 @@ class LeaderOnlyRejectionTests {
 					unknownElection("UnknownElection", "nightly")));
 	}
 
+	@Test
+	void rejectionHasTheFullNameOfTheClass() {
+		withBean(this.contextRunner, UnknownElection.class, (definition) -> {
+		}).run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
+			.contains(UnknownElection.class.getName()));
+	}
+
 	static void assertRejectedWhenCreated(AssertableApplicationContext context, Class<?> type, String description) {
 		assertThat(context).hasNotFailed();
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean(type))

@@ -390,7 +390,7 @@ class ElectionRobustnessTests {
 		});
 		for (int i = 1; i <= 2; i++) {
 			int task = i;
-			relay.add(task, () -> ended.add(task));
+			relay.add(new SerialWorker.Task(task, () -> ended.add(task)));
 			assertThat(ended).hasSize(i);
 		}
 	}

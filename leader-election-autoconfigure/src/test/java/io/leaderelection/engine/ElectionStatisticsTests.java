@@ -170,6 +170,17 @@ class ElectionStatisticsTests {
 	}
 
 	@Test
+	void survivesAListenerOfEventsThatFailsAndLogsThat(CapturedOutput output) {
+		this.fixture.listener = (event) -> {
+			throw new NoClassDefFoundError("Broken");
+		};
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(output).contains("A listener of LeadershipGrantedEvent failed")
+			.contains("A listener of LeadershipRevokedEvent failed");
+	}
+
+	@Test
 	void survivesListenersThatDoNotLinkAndLogsThatOnce(CapturedOutput output) {
 		this.statistics.addListener(new ElectionListener() {
 

@@ -66,7 +66,7 @@ class SerialWorkerTests {
 	void runsTasksInOrderOnItsThread() {
 		SerialWorker worker = new SerialWorker("test");
 		List<Thread> threads = new CopyOnWriteArrayList<>();
-		IntStream.range(0, 100).forEach((i) -> worker.add(i, () -> {
+		IntStream.range(0, 100).forEach((i) -> add(worker, i, () -> {
 			threads.add(Thread.currentThread());
 			this.ended.add(i);
 		}));
@@ -80,10 +80,10 @@ class SerialWorkerTests {
 	@Test
 	void goesOnAfterATaskThatThrows() {
 		SerialWorker worker = new SerialWorker("test");
-		worker.add("first", () -> {
+		add(worker, "first", () -> {
 			throw new IllegalStateException("test");
 		});
-		worker.add("second", () -> {
+		add(worker, "second", () -> {
 			throw new StackOverflowError("test");
 		});
 		add(worker, "third");
@@ -94,7 +94,7 @@ class SerialWorkerTests {
 	@Test
 	void tasksBehindOneThatThrowsAreScheduledAgain() {
 		SerialWorker worker = worker(this.scheduled::add);
-		worker.add("first", () -> {
+		add(worker, "first", () -> {
 			throw new IllegalStateException("test");
 		});
 		add(worker, "second");
@@ -109,12 +109,12 @@ class SerialWorkerTests {
 		CountDownLatch running = new CountDownLatch(1);
 		SerialWorker worker = new SerialWorker("test");
 		worker.interrupt();
-		worker.add("first", () -> {
+		add(worker, "first", () -> {
 			running.countDown();
 			interrupted.add(sleepUntilInterrupted());
 			Thread.currentThread().interrupt();
 		});
-		worker.add("second", () -> interrupted.add(Thread.currentThread().isInterrupted()));
+		add(worker, "second", () -> interrupted.add(Thread.currentThread().isInterrupted()));
 		await().until(() -> running.getCount() == 0);
 		worker.interrupt();
 		await().until(worker::isIdle);
@@ -124,13 +124,13 @@ class SerialWorkerTests {
 	@Test
 	void interruptForASubjectReachesOnlyTheTaskAboutIt() {
 		SerialWorker worker = worker(this.scheduled::add);
-		worker.add("first", () -> {
+		add(worker, "first", () -> {
 			worker.interrupt("second");
 			this.ended.add(Thread.interrupted());
 			worker.interrupt("first");
 			this.ended.add(Thread.interrupted());
 		});
-		worker.add("second", () -> this.ended.add(Thread.interrupted()));
+		add(worker, "second", () -> this.ended.add(Thread.interrupted()));
 		worker.interrupt("first");
 		this.scheduled.remove().run();
 		assertThat(this.ended).containsExactly(false, true, false);
@@ -139,7 +139,7 @@ class SerialWorkerTests {
 	@Test
 	void interruptDoesNotOutliveItsTask() {
 		SerialWorker worker = worker(Runnable::run);
-		worker.add("task", () -> Thread.currentThread().interrupt());
+		add(worker, "task", () -> Thread.currentThread().interrupt());
 		assertThat(Thread.interrupted()).isFalse();
 	}
 
@@ -151,7 +151,7 @@ class SerialWorkerTests {
 			this.ended.add(Thread.interrupted());
 		}, () -> {
 		});
-		worker[0].add("task", () -> {
+		add(worker[0], "task", () -> {
 		});
 		assertThat(this.ended).containsExactly(false);
 	}
@@ -165,8 +165,8 @@ class SerialWorkerTests {
 			this.ended.add(worker.isSettled());
 			assertThat(worker.isIdle()).isFalse();
 		};
-		worker.add("first", waiting);
-		worker.add("second", waiting);
+		add(worker, "first", waiting);
+		add(worker, "second", waiting);
 		this.scheduled.remove().run();
 		assertThat(this.ended).containsExactly(false, true, false, true);
 	}
@@ -188,15 +188,15 @@ class SerialWorkerTests {
 			}
 			run.run();
 		});
-		assertThat(worker.add(1, () -> this.ended.add(1))).isFalse();
+		assertThat(add(worker, 1, () -> this.ended.add(1))).isFalse();
 		assertThat(this.starvations).isOne();
 		assertThat(this.ended).isEmpty();
-		assertThat(worker.add(2, () -> this.ended.add(2))).isTrue();
+		assertThat(add(worker, 2, () -> this.ended.add(2))).isTrue();
 		assertThat(this.ended).containsExactly(1, 2);
 	}
 
 	private void add(SerialWorker worker, Object task) {
-		assertThat(worker.add(task, () -> this.ended.add(task))).isTrue();
+		assertThat(add(worker, task, () -> this.ended.add(task))).isTrue();
 	}
 
 	private SerialWorker worker(Executor executor) {
@@ -211,6 +211,11 @@ class SerialWorkerTests {
 		catch (InterruptedException ex) {
 			return true;
 		}
+	}
+
+	private static boolean add(SerialWorker worker, Object subject, Runnable action) {
+		return worker.add(subject, action, () -> {
+		});
 	}
 
 }

@@ -17,18 +17,23 @@
 package io.leaderelection.lifecycle;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.SerialWorker;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.mockito.ArgumentCaptor;
 
 import org.springframework.context.Lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.BDDMockito.then;
+import static org.mockito.BDDMockito.willAnswer;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -44,20 +49,46 @@ class LeaderServiceTests {
 
 	@Test
 	void startForWhichNoThreadCanBeCreatedFailsAndIsNotRunLater() {
-		given(this.worker.add(any(), any())).willReturn(false);
+		given(this.worker.add(any(), any(), any())).willReturn(false);
 		assertFailsWithoutAThread(this.service.submitStart(() -> true));
 	}
 
 	@Test
 	void stopForWhichNoThreadCanBeCreatedFailsAndIsNotRunLater() {
-		given(this.worker.add(any(), any())).willReturn(false);
+		given(this.worker.add(any(), any(), any())).willReturn(false);
 		given(this.bean.isRunning()).willReturn(true);
 		assertFailsWithoutAThread(this.service.submitStop());
 	}
 
+	@Test
+	@Timeout(30)
+	void interruptDoesNotReachThoseWhoAreNotifiedOfAStop() {
+		LeaderService real = new LeaderService("service", this.bean);
+		CountDownLatch notified = new CountDownLatch(1);
+		CountDownLatch interrupted = new CountDownLatch(1);
+		CountDownLatch release = new CountDownLatch(1);
+		given(this.bean.isRunning()).willReturn(true, false);
+		willAnswer((stop) -> release.await(10, TimeUnit.SECONDS)).given(this.bean).stop();
+		CompletableFuture<Boolean> reached = real.submitStop().handle((stopped, failure) -> {
+			notified.countDown();
+			try {
+				interrupted.await();
+				return Thread.interrupted();
+			}
+			catch (InterruptedException ex) {
+				return true;
+			}
+		});
+		release.countDown();
+		assertThatNoException().isThrownBy(notified::await);
+		real.interrupt();
+		interrupted.countDown();
+		assertThat(reached.join()).isFalse();
+	}
+
 	private void assertFailsWithoutAThread(CompletableFuture<?> result) {
 		ArgumentCaptor<Runnable> added = ArgumentCaptor.forClass(Runnable.class);
-		then(this.worker).should().add(eq(result), added.capture());
+		then(this.worker).should().add(eq(result), added.capture(), any());
 		assertThat(result).isCompletedExceptionally();
 		added.getValue().run();
 		then(this.bean).shouldHaveNoInteractions();
