@@ -37,7 +37,8 @@ CONSTANTS
   Lease,         \* the shortest time after which the server ends a silent session
   Trust,         \* the longest time for which a confirmation is trusted
   Delay,         \* the shortest time that a takeover delay lasts
-  ServerEnds,    \* whether the server ends sessions of nodes that are alive
+  Faults,        \* "SILENCE", "LOSS" and "CRASH" of nodes, "ENDED": the server ends the session
+                 \* of a node that is alive
   PromptNotice,  \* the condition of G2: the node notices such an end within the takeover delay
   Mutant         \* a seeded mistake, or "NONE"
 
@@ -104,11 +105,14 @@ IsFenceShared == tx.phase \in {"shared", "passed"} /\ ~Is("OPEN_FENCE")
 -----------------------------------------------------------------------------
 (* Time *)
 
-\* The server has ended the session, and the node is about to trust it, or trusts it still
-IsUnaware(n) ==
-  /\ ~IsOpen(n) /\ node[n].connected
-  /\ \/ IsLeader(n)
-     \/ node[n].pos = "elected" /\ node[n].call = "confirmed" /\ node[n].sent < LongestTrust
+\* The node trusts its session, or is about to
+Trusts(n) ==
+  \/ IsLeader(n)
+  \/ node[n].pos = "elected" /\ node[n].call = "confirmed" /\ node[n].sent < LongestTrust
+
+\* The server has ended the session, and the node does not know.  G2_Silence says that this
+\* is never a session that was silent for a lease.
+IsUnaware(n) == ~IsOpen(n) /\ node[n].connected /\ Trusts(n)
 
 Least(a, b) == IF a < b THEN a ELSE b
 
@@ -139,14 +143,14 @@ ToEnd(n) ==
 \* idle_session_timeout: the client has been silent for a lease
 ServerEndsSilentSession(n) ==
   /\ IsOpen(n) /\ node[n].connected /\ (session[n].idle >= Lease \/ ~Clocks)
-  /\ ~Is("NO_IDLE_TIMEOUT")
+  /\ "SILENCE" \in Faults /\ ~Is("NO_IDLE_TIMEOUT")
   /\ ToEnd(n)
 
 \* The client has closed its end or has died, and the server finds out
 ServerEndsClosedSession(n) == IsOpen(n) /\ ~node[n].connected /\ ToEnd(n)
 
 \* The server ends the session of a client that is alive
-ServerEndsLiveSession(n) == ServerEnds /\ Clocks /\ IsOpen(n) /\ node[n].connected /\ ToEnd(n)
+ServerEndsLiveSession(n) == "ENDED" \in Faults /\ Clocks /\ IsOpen(n) /\ node[n].connected /\ ToEnd(n)
 
 \* A dying session frees its locks one by one, in any order, and has then ended
 FreeMain(n) ==
@@ -194,12 +198,13 @@ Follow(n, work) ==
 \* Trust has expired, a call has failed, or the end of the session was noticed: first the
 \* node follows, then its connection is aborted.  Its work is interrupted, but may go on.
 Lose(n) ==
-  /\ node[n].connected
+  /\ node[n].connected /\ ("LOSS" \in Faults \/ ~IsOpen(n))
   /\ Follow(n, node[n].work)
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
 \* The process dies.  It may be started again.
 NodeCrashes(n) ==
+  /\ "CRASH" \in Faults
   /\ node[n].connected \/ node[n].work # "none"
   /\ Follow(n, "none")
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
@@ -489,6 +494,10 @@ Spec == Init /\ [][Next]_vars
 G1_Fence == tx.phase = "passed" => tx.term >= granted
 
 G2_OneBeliever == \A m, n \in Nodes : IsLeader(m) /\ IsLeader(n) => m = n
+
+\* A node whose silence lasts for a lease has stopped before.  PromptNotice is a condition
+\* on other sessions only.
+G2_Silence == \A n \in Nodes : IsOpen(n) /\ session[n].idle >= Lease => ~Trusts(n)
 
 \* A term that is won is greater than every term that was granted before
 G3_Terms == [][\A n \in Nodes :
