@@ -57,7 +57,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("PromptNotice", "FALSE")
 		.with("MaxFaults", "1");
 
-	private static Instance of(String module, String property, String... invariants) {
+	static Instance of(String module, String property, String... invariants) {
 		return new Instance(module, 2, new TreeMap<>(), List.of(invariants), property).with("None", "None")
 			.with("MaxTerm", "3")
 			.with("MaxCrashes", "0")
@@ -90,7 +90,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 	 * Liveness is checked without symmetry, which TLC supports for safety only.
 	 */
 	boolean isSafety() {
-		return !this.invariants.isEmpty();
+		return !this.module.equals("Liveness");
 	}
 
 	/** Return the configuration file for TLC. */
@@ -100,8 +100,8 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		this.constants.forEach((name, value) -> text.append("  " + name + " = " + value + "\n"));
 		text.append("CHECK_DEADLOCK FALSE\nPROPERTY " + this.property + "\n");
 		if (isSafety()) {
-			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\nINVARIANTS " + String.join(" ", this.invariants)
-					+ "\n";
+			this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
+			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n";
 		}
 		return text + "SPECIFICATION LiveSpec\n";
 	}

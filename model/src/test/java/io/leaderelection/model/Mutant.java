@@ -59,6 +59,13 @@ enum Mutant {
 	/** Not a mistake: without the condition of G2, the guarantee does not hold. */
 	LATE_NOTICE("G2_OneBeliever", Instance.LEASE.with("MaxTerm", "2").with("PromptNotice", "FALSE")),
 
+	/** Not a mistake: without that condition, a grant may also come too late. */
+	LATE_GRANT("G3_Order",
+			Instance.of("Election", "G3_Order")
+				.with("Work", "FALSE")
+				.with("MaxTerm", "2")
+				.with("PromptNotice", "FALSE")),
+
 	/** A term is not made durable before it is used. */
 	TERM_NOT_DURABLE("G3_Terms", Instance.FENCE),
 

@@ -27,8 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Each seeded mistake has a counterexample of the guarantee that it violates. The
- * counterexamples are kept as texts; {@code -Dleader-election.model.write=true} writes
- * them again.
+ * counterexamples are kept as texts; {@code -Dleader-election.test.counterexamples=write}
+ * writes them again.
  */
 class MutantTests {
 
@@ -42,7 +42,7 @@ class MutantTests {
 		String text = mutant + " violates " + mutant.guarantee() + "\n(" + mutant.instance() + ")\n\n"
 				+ String.join("\n", Counterexample.of(outcome.output()).steps()) + "\n";
 		Path file = COUNTEREXAMPLES.resolve(mutant + ".txt");
-		if (Boolean.getBoolean("leader-election.model.write")) {
+		if ("write".equals(System.getProperty("leader-election.test.counterexamples"))) {
 			Files.writeString(file, text);
 		}
 		assertThat(file).content().isEqualTo(text);
