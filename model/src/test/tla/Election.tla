@@ -370,7 +370,8 @@ EndWork(n) ==
 -----------------------------------------------------------------------------
 (* Handing over *)
 
-\* Resign or stop: the gate is shut.  What is trusted no longer matters to other nodes.
+\* Resign or stop: the gate is shut.  What is trusted no longer matters to other nodes.  A
+\* confirmation that is on its way is awaited first, since the engine does so before its next step.
 Depart(n) ==
   /\ node[n].pos = "leading" /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0]
