@@ -33,12 +33,6 @@ class LeaseModelTests {
 		assertThat(ModelChecker.check("lease", Instance.LEASE)).matches(ModelChecker.Outcome::holds);
 	}
 
-	@Test
-	void holdsWithThreeNodes() {
-		Instance instance = Instance.LEASE.nodes(3).with("MaxTerm", "2");
-		assertThat(ModelChecker.check("lease-3-nodes", instance)).matches(ModelChecker.Outcome::holds);
-	}
-
 	/**
 	 * The takeover delay and the condition on nodes are for sessions that the server
 	 * ends, and only for these.
