@@ -1,0 +1,119 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.model;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * An instance of a model: what TLC is to check.
+ *
+ * @param module the module
+ * @param nodes the number of nodes
+ * @param constants the other constants of the module
+ * @param invariants the invariants to check
+ * @param property the property to check
+ */
+record Instance(String module, int nodes, Map<String, String> constants, List<String> invariants, String property) {
+
+	/**
+	 * Everything happens at any time. What holds here depends on no clock.
+	 */
+	static final Instance FENCE = of("Election", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_NoLeak")
+		.with("Clocks", "FALSE")
+		.with("MaxCrashes", "1");
+
+	/** Leases and delays, without the work that they protect. */
+	static final Instance LEASE = of("Election", "G3_Order", "G2_OneBeliever", "G2_Silence", "G6_NoLeak").with("Work",
+			"FALSE");
+
+	/** The server ends silent sessions only: there is no condition on nodes. */
+	static final Instance SILENCE = of("Election", "G3_Order", "G2_OneBeliever").with("Work", "FALSE")
+		.faults("SILENCE", "LOSS", "CRASH")
+		.with("PromptNotice", "FALSE")
+		.with("Delay", "0");
+
+	/** Nodes do what they can, except for faults. */
+	static final Instance LIVENESS = of("Liveness", "G6_SomebodyLeads").with("MaxTerm", "2")
+		.with("MaxCrashes", "1")
+		.with("PromptNotice", "FALSE")
+		.with("MaxFaults", "1");
+
+	static Instance of(String module, String property, String... invariants) {
+		return new Instance(module, 2, new TreeMap<>(), List.of(invariants), property).with("None", "None")
+			.with("MaxTerm", "3")
+			.with("MaxCrashes", "0")
+			.with("Clocks", "TRUE")
+			.with("Work", "TRUE")
+			.with("Lease", "2")
+			.with("Trust", "2")
+			.with("Delay", "1")
+			.with("PromptNotice", "TRUE")
+			.with("Mutant", "\"NONE\"")
+			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
+	}
+
+	Instance nodes(int newNodes) {
+		return new Instance(this.module, newNodes, this.constants, this.invariants, this.property);
+	}
+
+	Instance faults(String... faults) {
+		return with("Faults",
+				"{" + Stream.of(faults).map((fault) -> '"' + fault + '"').collect(Collectors.joining(", ")) + "}");
+	}
+
+	Instance with(String constant, String value) {
+		Map<String, String> changed = new TreeMap<>(this.constants);
+		changed.put(constant, value);
+		return new Instance(this.module, this.nodes, changed, this.invariants, this.property);
+	}
+
+	/**
+	 * Liveness is checked without symmetry, which TLC supports for safety only.
+	 */
+	boolean isSafety() {
+		return !this.module.equals("Liveness");
+	}
+
+	/** Return the configuration file for TLC. */
+	String configuration() {
+		String names = IntStream.rangeClosed(1, this.nodes).mapToObj((n) -> "n" + n).collect(Collectors.joining(", "));
+		StringBuilder text = new StringBuilder("CONSTANTS\n  Nodes = {" + names + "}\n");
+		this.constants.forEach((name, value) -> text.append("  " + name + " = " + value + "\n"));
+		text.append("CHECK_DEADLOCK FALSE\nPROPERTY " + this.property + "\n");
+		if (isSafety()) {
+			this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
+			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n";
+		}
+		return text + "SPECIFICATION LiveSpec\n";
+	}
+
+	@Override
+	public String toString() {
+		return this.module + ", " + this.nodes + " nodes, " + this.constants.get("MaxTerm") + " terms"
+				+ this.constants.entrySet()
+					.stream()
+					.filter((entry) -> !List.of("None", "MaxTerm", "Mutant").contains(entry.getKey()))
+					.map((entry) -> ", " + entry.getKey() + " " + entry.getValue().replace("\"", ""))
+					.collect(Collectors.joining());
+	}
+
+}

@@ -1,0 +1,41 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.model;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Somebody leads.
+ */
+class LivenessModelTests {
+
+	@Test
+	void holds() {
+		assertThat(ModelChecker.check("liveness", Instance.LIVENESS)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsWithMoreFaults() {
+		Instance instance = Instance.LIVENESS.with("MaxTerm", "3").with("MaxFaults", "2").with("Work", "FALSE");
+		assertThat(ModelChecker.check("liveness-2-faults", instance, 2)).matches(ModelChecker.Outcome::holds);
+	}
+
+}

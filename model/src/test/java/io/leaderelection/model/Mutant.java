@@ -1,0 +1,111 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.model;
+
+/**
+ * Seeded mistakes, each of which violates a guarantee in the model. The model knows them
+ * by these names.
+ */
+enum Mutant {
+
+	/** The winner does not wait until no session holds the key of an earlier term. */
+	NO_WAIT_FOR_EARLIER_TERMS("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
+
+	/** The winner does not wait for transactions that have passed the fence. */
+	NO_BARRIER("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
+
+	/** The winner tries the fence key before it looks for keys of earlier terms. */
+	BARRIER_BEFORE_LOOK("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
+
+	/** A transaction looks for the key of its term before it shares the fence key. */
+	LOOK_BEFORE_SHARE("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
+
+	/** The fence lets every transaction pass. */
+	OPEN_FENCE("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
+
+	/** Trust counts from the reply of a confirmation instead of its start. */
+	ANCHOR_AT_REPLY("G2_OneBeliever", Instance.SILENCE.with("MaxTerm", "2")),
+
+	/** A confirmation is trusted for the lease instead of three quarters of it. */
+	FULL_LEASE_TRUSTED("G2_OneBeliever", Instance.SILENCE.with("MaxTerm", "2")),
+
+	/** The winner does not wait for the takeover delay. */
+	NO_TAKEOVER_DELAY("G2_OneBeliever", Instance.LEASE.with("MaxTerm", "2")),
+
+	/** The grant does not wait for a confirmation. */
+	GRANT_WITHOUT_CONFIRMATION("G2_OneBeliever", Instance.SILENCE.with("MaxTerm", "2")),
+
+	/** The grant does not wait until the marker of the predecessor is removed. */
+	MARKER_NOT_AWAITED("G2_OneBeliever", Instance.LEASE.nodes(3).faults("ENDED").with("Lease", "1").with("Trust", "1")),
+
+	/** A winner that leaves before its grant sets the marker. */
+	MARKER_WITHOUT_GRANT("G2_OneBeliever",
+			Instance.LEASE.nodes(3).faults("ENDED").with("Lease", "1").with("Trust", "1")),
+
+	/** Not a mistake: without the condition of G2, the guarantee does not hold. */
+	LATE_NOTICE("G2_OneBeliever", Instance.LEASE.with("MaxTerm", "2").with("PromptNotice", "FALSE")),
+
+	/** Not a mistake: without that condition, a grant may also come too late. */
+	LATE_GRANT("G3_Order",
+			Instance.of("Election", "G3_Order")
+				.with("Work", "FALSE")
+				.with("MaxTerm", "2")
+				.with("PromptNotice", "FALSE")),
+
+	/** A term is not made durable before it is used. */
+	TERM_NOT_DURABLE("G3_Terms", Instance.FENCE),
+
+	/** The transaction id is assigned before the wait for the lock. */
+	TERM_BEFORE_LOCK("G3_Terms", Instance.FENCE),
+
+	/** The lock is freed without waiting for work. */
+	UNLOCK_BEFORE_DRAIN("G4_HandOver", Instance.FENCE),
+
+	/** Work checks whether the node leads before it is counted. */
+	CHECK_BEFORE_COUNT("G4_HandOver", Instance.FENCE),
+
+	/** The marker is set although work still runs. */
+	MARKER_DESPITE_WORK("G4_HandOver", Instance.FENCE),
+
+	/** The wait takes a lock of the session instead of one of the transaction. */
+	SESSION_LOCK_IN_WAIT("G6_NoLeak", Instance.FENCE),
+
+	/** The server does not end silent sessions. */
+	NO_IDLE_TIMEOUT("G6_SomebodyLeads", Instance.LIVENESS.with("Work", "FALSE")),
+
+	/** The server does not end transactions that are idle behind the fence. */
+	NO_LIMIT_IN_FENCE("G6_SomebodyLeads", Instance.LIVENESS.with("MaxFaults", "0"));
+
+	private final String guarantee;
+
+	private final Instance instance;
+
+	Mutant(String guarantee, Instance instance) {
+		this.guarantee = guarantee;
+		this.instance = instance;
+	}
+
+	/** Return the guarantee that this mistake violates. */
+	String guarantee() {
+		return this.guarantee;
+	}
+
+	Instance instance() {
+		return this.instance.with("Mutant", '"' + name() + '"');
+	}
+
+}

@@ -1,0 +1,105 @@
+------------------------------ MODULE Liveness ------------------------------
+(***************************************************************************)
+(* Somebody leads (G6).  The actions are those of Election.  Here a node   *)
+(* that is not frozen, and the server, do what they can before time        *)
+(* passes; only faults and the actions of the application are optional.    *)
+(***************************************************************************)
+EXTENDS Election
+
+CONSTANT MaxFaults
+
+VARIABLES
+  frozen,  \* nodes that take no step
+  faults   \* how many faults there were
+
+liveVars == <<vars, frozen, faults>>
+
+\* No fault happens in this step
+Quiet == UNCHANGED <<frozen, faults>>
+
+\* What the server does by itself
+ServerStep(n) ==
+  \/ ServerEndsSilentSession(n) /\ Quiet
+  \/ ServerEndsClosedSession(n) /\ Quiet
+  \/ FreeMain(n) /\ Quiet
+  \/ FreeTermKey(n) /\ Quiet
+  \/ FreeMarker(n) /\ Quiet
+  \/ n \in frozen /\ WaitTimesOut(n) /\ Quiet
+  \/ TakeMain(n) /\ Quiet
+  \/ TakeTermKey(n) /\ Quiet
+  \/ Elect(n) /\ Quiet
+  \/ Confirm(n) /\ Quiet
+  \/ SetMarkerAndFreeTermKey(n) /\ Quiet
+  \/ ReleaseMain(n) /\ Quiet
+
+IsAwake(n) == n \notin frozen
+
+\* A fifth of the lease has passed since the last confirmation
+IsConfirmationDue(n) == session[n].idle >= 1
+
+HasLost(n) == ~IsOpen(n) \/ (node[n].pos = "leading" /\ node[n].age >= Trust)
+
+\* What a node does that is not frozen
+ClientStep(n) ==
+  \/ IsAwake(n) /\ HasLost(n) /\ Lose(n) /\ Quiet
+  \/ IsAwake(n) /\ Open(n) /\ Quiet
+  \/ IsAwake(n) /\ Wait(n) /\ Quiet
+  \/ IsAwake(n) /\ (IsConfirmationDue(n) \/ (~node[n].clear /\ ~IsBlocked(n))) /\ AwaitEarlierTerms(n) /\ Quiet
+  \/ IsAwake(n) /\ PassBarrier(n) /\ Quiet
+  \/ IsAwake(n) /\ IsConfirmationDue(n) /\ BarrierTimesOut(n) /\ Quiet
+  \/ IsAwake(n) /\ (IsConfirmationDue(n) \/ (node[n].pos = "elected" /\ ~IsBlocked(n))) /\ StartConfirmation(n) /\ Quiet
+  \/ IsAwake(n) /\ Grant(n) /\ Quiet
+  \/ IsAwake(n) /\ RepeatConfirmation(n) /\ Quiet
+  \/ IsAwake(n) /\ Extend(n) /\ Quiet
+  \/ IsAwake(n) /\ CheckWork(n) /\ Quiet
+  \/ IsAwake(n) /\ node[n].pos # "leading" /\ EndWork(n) /\ Quiet
+  \/ IsAwake(n) /\ IsConfirmationDue(n) /\ ConfirmWhileLeaving(n) /\ Quiet
+  \/ IsAwake(n) /\ NotifyListeners(n) /\ Quiet
+  \/ IsAwake(n) /\ FreeInOrder(n) /\ Quiet
+  \/ IsAwake(n) /\ Close(n) /\ Quiet
+
+\* A transaction ends, since the client ends it or the server does after a lease
+TransactionEnds == ~Is("NO_LIMIT_IN_FENCE") /\ EndTransaction /\ Quiet
+
+Prompt == TransactionEnds \/ \E n \in Nodes : ServerStep(n) \/ ClientStep(n)
+
+TimePasses == ~ENABLED Prompt /\ Tick /\ Quiet
+
+Fault(n) == faults < MaxFaults /\ n \notin frozen /\ faults' = faults + 1
+
+\* One node at least is not frozen
+Freeze(n) ==
+  /\ Fault(n) /\ Cardinality(frozen) < Cardinality(Nodes) - 1
+  /\ frozen' = frozen \union {n} /\ UNCHANGED vars
+
+Thaw(n) == n \in frozen /\ frozen' = frozen \ {n} /\ UNCHANGED <<vars, faults>>
+
+\* What may happen or not
+OptionalStep(n) ==
+  \/ Fault(n) /\ Lose(n) /\ UNCHANGED frozen
+  \/ Fault(n) /\ NodeCrashes(n) /\ UNCHANGED frozen
+  \/ Fault(n) /\ ServerEndsLiveSession(n) /\ UNCHANGED frozen
+  \/ Fault(n) /\ ServerCrashes /\ UNCHANGED frozen
+  \/ Freeze(n)
+  \/ Thaw(n)
+  \/ IsAwake(n) /\ CountWork(n) /\ Quiet
+  \/ IsAwake(n) /\ EndWork(n) /\ Quiet
+  \/ IsAwake(n) /\ IsLeader(n) /\ Begin(n) /\ Quiet
+  \/ IsAwake(n) /\ Depart(n) /\ Quiet
+  \/ IsAwake(n) /\ FreeUngranted(n) /\ Quiet
+  \/ IsAwake(n) /\ FreeOverdue(n) /\ Quiet
+  \/ ShareFence /\ Quiet
+  \/ LookAtTermKey /\ Quiet
+
+LiveInit == Init /\ frozen = {} /\ faults = 0
+
+LiveSpec ==
+  /\ LiveInit /\ [][Prompt \/ TimePasses \/ \E n \in Nodes : OptionalStep(n)]_liveVars
+  /\ WF_liveVars(Prompt) /\ WF_liveVars(TimePasses)
+
+\* All terms of the model have been used
+IsOutOfTerms == xid = MaxTerm /\ \A n \in Nodes : session[n].key # xid
+
+\* Somebody leads again and again
+G6_SomebodyLeads == []<>(IsOutOfTerms \/ \E n \in Nodes : IsLeader(n))
+=============================================================================
