@@ -1,0 +1,134 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.simulation.Process;
+import io.leaderelection.simulation.Scheduler;
+import io.leaderelection.testsupport.Mutant;
+import org.apache.commons.logging.Log;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine of a simulated node, and what an omniscient observer sees of it. Nothing
+ * that is observed here takes a step.
+ */
+public final class SimulatedElector {
+
+	static {
+		// Real threads are not simulated
+		Rehearsal.run();
+	}
+
+	private final DefaultLeaderElector elector;
+
+	private final Election election;
+
+	private final Process process;
+
+	private @Nullable ElectionState seen;
+
+	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
+			ElectionSessions sessions, Scheduler scheduler, Process process, SplittableRandom random,
+			Consumer<LeadershipEvent> publisher, Log log) {
+		Platform platform = EngineMutants.platform(mutant, scheduler, process, random);
+		this.elector = new DefaultLeaderElector(settings, timings, sessions, new Watchdog(platform), platform,
+				publisher, new ElectionLog(log), EngineMutants.engine(mutant));
+		this.election = this.elector.election();
+		this.process = process;
+	}
+
+	public DefaultLeaderElector elector() {
+		return this.elector;
+	}
+
+	/**
+	 * Return whether the state has changed since the last call.
+	 */
+	public boolean hasChanged() {
+		ElectionState state = this.election.state();
+		if (state == this.seen) {
+			return false;
+		}
+		this.seen = state;
+		return true;
+	}
+
+	/**
+	 * Return the leadership that was granted, trusted or not.
+	 */
+	public @Nullable GrantedTerm granted() {
+		Granted granted = this.election.state().granted();
+		return (granted != null)
+				? new GrantedTerm(granted.leadership(), granted instanceof Leading, granted.trustedUntil()) : null;
+	}
+
+	/**
+	 * Return whether the leadership of this node is trusted at this moment.
+	 */
+	public boolean isTrusted() {
+		Granted granted = this.election.state().granted();
+		return granted != null && granted.trustedUntil() - this.process.clock() > 0;
+	}
+
+	public boolean isStopped() {
+		return this.election.state().position() instanceof Stopped;
+	}
+
+	public boolean isDeparting() {
+		return this.election.state().departure() != null;
+	}
+
+	/**
+	 * Return how long ago the store last answered, by the clock of this node.
+	 */
+	public long silence() {
+		return this.process.clock() - this.election.state().contact().last();
+	}
+
+	public String describe() {
+		ElectionState state = this.election.state();
+		return state.position() + " departure " + state.departure() + " contact " + state.contact() + " suspended "
+				+ state.suspensions() + " view " + state.view();
+	}
+
+	/**
+	 * How a leadership was lost, or {@code null} if it was not.
+	 */
+	public static @Nullable Reason loss(io.leaderelection.Leadership leadership) {
+		TermLeadership.Loss loss = ((TermLeadership) leadership).loss();
+		return (loss != null) ? loss.reason() : null;
+	}
+
+	/**
+	 * A granted leadership.
+	 *
+	 * @param leadership the leadership
+	 * @param leading whether it admits work
+	 * @param trustedUntil when trust ends
+	 */
+	public record GrantedTerm(io.leaderelection.Leadership leadership, boolean leading, long trustedUntil) {
+	}
+
+}
