@@ -46,6 +46,9 @@ public final class Process {
 
 	private boolean threadShortage;
 
+	private Runnable observer = () -> {
+	};
+
 	private BiConsumer<String, Throwable> onDeath = (task, failure) -> {
 	};
 
@@ -97,6 +100,10 @@ public final class Process {
 		this.threadShortage = shortage;
 	}
 
+	boolean isShort() {
+		return this.threadShortage || this.memoryShortage > 0;
+	}
+
 	/**
 	 * Allocate memory, which may fail.
 	 */
@@ -114,6 +121,17 @@ public final class Process {
 		if (this.threadShortage) {
 			throw new OutOfMemoryError("unable to create native thread");
 		}
+	}
+
+	/**
+	 * Set what is called after each step of a task of this process.
+	 */
+	void observe(Runnable newObserver) {
+		this.observer = newObserver;
+	}
+
+	void observed() {
+		this.observer.run();
 	}
 
 	/**

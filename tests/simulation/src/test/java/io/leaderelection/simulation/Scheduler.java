@@ -219,6 +219,17 @@ public final class Scheduler {
 		}
 	}
 
+	/**
+	 * End the history.
+	 */
+	void stop() {
+		this.finished = true;
+	}
+
+	boolean isStopped() {
+		return this.finished;
+	}
+
 	void died(Task task, Throwable ex) {
 		task.process().died(task.description, ex);
 	}
@@ -256,13 +267,14 @@ public final class Scheduler {
 		}
 		this.steps++;
 		this.now += STEP;
+		observe(self);
 		if (this.timers.next() <= this.now) {
 			runDueEvents();
 			if (self.killed) {
 				throw Killed.INSTANCE;
 			}
 		}
-		if (this.finished || self.process().frozen) {
+		if (this.finished || this.now >= this.end || self.process().frozen) {
 			giveWay(self);
 		}
 		else if (this.random.nextInt(this.stallInterval) == 0) {
@@ -271,6 +283,19 @@ public final class Scheduler {
 		}
 		else if (!this.runnable.isEmpty() && isPreempted(self)) {
 			giveWay(self);
+		}
+	}
+
+	/**
+	 * Look at the process of a task before another task can run.
+	 */
+	private void observe(Task task) {
+		this.inEvent = true;
+		try {
+			task.process().observed();
+		}
+		finally {
+			this.inEvent = false;
 		}
 	}
 
@@ -315,6 +340,7 @@ public final class Scheduler {
 		if (until != Long.MAX_VALUE) {
 			self.wakeUp = at(until, () -> resume(self));
 		}
+		observe(self);
 		switchFrom(self);
 		self.interruptible = false;
 		cancel(self.wakeUp);
@@ -428,6 +454,9 @@ public final class Scheduler {
 	 */
 	private @Nullable Task next(@Nullable Task self) {
 		while (!this.finished) {
+			if (this.now >= this.end) {
+				return null;
+			}
 			runDueEvents();
 			if (self != null && self.killed) {
 				return self;
@@ -439,6 +468,7 @@ public final class Scheduler {
 				return remove(choose());
 			}
 			if (this.timers.next() > this.end) {
+				this.now = this.end;
 				return null;
 			}
 			this.now = this.timers.next();
@@ -469,6 +499,9 @@ public final class Scheduler {
 	 * Called by a task at its end, on its thread.
 	 */
 	void end(Task task, boolean reusable) {
+		if (task != this.unwinding) {
+			observe(task);
+		}
 		task.ended = true;
 		task.process().tasks.remove(task);
 		if (reusable) {
