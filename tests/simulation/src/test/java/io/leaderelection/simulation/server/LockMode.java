@@ -27,6 +27,8 @@ public enum LockMode {
 	/** {@code ExclusiveLock}. */
 	EXCLUSIVE;
 
+	static final LockMode[] VALUES = values();
+
 	boolean conflictsWith(LockMode other) {
 		return this == EXCLUSIVE || other == EXCLUSIVE;
 	}

@@ -27,7 +27,7 @@ public final class Statements {
 	}
 
 	public static Statement<Void> begin() {
-		throw new UnsupportedOperationException();
+		return run(Backend::beginBlock);
 	}
 
 	/**
@@ -36,71 +36,166 @@ public final class Statements {
 	 * its locks are freed and the client is told; not if it is rolled back
 	 */
 	public static Statement<Boolean> commit(@Nullable Runnable onCommit) {
-		throw new UnsupportedOperationException();
+		return new EndBlock(true, onCommit);
 	}
 
-	public static Statement<Void> rollback() {
-		throw new UnsupportedOperationException();
+	public static Statement<Boolean> rollback() {
+		return new EndBlock(false, null);
 	}
 
 	public static Statement<Void> savepoint() {
-		throw new UnsupportedOperationException();
+		return run(Backend::savepoint);
 	}
 
 	/**
 	 * Roll back to the innermost savepoint and remove it.
 	 */
 	public static Statement<Void> rollbackToSavepoint() {
-		throw new UnsupportedOperationException();
+		return new Single<>() {
+
+			@Override
+			Void run(Backend backend) throws SqlError {
+				backend.rollbackToSavepoint();
+				return null;
+			}
+
+			@Override
+			protected boolean endsTransaction() {
+				return true;
+			}
+
+		};
 	}
 
 	public static Statement<Void> releaseSavepoint() {
-		throw new UnsupportedOperationException();
+		return run(Backend::releaseSavepoint);
 	}
 
 	/**
 	 * Wait for a lock: {@code pg_advisory_[xact_]lock[_shared]}.
 	 */
 	public static Statement<Void> lock(LockKey key, LockMode mode, LockScope scope) {
-		throw new UnsupportedOperationException();
+		return run((backend) -> backend.lock(key, mode, scope));
 	}
 
 	/**
 	 * Take a lock if it is free: {@code pg_try_advisory_[xact_]lock[_shared]}.
 	 */
 	public static Statement<Boolean> tryLock(LockKey key, LockMode mode, LockScope scope) {
-		throw new UnsupportedOperationException();
+		return answer((backend) -> backend.tryLock(key, mode, scope));
 	}
 
 	/**
 	 * Free a lock of the session: {@code pg_advisory_unlock[_shared]}.
 	 */
 	public static Statement<Boolean> unlock(LockKey key, LockMode mode) {
-		throw new UnsupportedOperationException();
+		return answer((backend) -> backend.unlock(key, mode));
 	}
 
 	public static Statement<Void> unlockAll() {
-		throw new UnsupportedOperationException();
+		return run(Backend::unlockAll);
 	}
 
 	/**
-	 * {@code pg_current_xact_id()}, as a write to a table has it: with a durable record.
-	 * @param durable whether the transaction also writes to the log, so that its commit
-	 * is durable
+	 * {@code pg_current_xact_id()}.
+	 * @param durable whether the transaction also writes to the log, as one that changes
+	 * a table does, so that its commit is durable
 	 */
 	public static Statement<Long> transactionId(boolean durable) {
-		throw new UnsupportedOperationException();
+		return answer((backend) -> {
+			if (durable) {
+				backend.write();
+			}
+			return backend.transactionId();
+		});
 	}
 
 	/**
-	 * Set timeouts of the session.
+	 * Set a timeout of the session, or of the transaction.
 	 */
-	public static Statement<Void> set(Timeout timeout, long millis) {
-		throw new UnsupportedOperationException();
+	public static Statement<Void> set(Timeout timeout, long millis, boolean local) {
+		return run((backend) -> backend.set(timeout, millis, local));
 	}
 
+	/**
+	 * {@code pg_sleep}.
+	 */
 	public static Statement<Void> sleep(long millis) {
-		throw new UnsupportedOperationException();
+		return run((backend) -> backend.sleep(millis * 1_000_000));
+	}
+
+	private static Statement<Void> run(Command command) {
+		return new Single<>() {
+
+			@Override
+			Void run(Backend backend) throws SqlError {
+				command.run(backend);
+				return null;
+			}
+
+		};
+	}
+
+	private static <T> Statement<T> answer(Question<T> question) {
+		return new Single<>() {
+
+			@Override
+			T run(Backend backend) throws SqlError {
+				return question.ask(backend);
+			}
+
+		};
+	}
+
+	@FunctionalInterface
+	private interface Command {
+
+		void run(Backend backend) throws SqlError;
+
+	}
+
+	@FunctionalInterface
+	private interface Question<T> {
+
+		T ask(Backend backend) throws SqlError;
+
+	}
+
+	/** A statement of one step. */
+	private abstract static class Single<T> extends Statement<T> {
+
+		abstract T run(Backend backend) throws SqlError;
+
+		@Override
+		protected int step(int step, Backend backend) throws SqlError {
+			answer(run(backend));
+			return END;
+		}
+
+	}
+
+	/** {@code COMMIT} or {@code ROLLBACK}; tells whether it was committed. */
+	private static final class EndBlock extends Single<Boolean> {
+
+		private final boolean commit;
+
+		private final @Nullable Runnable onCommit;
+
+		private EndBlock(boolean commit, @Nullable Runnable onCommit) {
+			this.commit = commit;
+			this.onCommit = onCommit;
+		}
+
+		@Override
+		Boolean run(Backend backend) {
+			return backend.endBlock(this.commit, this.onCommit);
+		}
+
+		@Override
+		protected boolean endsTransaction() {
+			return true;
+		}
+
 	}
 
 }
