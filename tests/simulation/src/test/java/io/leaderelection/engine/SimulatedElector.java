@@ -19,6 +19,8 @@ package io.leaderelection.engine;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.Position.Granted;
@@ -29,6 +31,7 @@ import io.leaderelection.simulation.Scheduler;
 import io.leaderelection.testsupport.Mutant;
 import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /**
  * The engine of a simulated node, and what an omniscient observer sees of it. Nothing
@@ -39,6 +42,8 @@ public final class SimulatedElector {
 	static {
 		// Real threads are not simulated
 		Rehearsal.run();
+		// So many faults are logged that it would take most of the time
+		((Logger) LoggerFactory.getLogger(SimulatedElector.class.getPackageName())).setLevel(Level.OFF);
 	}
 
 	private final DefaultLeaderElector elector;

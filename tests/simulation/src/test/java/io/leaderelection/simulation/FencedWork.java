@@ -100,7 +100,9 @@ final class FencedWork {
 			}
 		}
 		finally {
-			this.world.invariants().workEnded(this.node, id);
+			if (this.node.isUp()) {
+				this.world.invariants().workEnded(this.node, id);
+			}
 		}
 	}
 

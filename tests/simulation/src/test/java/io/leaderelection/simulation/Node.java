@@ -97,7 +97,7 @@ public final class Node {
 	 */
 	void start() {
 		LeaderElector elections = this.elector.elector();
-		spawn("start", this.elector.elector()::start);
+		spawn("start", this::startAgain);
 		for (int i = 0; i < WORKERS; i++) {
 			spawn("worker", new FencedWork(this, elections)::repeat);
 		}
@@ -155,7 +155,7 @@ public final class Node {
 			if (sameProcess) {
 				this.world.scheduler().sleepUninterruptibly(pause);
 				this.world.record(this, "starts again");
-				this.elector.elector().start();
+				startAgain();
 			}
 			else {
 				this.world.scheduler().after(0, () -> {
@@ -166,6 +166,18 @@ public final class Node {
 				});
 			}
 		});
+	}
+
+	private void startAgain() {
+		while (true) {
+			try {
+				this.elector.elector().start();
+				return;
+			}
+			catch (OutOfMemoryError ex) {
+				this.world.scheduler().sleepUninterruptibly(100 * World.MILLIS);
+			}
+		}
 	}
 
 	/**
@@ -185,12 +197,15 @@ public final class Node {
 	}
 
 	private void listen(LeadershipEvent event) {
+		step();
 		this.world.invariants().event(this, event);
 		try {
 			Listener.listen(this, event);
 		}
 		finally {
-			this.world.invariants().eventEnded(this, event);
+			if (isUp()) {
+				this.world.invariants().eventEnded(this, event);
+			}
 		}
 	}
 

@@ -263,7 +263,7 @@ public final class Scheduler {
 			return;
 		}
 		if (self.killed) {
-			throw Killed.INSTANCE;
+			throw new Killed();
 		}
 		this.steps++;
 		this.now += STEP;
@@ -271,7 +271,7 @@ public final class Scheduler {
 		if (this.timers.next() <= this.now) {
 			runDueEvents();
 			if (self.killed) {
-				throw Killed.INSTANCE;
+				throw new Killed();
 			}
 		}
 		if (this.finished || this.now >= this.end || self.process().frozen) {
@@ -323,7 +323,7 @@ public final class Scheduler {
 		makeRunnable(self);
 		switchFrom(self);
 		if (self.killed) {
-			throw Killed.INSTANCE;
+			throw new Killed();
 		}
 	}
 
@@ -333,7 +333,7 @@ public final class Scheduler {
 	void block(long until, boolean interruptible) {
 		Task self = self();
 		if (self.killed) {
-			throw Killed.INSTANCE;
+			throw new Killed();
 		}
 		self.blocked = true;
 		self.interruptible = interruptible;
@@ -346,7 +346,7 @@ public final class Scheduler {
 		cancel(self.wakeUp);
 		self.wakeUp = null;
 		if (self.killed) {
-			throw Killed.INSTANCE;
+			throw new Killed();
 		}
 	}
 

@@ -189,11 +189,9 @@ final class Task extends Thread {
 	 */
 	static final class Killed extends Error {
 
-		static final Killed INSTANCE = new Killed();
-
 		private static final long serialVersionUID = 1L;
 
-		private Killed() {
+		Killed() {
 			super("The process has ended", null, false, false);
 		}
 

@@ -128,7 +128,7 @@ public final class TaskLock implements Lock {
 			Scheduler known = TaskLock.this.scheduler;
 			Task self = known.self();
 			if (self.killed) {
-				throw Killed.INSTANCE;
+				throw new Killed();
 			}
 			if (Thread.interrupted()) {
 				throw new InterruptedException();
