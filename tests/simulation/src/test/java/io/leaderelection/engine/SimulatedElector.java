@@ -94,7 +94,7 @@ public final class SimulatedElector {
 	 */
 	public boolean isTrusted() {
 		Granted granted = this.election.state().granted();
-		return granted != null && granted.trustedUntil() - this.process.clock() > 0;
+		return granted != null && granted.leadership().isCurrent();
 	}
 
 	public boolean isStopped() {
@@ -103,6 +103,15 @@ public final class SimulatedElector {
 
 	public boolean isDeparting() {
 		return this.election.state().departure() != null;
+	}
+
+	/**
+	 * Return when work and listeners are interrupted by a departure, by the clock of this
+	 * node, or a time that never comes.
+	 */
+	public long interruptAt() {
+		ElectionState.Departure departure = this.election.state().departure();
+		return (departure != null) ? departure.interruptAt() : Long.MAX_VALUE;
 	}
 
 	/**

@@ -171,14 +171,12 @@ final class Faults {
 				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
 			}
 			case RESIGN -> node.spawn("resign", () -> {
-				this.world.invariants().departs(node);
 				elector.resign();
 			});
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> {
 				node.spawn("suspend", () -> {
-					this.world.invariants().departs(node);
 					elector.suspendCandidacy();
 				});
 				onNode(node, this.world.between(World.MILLIS, 2 * lease), () -> resume(node, process, elector));

@@ -92,7 +92,6 @@ final class FencedWork {
 				this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS));
 			}
 			else if (kind < 83) {
-				this.world.invariants().departs(this.node);
 				this.elector.resign();
 			}
 			else if (kind < 90) {

@@ -29,6 +29,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedElector.GrantedTerm;
+import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
@@ -132,6 +133,10 @@ final class Invariants {
 			return;
 		}
 		Seen seen = seen(node);
+		if (node.elector().isDeparting() && seen.departedAt == 0) {
+			seen.departedAt = this.scheduler.now();
+			seen.interruptAt = node.elector().interruptAt();
+		}
 		GrantedTerm granted = node.elector().granted();
 		Leadership leadership = (granted != null) ? granted.leadership() : null;
 		if (leadership != seen.leadership) {
@@ -155,14 +160,16 @@ final class Invariants {
 		seen.departedAt = 0;
 		Term term = leadership.getTerm();
 		this.world.record(node, "GRANTED term " + term);
-		if (this.newest != null && term.compareTo(this.newest) <= 0) {
+		if (this.newest != null && term.compareTo(this.newest) <= 0 && !isExcused(node)) {
 			violated("G3 terms", node + " was granted term " + term + " after " + this.newestNode + " was granted term "
 					+ this.newest);
 		}
 		checkPredecessors(node, term);
 		this.world.nodes().stream().filter((other) -> other != node && other.isUp()).forEach(this::checkHandOver);
-		this.newest = term;
-		this.newestNode = node;
+		if (this.newest == null || term.compareTo(this.newest) > 0) {
+			this.newest = term;
+			this.newestNode = node;
+		}
 	}
 
 	private void ended(Node node, Seen seen) {
@@ -204,7 +211,8 @@ final class Invariants {
 
 	/**
 	 * What the guarantees leave open if the takeover delay is shorter than the lease: the
-	 * server ended the session of a node that could not notice it in time.
+	 * server ended the session of a node that could not notice it in time: it was frozen,
+	 * its network was slow, or its election thread was blocked by the log.
 	 */
 	private boolean isExcused(Node older) {
 		SimulatedConnection session = older.winner();
@@ -214,21 +222,28 @@ final class Invariants {
 		}
 		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
 		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen()
-				|| this.scheduler.now() - awakeSince < SLACK;
+				|| older.isAppenderBlocked() || this.scheduler.now() - awakeSince < SLACK;
 	}
 
 	/**
-	 * G1: while a node leads, no other session holds the key of an earlier term.
+	 * G1: while the session of a leader lives, no other session holds the key of a term.
 	 */
 	private void checkPredecessors(Node node, Term term) {
 		SimulatedConnection session = node.winner();
+		int own = ElectionKeys.termObject(term.timeline(), term.transactionId());
+		boolean lives = false;
+		LockRow other = null;
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
-			if (row.granted() && row.mode() == LockMode.EXCLUSIVE && key.parts() == 2
-					&& key.high() == World.keys().termClass() && session != null && row.pid() != session.pid()) {
-				violated("G1 predecessors", node + " was granted term " + term + " while session " + row.pid()
-						+ " holds the key of a term, " + key.low());
+			if (session != null && row.granted() && row.mode() == LockMode.EXCLUSIVE && key.parts() == 2
+					&& key.high() == World.keys().termClass()) {
+				lives |= row.pid() == session.pid() && key.low() == own;
+				other = (row.pid() != session.pid()) ? row : other;
 			}
+		}
+		if (lives && other != null) {
+			violated("G1 predecessors", node + " was granted term " + term + " while session " + other.pid()
+					+ " holds the key of a term, " + other.key().low());
 		}
 	}
 
@@ -238,7 +253,7 @@ final class Invariants {
 	private void checkHandOver(Node node) {
 		Seen seen = seen(node);
 		Leadership last = seen.last;
-		if (last == null || seen.leadership != null || seen.lost || isOverdue(seen)) {
+		if (last == null || seen.leadership != null || seen.lost || isOverdue(node, seen)) {
 			return;
 		}
 		for (Work work : seen.works.values()) {
@@ -253,26 +268,11 @@ final class Invariants {
 		}
 	}
 
-	private boolean isOverdue(Seen seen) {
-		return seen.departedAt != 0 && this.scheduler.now() - seen.departedAt > drainNanos();
-	}
-
-	/** How long a hand-over waits at least, by the fastest clock. */
-	private long drainNanos() {
-		return this.world.drainTimeout().toNanos() / 10 * 9;
+	private boolean isOverdue(Node node, Seen seen) {
+		return seen.departedAt != 0 && node.process().clock() - seen.interruptAt >= 0;
 	}
 
 	// Leaving
-
-	/**
-	 * A node is about to resign or to stop.
-	 */
-	void departs(Node node) {
-		Seen seen = seen(node);
-		if (seen.departedAt == 0) {
-			seen.departedAt = this.scheduler.now();
-		}
-	}
 
 	/**
 	 * G6: a stop ends, whatever happens.
@@ -293,7 +293,8 @@ final class Invariants {
 	void aborted(Node node) {
 		Seen seen = seen(node);
 		boolean undisturbed = node.calmSince() < seen.departedAt && this.world.calmSince() < seen.departedAt;
-		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && !isOverdue(seen)) {
+		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
+				&& SimulatedElector.loss(seen.last) == null && !isOverdue(node, seen)) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
 		}
 	}
@@ -302,7 +303,7 @@ final class Invariants {
 		this.nodes.remove(node);
 	}
 
-	void thawed(Node node) {
+	void awakes(Node node) {
 		seen(node).thawedAt = this.scheduler.now();
 	}
 
@@ -339,7 +340,7 @@ final class Invariants {
 			violated("G5 events", node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
 		}
 		boolean orderly = event.getReason() == Reason.RESIGNED || event.getReason() == Reason.STOPPED;
-		if (orderly && !isOverdue(seen)) {
+		if (orderly && !isOverdue(node, seen)) {
 			for (Work work : seen.works.values()) {
 				if (work.leadership == event.getLeadership() && !work.detached) {
 					violated("G4 drain", node + " was told revoked while work in term "
@@ -513,6 +514,8 @@ final class Invariants {
 		private boolean detached;
 
 		private long departedAt;
+
+		private long interruptAt;
 
 		private long endedAt;
 

@@ -45,7 +45,6 @@ final class Listener {
 			throw new IllegalStateException("A listener fails");
 		}
 		else {
-			world.invariants().departs(node);
 			event.getLeaderElector().resign();
 		}
 	}

@@ -185,7 +185,6 @@ public final class Node {
 	 */
 	void stop() {
 		this.world.record(this, "stops");
-		this.world.invariants().departs(this);
 		CompletableFuture<?> stopped = this.elector.elector().stop();
 		long waited = 0;
 		while (!stopped.isDone()) {
@@ -330,7 +329,7 @@ public final class Node {
 	void thaw() {
 		this.world.record(this, "thaws");
 		this.world.scheduler().thaw(this.process);
-		this.world.invariants().thawed(this);
+		this.world.invariants().awakes(this);
 		List<Runnable> actions = List.copyOf(this.onThaw);
 		this.onThaw.clear();
 		actions.forEach(Runnable::run);
@@ -342,6 +341,7 @@ public final class Node {
 
 	void setAppenderBlocked(boolean blocked) {
 		this.appenderBlocked = blocked;
+		this.world.invariants().awakes(this);
 	}
 
 	boolean isAppenderBlocked() {
