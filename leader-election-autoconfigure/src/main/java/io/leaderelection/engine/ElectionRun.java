@@ -260,7 +260,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private void loseWhatIsLeft() {
 		TermLeadership left = this.election.state().leadership();
 		if (left != null) {
-			this.election.lose(left, Reason.SESSION_LOST, this::abortSession);
+			// Not a later session, if the abort must be repeated
+			SupervisedSession lost = this.session;
+			this.election.lose(left, Reason.SESSION_LOST, () -> abort(lost));
 		}
 		this.election.endLost();
 	}
@@ -285,6 +287,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		catch (Throwable ex) {
+			this.election.distrust();
 			try {
 				loseWhatIsLeft();
 			}
@@ -296,7 +299,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		finally {
-			this.session = null;
+			if (this.election.state().leadership() == null) {
+				// Otherwise it is to end with that leadership
+				this.session = null;
+			}
 			this.election.endTerm(false);
 		}
 	}
