@@ -17,6 +17,7 @@
 package io.leaderelection.postgresql;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,6 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 import io.leaderelection.Term;
@@ -232,7 +232,7 @@ final class SimulatedElection extends ElectionUnderTest {
 		}
 
 		private void observed(Observation observation) {
-			List<Integer> pids = new java.util.ArrayList<>(observation.candidates());
+			List<Integer> pids = new ArrayList<>(observation.candidates());
 			pids.add(0, observation.holder());
 			if (pids.equals(this.knownPids)) {
 				say(this.known);

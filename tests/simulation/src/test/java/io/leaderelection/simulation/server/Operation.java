@@ -28,6 +28,17 @@ package io.leaderelection.simulation.server;
 record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope scope) {
 
 	/**
+	 * Return an operation without a lock, of the only session.
+	 */
+	static Operation of(Kind kind) {
+		return new Operation(kind, 0, LockKey.of(0), LockMode.SHARE, LockScope.SESSION);
+	}
+
+	boolean isTransactionId() {
+		return this.kind == Kind.TRANSACTION_ID || this.kind == Kind.DURABLE_TRANSACTION_ID;
+	}
+
+	/**
 	 * Return the statement for PostgreSQL.
 	 */
 	String sql() {
@@ -43,6 +54,8 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 			case UNLOCK -> "SELECT pg_advisory_unlock%s(%s)".formatted(suffix(), arguments());
 			case UNLOCK_ALL -> "SELECT pg_advisory_unlock_all()";
 			case TRANSACTION_ID -> "SELECT pg_current_xact_id()";
+			case DURABLE_TRANSACTION_ID ->
+				"SELECT pg_current_xact_id() FROM pg_logical_emit_message(true, 'comparison', '')";
 			default -> throw new IllegalStateException(toString());
 		};
 	}
@@ -63,6 +76,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 			case UNLOCK -> Statements.unlock(this.key, this.mode);
 			case UNLOCK_ALL -> Statements.unlockAll();
 			case TRANSACTION_ID -> Statements.transactionId(false);
+			case DURABLE_TRANSACTION_ID -> Statements.transactionId(true);
 			default -> throw new IllegalStateException(toString());
 		};
 	}
@@ -72,7 +86,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 	 */
 	boolean hasResult() {
 		return switch (this.kind) {
-			case TRY_LOCK, UNLOCK, TRANSACTION_ID -> true;
+			case TRY_LOCK, UNLOCK, TRANSACTION_ID, DURABLE_TRANSACTION_ID -> true;
 			default -> false;
 		};
 	}
@@ -102,7 +116,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 	enum Kind {
 
 		CONNECT, DISCONNECT, TERMINATE, CANCEL, BEGIN, COMMIT, ROLLBACK, SAVEPOINT, ROLLBACK_TO, RELEASE, LOCK,
-		TRY_LOCK, UNLOCK, UNLOCK_ALL, TRANSACTION_ID
+		TRY_LOCK, UNLOCK, UNLOCK_ALL, TRANSACTION_ID, DURABLE_TRANSACTION_ID
 
 	}
 

@@ -138,7 +138,7 @@ final class RealSessions implements SessionsUnderTest {
 			}
 			try (ResultSet row = statement.getResultSet()) {
 				row.next();
-				return (operation.kind() == Operation.Kind.TRANSACTION_ID) ? Long.toString(row.getLong(1) - this.base)
+				return operation.isTransactionId() ? Long.toString(row.getLong(1) - this.base)
 						: Boolean.toString(row.getBoolean(1));
 			}
 		}
