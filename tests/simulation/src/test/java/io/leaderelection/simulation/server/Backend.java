@@ -597,6 +597,7 @@ public final class Backend {
 		this.timers.disarm(Timeout.STATEMENT);
 		this.timers.disarm(Timeout.CLIENT_CHECK);
 		Request<?> done = this.request;
+		SqlError problem = this.error;
 		this.request = null;
 		this.cancel = null;
 		become(State.IDLE);
@@ -611,7 +612,7 @@ public final class Backend {
 			this.timers.arm(idle, setting(idle));
 		}
 		if (!this.clientGone) {
-			done.reply(this.error);
+			done.reply(problem);
 		}
 	}
 

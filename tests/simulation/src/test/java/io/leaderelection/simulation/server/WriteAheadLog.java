@@ -22,7 +22,7 @@ package io.leaderelection.simulation.server;
  */
 final class WriteAheadLog {
 
-	private static final long FIRST = 700;
+	static final long FIRST = 700;
 
 	private final EventQueue events;
 

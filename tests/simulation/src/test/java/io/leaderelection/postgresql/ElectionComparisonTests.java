@@ -1,0 +1,123 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+
+import io.leaderelection.postgresql.ElectionOperation.Kind;
+import io.leaderelection.simulation.server.Seeds;
+import io.leaderelection.simulation.server.ServerSettings;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The programs for the simulated server answer as the statements of the library do on
+ * PostgreSQL. Nodes stand, wait, win, confirm and hand over at random, transactions pass
+ * the fence or not, and after each operation all answers and locks are compared.
+ */
+class ElectionComparisonTests {
+
+	private static final Duration BUDGET = Duration.ofSeconds(4);
+
+	private static final Duration LONG_BUDGET = Duration.ofMinutes(5);
+
+	/** Well below the longest wait and the idle timeout of a session after a release. */
+	private static final long TENSE_NANOS = 600_000_000;
+
+	private static final int OPERATIONS = 150;
+
+	private static PostgreSqlServer server;
+
+	private static ServerSettings settings;
+
+	private int operations;
+
+	private int discarded;
+
+	@BeforeAll
+	static void start() {
+		server = PostgreSqlServer.start("autovacuum=off");
+		settings = ServerSettings.DEFAULTS.withVersion(
+				Integer.parseInt(server.query("SELECT current_setting('server_version_num')").get(0)) / 10_000);
+	}
+
+	@AfterAll
+	static void stop() {
+		server.close();
+	}
+
+	@Test
+	void answersAsTheLibraryDoesOnPostgreSql() throws Exception {
+		run(BUDGET);
+	}
+
+	@Test
+	@Tag("faults")
+	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
+		run(LONG_BUDGET);
+	}
+
+	private void run(Duration budget) throws Exception {
+		int seeds = Seeds.run(budget, this::compare);
+		System.out.println(this.operations + " operations gave the same answers and locks; the server was too slow in "
+				+ this.discarded + " of " + seeds + " runs");
+		assertThat(this.discarded).isLessThan(seeds);
+	}
+
+	private void compare(Random random) throws Exception {
+		ElectionKeys keys = ElectionKeys.ofLockId(random.nextLong());
+		List<String> history = new ArrayList<>();
+		ElectionCourse course = new ElectionCourse(random);
+		try (ElectionUnderTest simulated = new SimulatedElection(keys, new Random(random.nextLong()),
+				settings.withPartitionSeed(random.nextInt())); ElectionUnderTest real = new RealElection(keys, server)) {
+			long tenseSince = System.nanoTime();
+			for (int count = 0; count < OPERATIONS; count++) {
+				ElectionOperation operation = course.next();
+				history.add(operation.toString());
+				if (!course.isTense()) {
+					tenseSince = System.nanoTime();
+				}
+				SortedMap<Integer, String> answers = real.run(operation);
+				history.add("  " + answers);
+				SortedMap<Integer, String> expected = simulated.run(operation);
+				if (System.nanoTime() - tenseSince > TENSE_NANOS) {
+					this.discarded++;
+					return;
+				}
+				if (operation.kind() == Kind.CLOSE || operation.kind() == Kind.TERMINATE) {
+					// The winner may look while the other session frees its locks (H3)
+					expected.replaceAll((session, answer) -> answer.replace(" clear", ""));
+					answers.replaceAll((session, answer) -> answer.replace(" clear", ""));
+				}
+				assertThat(expected).as(String.join("\n", history)).isEqualTo(answers);
+				assertThat(simulated.locks()).as(String.join("\n", history)).isEqualTo(real.locks());
+				course.follow(operation, answers);
+				this.operations++;
+			}
+		}
+	}
+
+}
