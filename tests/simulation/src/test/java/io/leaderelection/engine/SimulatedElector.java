@@ -21,6 +21,7 @@ import java.util.function.Consumer;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.Position.Granted;
@@ -52,6 +53,8 @@ public final class SimulatedElector {
 
 	private final Process process;
 
+	private final Mutant mutant;
+
 	private @Nullable ElectionState seen;
 
 	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
@@ -62,10 +65,41 @@ public final class SimulatedElector {
 				publisher, new ElectionLog(log), EngineMutants.engine(mutant));
 		this.election = this.elector.election();
 		this.process = process;
+		this.mutant = mutant;
 	}
 
 	public DefaultLeaderElector elector() {
 		return this.elector;
+	}
+
+	/**
+	 * Lose leadership as if the store had ended the session.
+	 */
+	public void revoke() {
+		this.election.revoke(Reason.SESSION_LOST);
+	}
+
+	/**
+	 * Return whether the work of a term has been interrupted.
+	 */
+	public boolean hasInterrupted(Leadership leadership) {
+		return this.election.gate().hasInterrupted((TermLeadership) leadership);
+	}
+
+	/**
+	 * Run work of this election inside work of another one.
+	 */
+	public void runInside(Runnable work) {
+		boolean clears = false;
+		try (Work entered = this.election.gate().enter(work)) {
+			if (entered != null) {
+				work.run();
+				clears = this.mutant == Mutant.INNER_WORK_CLEARS_INTERRUPT && hasInterrupted(entered.getLeadership());
+			}
+		}
+		if (clears) {
+			Thread.interrupted();
+		}
 	}
 
 	/**
@@ -130,7 +164,7 @@ public final class SimulatedElector {
 	/**
 	 * How a leadership was lost, or {@code null} if it was not.
 	 */
-	public static @Nullable Reason loss(io.leaderelection.Leadership leadership) {
+	public static @Nullable Reason loss(Leadership leadership) {
 		TermLeadership.Loss loss = ((TermLeadership) leadership).loss();
 		return (loss != null) ? loss.reason() : null;
 	}
@@ -142,7 +176,7 @@ public final class SimulatedElector {
 	 * @param leading whether it admits work
 	 * @param trustedUntil when trust ends
 	 */
-	public record GrantedTerm(io.leaderelection.Leadership leadership, boolean leading, long trustedUntil) {
+	public record GrantedTerm(Leadership leadership, boolean leading, long trustedUntil) {
 	}
 
 }

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.simulation.Link.Way;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.SimServer;
@@ -189,6 +190,12 @@ final class Faults {
 				process.setMemoryShortage(1 + this.random.nextInt(60));
 				onNode(node, this.world.between(World.MILLIS, 2 * lease), () -> process.setMemoryShortage(0));
 			}
+			case OTHER_LOST -> {
+				SimulatedElector other = node.other();
+				if (other != null) {
+					node.spawn("revoke", other::revoke);
+				}
+			}
 			case BLOCKED_LOG -> {
 				node.setAppenderBlocked(true);
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
@@ -252,7 +259,7 @@ final class Faults {
 	enum Kind {
 
 		FREEZE, CRASH, CUT, SLOW, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_FREEZE, RESIGN, REQUEST, RESTART,
-		SUSPEND, NO_THREADS, NO_MEMORY, BLOCKED_LOG
+		SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 

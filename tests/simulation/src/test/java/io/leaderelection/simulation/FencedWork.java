@@ -27,6 +27,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
+import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.SimulatedSessions.SimulatedTransaction;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
@@ -42,6 +43,9 @@ import org.jspecify.annotations.Nullable;
 final class FencedWork {
 
 	private static final long TIMEOUT = 10 * World.SECONDS;
+
+	/** How long it takes to interrupt all work. */
+	private static final long SETTLED = 200 * World.MILLIS;
 
 	private final Node node;
 
@@ -64,7 +68,12 @@ final class FencedWork {
 		while (true) {
 			this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 300 * World.MILLIS));
 			try {
-				this.elector.runWithLeadership(this::work);
+				if (this.world.chance(10)) {
+					new LongWork(this.node).begin();
+				}
+				else {
+					this.elector.runWithLeadership(this::work);
+				}
 			}
 			catch (OutOfMemoryError ex) {
 				this.world.record(this.node, "work failed: " + ex);
@@ -97,10 +106,33 @@ final class FencedWork {
 			else if (kind < 90) {
 				this.elector.runWithLeadership((inner) -> pause(this.world.between(World.MILLIS, 20 * World.MILLIS)));
 			}
+			else if (kind < 94) {
+				workInside(leadership);
+			}
 		}
 		finally {
 			if (this.node.isUp()) {
 				this.world.invariants().workEnded(this.node, id);
+			}
+		}
+	}
+
+	/**
+	 * Work of another election inside this work. Neither looks for its interrupt, which
+	 * must remain until the outer work ends.
+	 */
+	private void workInside(Leadership leadership) {
+		SimulatedElector other = this.node.other();
+		if (other == null) {
+			return;
+		}
+		other.runInside(() -> this.scheduler
+			.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS)));
+		if (this.node.elector().hasInterrupted(leadership) && !Thread.currentThread().isInterrupted()) {
+			// All work is interrupted one after the other
+			this.scheduler.sleepUninterruptibly(SETTLED);
+			if (!Thread.currentThread().isInterrupted() && !this.node.process().isShort()) {
+				this.world.invariants().violated("G4 interrupt", this.node + " has swallowed an interrupt");
 			}
 		}
 	}

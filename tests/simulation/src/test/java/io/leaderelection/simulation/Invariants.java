@@ -48,6 +48,12 @@ final class Invariants {
 	 */
 	private static final long SLACK = 60 * World.MILLIS;
 
+	/** The time between two looks for what has not happened in time. */
+	static final long PATROL = 50 * World.MILLIS;
+
+	/** More are due to a task that does not wait. */
+	private static final int MOST_STEPS = 10_000;
+
 	private static final long LATE = 500 * World.MILLIS;
 
 	private static final LockKey MAIN = LockKey.of(World.keys().main());
@@ -65,6 +71,8 @@ final class Invariants {
 	private @Nullable Term newest;
 
 	private @Nullable Node newestNode;
+
+	private long steps;
 
 	private int grants;
 
@@ -430,6 +438,10 @@ final class Invariants {
 			}
 		}
 		checkFence();
+		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
+			violated("G7 load", (this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
+		}
+		this.steps = this.scheduler.steps();
 	}
 
 	private boolean isLate(Node node, Seen seen) {

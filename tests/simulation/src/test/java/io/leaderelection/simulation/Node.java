@@ -16,6 +16,7 @@
 
 package io.leaderelection.simulation;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -24,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.postgresql.SimulatedSessions;
 import org.apache.commons.logging.Log;
@@ -51,6 +53,8 @@ public final class Node {
 	private Process process;
 
 	private SimulatedElector elector;
+
+	private @Nullable SimulatedElector other;
 
 	private @Nullable SimulatedConnection winner;
 
@@ -97,7 +101,16 @@ public final class Node {
 	 */
 	void start() {
 		LeaderElector elections = this.elector.elector();
-		spawn("start", this::startAgain);
+		spawn("start", () -> startAgain(this.elector));
+		if (this.world.hasOtherElection()) {
+			ElectionSettings settings = new ElectionSettings("other", id(), Duration.ofHours(1), Duration.ZERO,
+					Duration.ofMillis(200), true);
+			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
+					new LocalSessions(), this.world.scheduler(), this.process, this.world.random(), (event) -> {
+					}, log());
+			this.other = created;
+			spawn("start", () -> startAgain(created));
+		}
 		for (int i = 0; i < WORKERS; i++) {
 			spawn("worker", new FencedWork(this, elections)::repeat);
 		}
@@ -155,7 +168,7 @@ public final class Node {
 			if (sameProcess) {
 				this.world.scheduler().sleepUninterruptibly(pause);
 				this.world.record(this, "starts again");
-				startAgain();
+				startAgain(this.elector);
 			}
 			else {
 				this.world.scheduler().after(0, () -> {
@@ -168,10 +181,10 @@ public final class Node {
 		});
 	}
 
-	private void startAgain() {
+	private void startAgain(SimulatedElector started) {
 		while (true) {
 			try {
-				this.elector.elector().start();
+				started.elector().start();
 				return;
 			}
 			catch (OutOfMemoryError ex) {
@@ -315,6 +328,13 @@ public final class Node {
 
 	SimulatedElector elector() {
 		return this.elector;
+	}
+
+	/**
+	 * Return another election of this node, in which it is alone.
+	 */
+	@Nullable SimulatedElector other() {
+		return this.other;
 	}
 
 	// Faults

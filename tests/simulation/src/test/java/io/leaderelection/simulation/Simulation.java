@@ -80,7 +80,7 @@ final class Simulation {
 	}
 
 	private static void patrol(World world) {
-		world.scheduler().after(50 * World.MILLIS, () -> {
+		world.scheduler().after(Invariants.PATROL, () -> {
 			world.invariants().patrol();
 			patrol(world);
 		});

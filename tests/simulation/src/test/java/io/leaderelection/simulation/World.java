@@ -66,6 +66,8 @@ public final class World {
 
 	private final List<Node> nodes = new ArrayList<>();
 
+	private final boolean otherElection;
+
 	private final Invariants invariants;
 
 	private final @Nullable List<String> lines;
@@ -91,6 +93,7 @@ public final class World {
 				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
 		this.server = new SimServer(new Events(), new ServerClock(new Events(), rate(), 1_700_000_000L * SECONDS),
 				this::pace, ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
+		this.otherElection = this.random.nextInt(4) == 0;
 		this.invariants = new Invariants(this);
 		int size = 2 + this.random.nextInt(3);
 		for (int i = 1; i <= size; i++) {
@@ -162,6 +165,10 @@ public final class World {
 
 	static ElectionKeys keys() {
 		return KEYS;
+	}
+
+	boolean hasOtherElection() {
+		return this.otherElection;
 	}
 
 	List<Node> nodes() {
