@@ -217,8 +217,7 @@ public class AdvisoryLockPrograms {
 	}
 
 	public Statement<Boolean> requestResignation(Term term) {
-		return new Query<>(
-				(backend) -> backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION));
+		return new Query<>((backend) -> backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION));
 	}
 
 	public Statement<Boolean> withdrawRequest(Term term) {
@@ -303,7 +302,7 @@ public class AdvisoryLockPrograms {
 			backend.server().visitLocks((key, mode, pid, granted) -> {
 				if (granted && pid == backend.pid() && (key.equals(this.main) || isOfTerm(key)
 						|| (key.parts() == 2 && key.high() == this.noticeClass))) {
-					(mode == LockMode.SHARE && key.parts() == 2 ? shared : exclusive).add(key);
+					((mode == LockMode.SHARE) ? shared : exclusive).add(key);
 				}
 			});
 			shared.forEach((key) -> backend.unlock(key, LockMode.SHARE));
@@ -326,6 +325,10 @@ public class AdvisoryLockPrograms {
 			Collections.sort(pids);
 		}
 		return pids;
+	}
+
+	private static boolean isCancel(SqlError error) {
+		return error.state().equals(SqlError.QUERY_CANCELED.state());
 	}
 
 	/**
@@ -421,8 +424,8 @@ public class AdvisoryLockPrograms {
 						backend.write();
 					}
 				}
-				case TRY_FENCE -> this.clear = this.clear
-						&& backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+				case TRY_FENCE ->
+					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				case WON -> {
 					answer(new Acquired(true, this.timeline, this.term, this.clean, this.clear, null));
 					return END;
@@ -485,10 +488,6 @@ public class AdvisoryLockPrograms {
 			throw error;
 		}
 
-	}
-
-	private static boolean isCancel(SqlError error) {
-		return error.state().equals(SqlError.QUERY_CANCELED.state());
 	}
 
 	/**
@@ -566,8 +565,7 @@ public class AdvisoryLockPrograms {
 
 		@Override
 		protected int handle(int step, SqlError error, Backend backend) throws SqlError {
-			if ((step == WAIT || step == PASSED)
-					&& (isCancel(error) || error == SqlError.LOCK_NOT_AVAILABLE)) {
+			if ((step == WAIT || step == PASSED) && (isCancel(error) || error == SqlError.LOCK_NOT_AVAILABLE)) {
 				backend.rollbackToSavepoint();
 				return BLOCKED;
 			}
@@ -705,7 +703,8 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Takes a share of the fence key, and then checks whether the key of the term is held.
+	 * Takes a share of the fence key, and then checks whether the key of the term is
+	 * held.
 	 */
 	private final class Fence extends Statement<Boolean> {
 
@@ -729,10 +728,9 @@ public class AdvisoryLockPrograms {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
 			boolean open = keys.mutant == Mutant.OPEN_FENCE;
 			switch (step) {
-				case SHARE -> this.shared = open
-						|| backend.tryLock(keys.fence, LockMode.SHARE, LockScope.TRANSACTION);
-				case LOOK -> answer(open || (this.shared
-						&& !backend.tryLock(this.termKey, LockMode.SHARE, LockScope.TRANSACTION)));
+				case SHARE -> this.shared = open || backend.tryLock(keys.fence, LockMode.SHARE, LockScope.TRANSACTION);
+				case LOOK -> answer(
+						open || (this.shared && !backend.tryLock(this.termKey, LockMode.SHARE, LockScope.TRANSACTION)));
 				default -> {
 					long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
 					if (keys.mutant != Mutant.NO_LIMIT_IN_FENCE && (present == 0 || present > this.leaseMillis)) {

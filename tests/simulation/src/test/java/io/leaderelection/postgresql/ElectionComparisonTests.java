@@ -23,11 +23,8 @@ import java.util.Random;
 import java.util.SortedMap;
 
 import io.leaderelection.postgresql.ElectionOperation.Kind;
+import io.leaderelection.simulation.server.ComparedServer;
 import io.leaderelection.simulation.server.Seeds;
-import io.leaderelection.simulation.server.ServerSettings;
-import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -40,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ElectionComparisonTests {
 
-	private static final Duration BUDGET = Duration.ofSeconds(4);
+	private static final Duration BUDGET = Duration.ofSeconds(3);
 
 	private static final Duration LONG_BUDGET = Duration.ofMinutes(5);
 
@@ -49,25 +46,9 @@ class ElectionComparisonTests {
 
 	private static final int OPERATIONS = 150;
 
-	private static PostgreSqlServer server;
-
-	private static ServerSettings settings;
-
 	private int operations;
 
 	private int discarded;
-
-	@BeforeAll
-	static void start() {
-		server = PostgreSqlServer.start("autovacuum=off");
-		settings = ServerSettings.DEFAULTS.withVersion(
-				Integer.parseInt(server.query("SELECT current_setting('server_version_num')").get(0)) / 10_000);
-	}
-
-	@AfterAll
-	static void stop() {
-		server.close();
-	}
 
 	@Test
 	void answersAsTheLibraryDoesOnPostgreSql() throws Exception {
@@ -91,8 +72,9 @@ class ElectionComparisonTests {
 		ElectionKeys keys = ElectionKeys.ofLockId(random.nextLong());
 		List<String> history = new ArrayList<>();
 		ElectionCourse course = new ElectionCourse(random);
-		try (ElectionUnderTest simulated = new SimulatedElection(keys, new Random(random.nextLong()),
-				settings.withPartitionSeed(random.nextInt())); ElectionUnderTest real = new RealElection(keys, server)) {
+		try (ComparedElection simulated = new SimulatedElection(keys, new Random(random.nextLong()),
+				ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()));
+				ComparedElection real = new RealElection(keys, ComparedServer.SERVER)) {
 			long tenseSince = System.nanoTime();
 			for (int count = 0; count < OPERATIONS; count++) {
 				ElectionOperation operation = course.next();

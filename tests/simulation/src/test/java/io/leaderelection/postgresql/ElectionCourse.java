@@ -76,9 +76,9 @@ final class ElectionCourse {
 
 	private ElectionOperation ofWriter(int writer) {
 		int choice = this.random.nextInt(100);
-		Kind kind = !this.connected[writer] ? Kind.OPEN : (choice < 50) ? Kind.FENCE : (choice < 80) ? Kind.COMMIT
-				: (choice < 95) ? Kind.ROLLBACK : Kind.CLOSE;
-		return operation(kind, ElectionUnderTest.FIRST_WRITER + writer);
+		Kind kind = !this.connected[writer] ? Kind.OPEN
+				: (choice < 50) ? Kind.FENCE : (choice < 80) ? Kind.COMMIT : (choice < 95) ? Kind.ROLLBACK : Kind.CLOSE;
+		return operation(kind, ComparedElection.FIRST_WRITER + writer);
 	}
 
 	private ElectionOperation operation(Kind kind, int session) {
@@ -93,8 +93,8 @@ final class ElectionCourse {
 		return switch (node) {
 			case CLOSED -> Kind.OPEN;
 			case OPEN -> (choice < 70) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
-			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE : (choice < 60) ? Kind.REHEARSE : (choice < 65)
-					? Kind.BECOME_CANDIDATE : ofFollower(choice);
+			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE
+					: (choice < 60) ? Kind.REHEARSE : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case WAITING, AT_BARRIER -> (choice < 80) ? Kind.CANCEL : Kind.TERMINATE;
 			case ELECTED -> (choice < 40) ? Kind.CONFIRM : (choice < 60) ? Kind.PASS_BARRIER
 					: (choice < 85) ? Kind.RELEASE : (choice < 92) ? Kind.TERMINATE : Kind.CLOSE;
@@ -103,17 +103,16 @@ final class ElectionCourse {
 	}
 
 	private Kind ofFollower(int choice) {
-		return (choice < 74) ? Kind.WITHDRAW : (choice < 86 || this.terms == 0) ? Kind.OBSERVE
-				: (choice < 92) ? Kind.REQUEST : (choice < 96) ? Kind.WITHDRAW_REQUEST
-						: (choice < 98) ? Kind.CLOSE : Kind.TERMINATE;
+		return (choice < 74) ? Kind.WITHDRAW : (choice < 86 || this.terms == 0) ? Kind.OBSERVE : (choice < 92)
+				? Kind.REQUEST : (choice < 96) ? Kind.WITHDRAW_REQUEST : (choice < 98) ? Kind.CLOSE : Kind.TERMINATE;
 	}
 
 	void follow(ElectionOperation operation, SortedMap<Integer, String> answers) {
 		int session = operation.session();
-		if (session >= ElectionUnderTest.FIRST_WRITER) {
+		if (session >= ComparedElection.FIRST_WRITER) {
 			switch (operation.kind()) {
-				case OPEN -> this.connected[session - ElectionUnderTest.FIRST_WRITER] = true;
-				case CLOSE -> this.connected[session - ElectionUnderTest.FIRST_WRITER] = false;
+				case OPEN -> this.connected[session - ComparedElection.FIRST_WRITER] = true;
+				case CLOSE -> this.connected[session - ComparedElection.FIRST_WRITER] = false;
 				default -> {
 				}
 			}
@@ -126,10 +125,10 @@ final class ElectionCourse {
 				this.terms++;
 				this.nodes[each] = Node.ELECTED;
 			}
-			else if (answer.equals(ElectionUnderTest.LOST) && operation.kind() != Kind.TERMINATE) {
+			else if (answer.equals(ComparedElection.LOST) && operation.kind() != Kind.TERMINATE) {
 				this.nodes[each] = Node.RELEASED;
 			}
-			else if (each < NODES && !answer.equals(ElectionUnderTest.WAITS)) {
+			else if (each < NODES && !answer.equals(ComparedElection.WAITS)) {
 				this.nodes[each] = switch (this.nodes[each]) {
 					case WAITING -> Node.FOLLOWING;
 					case AT_BARRIER -> Node.ELECTED;
@@ -150,8 +149,8 @@ final class ElectionCourse {
 			case CLOSE, TERMINATE -> Node.CLOSED;
 			case BECOME_CANDIDATE -> Node.FOLLOWING;
 			case WITHDRAW -> Node.OPEN;
-			case ACQUIRE -> ElectionUnderTest.WAITS.equals(answer) ? Node.WAITING : before;
-			case PASS_BARRIER -> ElectionUnderTest.WAITS.equals(answer) ? Node.AT_BARRIER : before;
+			case ACQUIRE -> ComparedElection.WAITS.equals(answer) ? Node.WAITING : before;
+			case PASS_BARRIER -> ComparedElection.WAITS.equals(answer) ? Node.AT_BARRIER : before;
 			case RELEASE -> Node.RELEASED;
 			default -> before;
 		};

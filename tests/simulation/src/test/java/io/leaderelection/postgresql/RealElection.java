@@ -51,7 +51,7 @@ import org.postgresql.PGConnection;
 /**
  * The sessions of an election on PostgreSQL, with the statements of the library.
  */
-final class RealElection extends ElectionUnderTest {
+final class RealElection extends ComparedElection {
 
 	private static final long LIMIT_NANOS = 30_000_000_000L;
 

@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * The sessions of an election on the simulated server, which do what
  * {@link AdvisoryLockSession} does.
  */
-final class SimulatedElection extends ElectionUnderTest {
+final class SimulatedElection extends ComparedElection {
 
 	private final VirtualTime time = new VirtualTime();
 
@@ -111,7 +111,8 @@ final class SimulatedElection extends ElectionUnderTest {
 		return this.numbers.keySet()
 			.stream()
 			.map(this.server::backend)
-			.anyMatch((backend) -> backend != null && this.sessions.values().stream().noneMatch((session) -> session.backend == backend));
+			.anyMatch((backend) -> backend != null
+					&& this.sessions.values().stream().noneMatch((session) -> session.backend == backend));
 	}
 
 	private boolean isWaiting(int pid) {
@@ -138,8 +139,8 @@ final class SimulatedElection extends ElectionUnderTest {
 	@Override
 	SortedSet<String> locks() {
 		TreeSet<String> locks = new TreeSet<>();
-		this.server.visitLocks((key, mode, pid, granted) -> locks.add(describe(this.numbers.get(pid), key.parts(),
-				key.high(), key.low(), mode == LockMode.SHARE, granted)));
+		this.server.visitLocks((key, mode, pid, granted) -> locks
+			.add(describe(this.numbers.get(pid), key.parts(), key.high(), key.low(), mode == LockMode.SHARE, granted)));
 		return locks;
 	}
 
@@ -178,11 +179,12 @@ final class SimulatedElection extends ElectionUnderTest {
 			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
 			long wait = operation.patient() ? WAIT_MILLIS : 1;
 			switch (operation.kind()) {
-				case BECOME_CANDIDATE, WITHDRAW -> submit((operation.kind() == Kind.WITHDRAW) ? programs.withdraw()
-						: programs.becomeCandidate(), (done) -> {
-							this.node = true;
-							say("done");
-						});
+				case BECOME_CANDIDATE, WITHDRAW ->
+					submit((operation.kind() == Kind.WITHDRAW) ? programs.withdraw() : programs.becomeCandidate(),
+							(done) -> {
+								this.node = true;
+								say("done");
+							});
 				case REHEARSE -> rehearse();
 				case ACQUIRE -> submit(programs.acquire(wait, false), this::acquired);
 				case OBSERVE -> join(() -> submit(programs.observe(), this::observed));
@@ -194,13 +196,13 @@ final class SimulatedElection extends ElectionUnderTest {
 					});
 				}));
 				case WITHDRAW_REQUEST -> withdrawRequest(() -> say("done"));
-				case CONFIRM -> submit(programs.confirm(Objects.requireNonNull(this.term), ++this.confirmations),
-						this::confirmed);
-				case PASS_BARRIER -> submit(programs.passBarrier(wait, LEASE_MILLIS),
-						(barrier) -> say(barrier.passed() ? "passed"
-								: "blocked by " + SimulatedElection.this.numbers.get(barrier.holder())));
-				case RELEASE -> submit(programs.release(Objects.requireNonNull(this.term), operation.patient(), 1000, 200),
-						(succeeded) -> say("succeeded " + succeeded));
+				case CONFIRM ->
+					submit(programs.confirm(Objects.requireNonNull(this.term), ++this.confirmations), this::confirmed);
+				case PASS_BARRIER -> submit(programs.passBarrier(wait, LEASE_MILLIS), (barrier) -> say(barrier.passed()
+						? "passed" : "blocked by " + SimulatedElection.this.numbers.get(barrier.holder())));
+				case RELEASE ->
+					submit(programs.release(Objects.requireNonNull(this.term), operation.patient(), 1000, 200),
+							(succeeded) -> say("succeeded " + succeeded));
 				case FENCE -> inBlock(() -> submit(programs.fence(term(operation.term()), LEASE_MILLIS),
 						(held) -> say(held ? "passed" : "refused")));
 				case COMMIT, ROLLBACK -> end(operation.kind() == Kind.COMMIT);
@@ -215,9 +217,10 @@ final class SimulatedElection extends ElectionUnderTest {
 				submit(scratch.confirm(rehearsed, 1),
 						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
 								(barrier) -> submit(scratch.release(rehearsed, true, 1000, 200),
-										(released) -> submit(scratch.forget(LEASE_MILLIS), (done) -> say(
-												(won.won() && won.clear() && !won.clean() && confirmed.held() == 2
-														&& barrier.passed() && !released) ? "done" : "failed")))));
+										(released) -> submit(scratch.forget(LEASE_MILLIS),
+												(done) -> say((won.won() && won.clear() && !won.clean()
+														&& confirmed.held() == 2 && barrier.passed() && !released)
+																? "done" : "failed")))));
 			});
 		}
 
@@ -243,7 +246,11 @@ final class SimulatedElection extends ElectionUnderTest {
 				rows.forEach((row) -> byPid.put(row.pid(), row));
 				NodeRow leader = byPid.get(observation.holder());
 				this.known = ((leader != null) ? leader.applicationName() + " " + words(term(leader)) : "nobody") + " "
-						+ observation.candidates().stream().map((pid) -> byPid.get(pid).applicationName()).sorted().toList();
+						+ observation.candidates()
+							.stream()
+							.map((pid) -> byPid.get(pid).applicationName())
+							.sorted()
+							.toList();
 				boolean complete = observation.holder() == 0 || (leader != null && term(leader) != null);
 				this.knownPids = complete ? pids : null;
 				say(this.known);

@@ -19,9 +19,6 @@ package io.leaderelection.simulation.server;
 import java.util.List;
 
 import io.leaderelection.simulation.server.Operation.Kind;
-import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -36,22 +33,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 class EventComparisonTests {
 
 	private static final LockKey KEY = LockKey.of(4711);
-
-	private static PostgreSqlServer server;
-
-	private static ServerSettings settings;
-
-	@BeforeAll
-	static void start() {
-		server = PostgreSqlServer.start("autovacuum=off", "wal_writer_delay=10s");
-		settings = ServerSettings.DEFAULTS.withVersion(
-				Integer.parseInt(server.query("SELECT current_setting('server_version_num')").get(0)) / 10_000);
-	}
-
-	@AfterAll
-	static void stop() {
-		server.close();
-	}
 
 	/**
 	 * H1: the timeout ends the statement although the lock was granted. A lock of the
@@ -173,7 +154,8 @@ class EventComparisonTests {
 	}
 
 	private static List<String> compare(Script script) throws Exception {
-		try (Scene simulated = new SimulatedScene(settings); Scene real = new RealScene(server)) {
+		try (Scene simulated = new SimulatedScene(ComparedServer.SETTINGS);
+				Scene real = new RealScene(ComparedServer.SERVER)) {
 			List<String> transcript = script.run(real);
 			assertThat(script.run(simulated)).isEqualTo(transcript);
 			return transcript;

@@ -23,9 +23,6 @@ import java.util.Random;
 import java.util.SortedMap;
 
 import io.leaderelection.simulation.server.Operation.Kind;
-import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -38,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class LockComparisonTests {
 
-	private static final Duration BUDGET = Duration.ofSeconds(4);
+	private static final Duration BUDGET = Duration.ofSeconds(3);
 
 	private static final Duration LONG_BUDGET = Duration.ofMinutes(5);
 
@@ -49,22 +46,6 @@ class LockComparisonTests {
 	private static final int OPERATIONS = 150;
 
 	private static final List<LockKey> KEYS = List.of(LockKey.of(-7_777_777_777L), LockKey.of(42, -1));
-
-	private static PostgreSqlServer server;
-
-	private static ServerSettings settings;
-
-	@BeforeAll
-	static void start() {
-		server = PostgreSqlServer.start("autovacuum=off", "deadlock_timeout=1h");
-		settings = ServerSettings.DEFAULTS.withVersion(
-				Integer.parseInt(server.query("SELECT current_setting('server_version_num')").get(0)) / 10_000);
-	}
-
-	@AfterAll
-	static void stop() {
-		server.close();
-	}
 
 	@Test
 	void answersAsPostgreSqlDoes() throws Exception {
@@ -82,9 +63,9 @@ class LockComparisonTests {
 	private void compare(Random random) throws Exception {
 		List<String> history = new ArrayList<>();
 		Course course = new Course(random);
-		try (SessionsUnderTest simulated = new SimulatedSessions(new Random(random.nextLong()),
-				settings.withPartitionSeed(random.nextInt()), LOCK_TIMEOUT_MILLIS);
-				SessionsUnderTest real = new RealSessions(server, LOCK_TIMEOUT_MILLIS)) {
+		try (ComparedSessions simulated = new SimulatedSessions(new Random(random.nextLong()),
+				ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()), LOCK_TIMEOUT_MILLIS);
+				ComparedSessions real = new RealSessions(ComparedServer.SERVER, LOCK_TIMEOUT_MILLIS)) {
 			for (int count = 0; count < OPERATIONS; count++) {
 				Operation operation = course.next();
 				history.add(operation.toString());
@@ -130,7 +111,10 @@ class LockComparisonTests {
 			}
 			int choice = this.random.nextInt(100);
 			if (this.waiting[session]) {
-				return (choice < 70) ? Kind.CANCEL : (choice < 85) ? Kind.TERMINATE : Kind.DISCONNECT;
+				if (choice < 70) {
+					return Kind.CANCEL;
+				}
+				return (choice < 85) ? Kind.TERMINATE : Kind.DISCONNECT;
 			}
 			if (choice < 4) {
 				return this.random.nextBoolean() ? Kind.TERMINATE : Kind.DISCONNECT;
@@ -138,8 +122,8 @@ class LockComparisonTests {
 			if (choice < 20) {
 				return blockKind(session);
 			}
-			return (choice < 50) ? Kind.LOCK : (choice < 70) ? Kind.TRY_LOCK : (choice < 94) ? Kind.UNLOCK
-					: (choice < 96) ? Kind.UNLOCK_ALL : Kind.TRANSACTION_ID;
+			return (choice < 50) ? Kind.LOCK : (choice < 70) ? Kind.TRY_LOCK
+					: (choice < 94) ? Kind.UNLOCK : (choice < 96) ? Kind.UNLOCK_ALL : Kind.TRANSACTION_ID;
 		}
 
 		private Kind blockKind(int session) {
@@ -158,6 +142,7 @@ class LockComparisonTests {
 
 		void follow(Operation operation, SortedMap<Integer, String> answers) {
 			int session = operation.session();
+			boolean isDone = "done".equals(answers.get(session));
 			switch (operation.kind()) {
 				case CONNECT -> this.connected[session] = true;
 				case DISCONNECT, TERMINATE -> {
@@ -166,13 +151,13 @@ class LockComparisonTests {
 				}
 				case BEGIN -> this.inBlock[session] = true;
 				case COMMIT, ROLLBACK -> this.inBlock[session] = false;
-				case SAVEPOINT -> this.savepoints[session] += answers.get(session).equals("done") ? 1 : 0;
-				case ROLLBACK_TO, RELEASE -> this.savepoints[session] -= answers.get(session).equals("done") ? 1 : 0;
+				case SAVEPOINT -> this.savepoints[session] += isDone ? 1 : 0;
+				case ROLLBACK_TO, RELEASE -> this.savepoints[session] -= isDone ? 1 : 0;
 				default -> {
 				}
 			}
 			for (int each = 0; each < SESSIONS; each++) {
-				this.waiting[each] = SessionsUnderTest.WAITS.equals(answers.get(each));
+				this.waiting[each] = ComparedSessions.WAITS.equals(answers.get(each));
 				this.savepoints[each] = this.inBlock[each] ? this.savepoints[each] : 0;
 			}
 		}

@@ -95,8 +95,8 @@ final class RealScene implements Scene {
 		}
 		catch (SQLException ex) {
 			String state = String.valueOf(ex.getSQLState());
-			return (state.startsWith("08") || state.startsWith("57P") || state.equals("25P03"))
-					? SessionsUnderTest.ENDED : state;
+			return (state.startsWith("08") || state.startsWith("57P") || state.equals("25P03")) ? ComparedSessions.ENDED
+					: state;
 		}
 	}
 

@@ -42,7 +42,7 @@ import org.postgresql.PGConnection;
  * Sessions on PostgreSQL. The driver's threads wait; what has come to rest is read from
  * {@code pg_locks}.
  */
-final class RealSessions implements SessionsUnderTest {
+final class RealSessions implements ComparedSessions {
 
 	/** The session that has a lock timeout. */
 	static final int IMPATIENT = 0;
@@ -61,7 +61,9 @@ final class RealSessions implements SessionsUnderTest {
 
 	private final Map<Integer, Integer> numbers = new HashMap<>();
 
-	/** The processes that are to end, at once or when they have been granted their lock. */
+	/**
+	 * The processes that are to end, at once or when they have been granted their lock.
+	 */
 	private final Set<Integer> ended = new HashSet<>();
 
 	private final Set<Integer> abandoned = new HashSet<>();
@@ -73,7 +75,8 @@ final class RealSessions implements SessionsUnderTest {
 		this.server = server;
 		this.lockTimeoutMillis = lockTimeoutMillis;
 		this.observer = server.connect();
-		this.base = Long.parseLong(String.valueOf(query("SELECT pg_snapshot_xmax(pg_current_snapshot())"))) - WriteAheadLog.FIRST;
+		this.base = Long.parseLong(String.valueOf(query("SELECT pg_snapshot_xmax(pg_current_snapshot())")))
+				- WriteAheadLog.FIRST;
 	}
 
 	@Override

@@ -221,8 +221,7 @@ public final class SimServer {
 	 * @param standbyClock the wall clock of the standby
 	 */
 	public SimServer newStandby(ServerClock standbyClock) {
-		SimServer standby = new SimServer(this.events, standbyClock, this.pace, this.settings,
-				this.systemIdentifier);
+		SimServer standby = new SimServer(this.events, standbyClock, this.pace, this.settings, this.systemIdentifier);
 		replicateTo(standby);
 		return standby;
 	}

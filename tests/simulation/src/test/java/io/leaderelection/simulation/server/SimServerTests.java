@@ -98,8 +98,7 @@ class SimServerTests {
 	 * until it is ended, if the clock is set and an earlier alarm is left.
 	 */
 	private long silenceUntilEnd(long stepSeconds, long alarmMillis) {
-		SimServer server = new SimServer(this.time, new ServerClock(this.time, 1, 0), () -> 0,
-				ServerSettings.DEFAULTS);
+		SimServer server = new SimServer(this.time, new ServerClock(this.time, 1, 0), () -> 0, ServerSettings.DEFAULTS);
 		List<SessionEnd> end = new ArrayList<>();
 		Backend silent = server.connect("silent", "postgres", end::add);
 		silent.submit(Statements.set(Timeout.STATEMENT, alarmMillis, false), (reply) -> {

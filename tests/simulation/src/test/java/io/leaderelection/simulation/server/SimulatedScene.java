@@ -39,8 +39,8 @@ final class SimulatedScene implements Scene {
 
 	@Override
 	public void connect(String session) {
-		this.backends.put(session, this.server.connect(session, "postgres",
-				(end) -> this.answers.put(session, SessionsUnderTest.ENDED)));
+		this.backends.put(session,
+				this.server.connect(session, "postgres", (end) -> this.answers.put(session, ComparedSessions.ENDED)));
 	}
 
 	@Override
@@ -50,15 +50,16 @@ final class SimulatedScene implements Scene {
 
 	private <T> void submit(String session, Statement<T> statement, boolean hasResult) {
 		this.answers.putIfAbsent(session, "");
-		this.backends.get(session).submit(statement, (reply) -> this.answers.put(session,
-				(reply.error() != null) ? reply.error().state() : hasResult ? "" + reply.result() : "done"));
+		this.backends.get(session)
+			.submit(statement, (reply) -> this.answers.put(session,
+					(reply.error() != null) ? reply.error().state() : hasResult ? "" + reply.result() : "done"));
 	}
 
 	@Override
 	public String answer(String session) {
 		await(() -> !this.answers.get(session).isEmpty());
 		String answer = this.answers.get(session);
-		if (!answer.equals(SessionsUnderTest.ENDED)) {
+		if (!answer.equals(ComparedSessions.ENDED)) {
 			this.answers.remove(session);
 		}
 		return answer;

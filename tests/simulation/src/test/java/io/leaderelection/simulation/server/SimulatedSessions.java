@@ -27,7 +27,7 @@ import java.util.TreeSet;
 /**
  * Sessions on the simulated server.
  */
-final class SimulatedSessions implements SessionsUnderTest {
+final class SimulatedSessions implements ComparedSessions {
 
 	private final VirtualTime time = new VirtualTime();
 

@@ -23,8 +23,7 @@ package io.leaderelection.simulation.server;
 public final class SqlError extends Exception {
 
 	/** A lock was not granted within {@code lock_timeout}. */
-	public static final SqlError LOCK_NOT_AVAILABLE = new SqlError("55P03",
-			"canceling statement due to lock timeout");
+	public static final SqlError LOCK_NOT_AVAILABLE = new SqlError("55P03", "canceling statement due to lock timeout");
 
 	/** The statement was cancelled on request. */
 	public static final SqlError QUERY_CANCELED = new SqlError("57014", "canceling statement due to user request");
@@ -41,8 +40,7 @@ public final class SqlError extends Exception {
 			"current transaction is aborted, commands ignored until end of transaction block");
 
 	/** A standby issues no transaction ids. */
-	public static final SqlError READ_ONLY = new SqlError("25006",
-			"cannot assign transaction IDs during recovery");
+	public static final SqlError READ_ONLY = new SqlError("25006", "cannot assign transaction IDs during recovery");
 
 	/** A standby does not know its position in the log. */
 	public static final SqlError IN_RECOVERY = new SqlError("55000", "recovery is in progress");

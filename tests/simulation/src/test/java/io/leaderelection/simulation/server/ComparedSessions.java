@@ -22,7 +22,7 @@ import java.util.SortedSet;
 /**
  * Sessions on a server, simulated or real.
  */
-interface SessionsUnderTest extends AutoCloseable {
+interface ComparedSessions extends AutoCloseable {
 
 	/** What a session says whose statement waits for a lock. */
 	String WAITS = "waits";

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The sessions of an election on a server, simulated or real.
  */
-abstract class ElectionUnderTest implements AutoCloseable {
+abstract class ComparedElection implements AutoCloseable {
 
 	static final String WAITS = "waits";
 
@@ -48,7 +48,7 @@ abstract class ElectionUnderTest implements AutoCloseable {
 
 	private long base;
 
-	ElectionUnderTest(ElectionKeys keys) {
+	ComparedElection(ElectionKeys keys) {
 		this.keys = keys;
 	}
 
@@ -106,9 +106,8 @@ abstract class ElectionUnderTest implements AutoCloseable {
 		if (high == this.keys.termClass()) {
 			return (low == ElectionKeys.CLEAN) ? "marker" : "term " + (low - this.base);
 		}
-		return (high == this.keys.requestClass()) ? "request " + (low - this.base)
-				: (high == this.keys.noticeClass()) ? "notice" : (high == this.keys.observerClass()) ? "observer"
-						: high + ":" + low;
+		return (high == this.keys.requestClass()) ? "request " + (low - this.base) : (high == this.keys.noticeClass())
+				? "notice" : (high == this.keys.observerClass()) ? "observer" : high + ":" + low;
 	}
 
 }
