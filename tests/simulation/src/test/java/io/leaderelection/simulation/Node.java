@@ -252,8 +252,12 @@ public final class Node {
 			this.world.scheduler().sleepUninterruptibly(10 * World.MILLIS);
 		}
 		if (this.world.isRecorded()) {
-			// Without stack traces and the names of lambdas, which differ from run to run
-			String line = String.valueOf(message).lines().findFirst().orElse("").replaceAll("\\$\\$Lambda\\S*", "");
+			// Without what differs from run to run
+			String line = String.valueOf(message)
+				.lines()
+				.findFirst()
+				.orElse("")
+				.replaceAll("\\$\\$Lambda\\S*| on thread '.*'", "");
 			this.world.record(this, "log: " + line + ((failure != null) ? ": " + failure : ""));
 		}
 	}
