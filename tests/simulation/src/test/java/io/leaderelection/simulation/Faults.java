@@ -177,10 +177,12 @@ final class Faults {
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> {
+				long duration = this.world.between(World.MILLIS, 2 * lease);
 				node.spawn("suspend", () -> {
 					elector.suspendCandidacy();
+					this.scheduler.sleepUninterruptibly(duration);
+					elector.resumeCandidacy();
 				});
-				onNode(node, this.world.between(World.MILLIS, 2 * lease), () -> resume(node, process, elector));
 			}
 			case NO_THREADS -> {
 				process.setThreadShortage(true);
@@ -201,17 +203,6 @@ final class Faults {
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
 			}
 		}
-	}
-
-	private void resume(Node node, Process process, DefaultLeaderElector elector) {
-		if (process.hasEnded()) {
-			return;
-		}
-		if (process.isShort()) {
-			this.scheduler.after(100 * World.MILLIS, () -> resume(node, process, elector));
-			return;
-		}
-		node.spawn("resume", elector::resumeCandidacy);
 	}
 
 	private void session(Node node, java.util.function.IntConsumer action) {

@@ -284,12 +284,13 @@ final class Invariants {
 
 	/**
 	 * G6: a stop ends, whatever happens.
-	 * @param waited for how long, frozen times excluded
+	 * @param waited for how long, without the times in which it was frozen, short of memory or
+	 * blocked by its log
 	 */
 	void stopping(Node node, long waited) {
 		long limit = (this.world.drainTimeout().toNanos() + ElectionSettings.GRACE.toNanos()
 				+ this.world.timings().stopMargin().toNanos()) / 9 * 10 + 2 * World.SECONDS;
-		if (waited > limit && !node.process().isShort() && !node.isAppenderBlocked()) {
+		if (waited > limit) {
 			violated("G6 stop", node + " has not stopped within " + waited / World.MILLIS + " ms: "
 					+ node.elector().describe());
 		}
@@ -302,7 +303,7 @@ final class Invariants {
 		Seen seen = seen(node);
 		boolean undisturbed = node.calmSince() < seen.departedAt && this.world.calmSince() < seen.departedAt;
 		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
-				&& SimulatedElector.loss(seen.last) == null && !isOverdue(node, seen)) {
+				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED && !isOverdue(node, seen)) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
 		}
 	}

@@ -198,11 +198,12 @@ public final class Node {
 	 */
 	void stop() {
 		this.world.record(this, "stops");
+		Process stopping = this.process;
 		CompletableFuture<?> stopped = this.elector.elector().stop();
 		long waited = 0;
 		while (!stopped.isDone()) {
 			this.world.scheduler().sleepUninterruptibly(5 * World.MILLIS);
-			waited += 5 * World.MILLIS;
+			waited += (this.appenderBlocked || stopping.isShort()) ? 0 : 5 * World.MILLIS;
 			this.world.invariants().stopping(this, waited);
 		}
 		this.world.record(this, "stopped");

@@ -217,6 +217,9 @@ public final class SimulatedConnection {
 	 * Close the connection on another thread.
 	 */
 	public void abort() {
+		if (this.process.hasEnded()) {
+			return;
+		}
 		this.process.createThread();
 		this.node.aborted(this);
 		abortLater();
