@@ -54,6 +54,9 @@ final class Invariants {
 	/** More are due to a task that does not wait. */
 	private static final int MOST_STEPS = 10_000;
 
+	/** For how long a fault may have consequences after its end. */
+	private static final long AFTERMATH = 200 * World.MILLIS;
+
 	private static final long LATE = 500 * World.MILLIS;
 
 	private static final LockKey MAIN = LockKey.of(World.keys().main());
@@ -301,7 +304,8 @@ final class Invariants {
 	 */
 	void aborted(Node node) {
 		Seen seen = seen(node);
-		boolean undisturbed = node.calmSince() < seen.departedAt && this.world.calmSince() < seen.departedAt;
+		long departedAt = seen.departedAt - AFTERMATH;
+		boolean undisturbed = node.calmSince() < departedAt && this.world.calmSince() < departedAt;
 		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
 				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED && !isOverdue(node, seen)) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
