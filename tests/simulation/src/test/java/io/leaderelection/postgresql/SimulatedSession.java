@@ -76,6 +76,8 @@ final class SimulatedSession implements ElectionSession {
 
 	private final long readTimeout;
 
+	private final boolean rehearsal;
+
 	private Term term = new Term(0, 0, 0);
 
 	private boolean joined;
@@ -106,6 +108,24 @@ final class SimulatedSession implements ElectionSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
+		this.rehearsal = false;
+	}
+
+	/**
+	 * Create a new {@code SimulatedSession} instance on the connection of another one.
+	 */
+	private SimulatedSession(SimulatedSession other, AdvisoryLockPrograms programs) {
+		this.node = other.node;
+		this.connection = other.connection;
+		this.identity = other.identity;
+		this.programs = programs;
+		this.names = other.names;
+		this.name = other.name;
+		this.leaseMillis = other.leaseMillis;
+		this.longestWaitMillis = other.longestWaitMillis;
+		this.readTimeout = other.readTimeout;
+		this.observeAt = other.observeAt;
+		this.rehearsal = true;
 	}
 
 	@Override
@@ -127,18 +147,41 @@ final class SimulatedSession implements ElectionSession {
 	}
 
 	@Override
+	public void rehearse() throws SessionException {
+		AdvisoryLockPrograms scratch = this.programs.rehearsal(this.node.random().nextLong());
+		try {
+			SimulatedSession copy = new SimulatedSession(this, scratch);
+			if (copy.acquire(Duration.ZERO) instanceof Acquisition.Won) {
+				copy.confirm();
+				copy.passBarrier(Duration.ZERO);
+				copy.release(true);
+			}
+		}
+		catch (SessionException ex) {
+			if (!(ex.getCause() instanceof SqlError cause && isCancelled(cause))) {
+				throw ex;
+			}
+		}
+		askAgain(() -> scratch.forget(this.identity.idleSessionMillis()));
+	}
+
+	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
 		Acquired acquired = attempt(this.programs.acquire(wait, observe));
 		if (acquired == null || !acquired.won()) {
-			this.node.waited(this.connection);
+			if (!this.rehearsal) {
+				this.node.waited(this.connection);
+			}
 			Observation observation = (acquired != null) ? acquired.observation() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
-		this.node.won(this.term, this.connection);
+		if (!this.rehearsal) {
+			this.node.won(this.term, this.connection);
+		}
 		return new Acquisition.Won(this.term, acquired.clean(), acquired.clear());
 	}
 

@@ -96,8 +96,8 @@ public final class SimulatedSessions implements ElectionSessions {
 		}
 		long lease = this.settings.lease().toMillis();
 		String token = Long.toHexString(this.node.random().nextLong());
-		Settings session = connection.request(
-				AdvisoryLockPrograms.settings(lease, lease, server.longestWaitMillis(), token), OPENING_TIMEOUT);
+		Settings session = connection
+			.request(AdvisoryLockPrograms.settings(lease, lease, server.longestWaitMillis(), token), OPENING_TIMEOUT);
 		return new SimulatedSession(this.node, connection, session, this.programs, this.names, lease,
 				server.longestWaitMillis());
 	}

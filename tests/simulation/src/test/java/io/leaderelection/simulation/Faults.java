@@ -166,14 +166,30 @@ final class Faults {
 					onServer(this.world.between(World.MILLIS, lease), server::start);
 				}
 			}
+			case SERVER_STOP -> {
+				SimServer server = this.world.server();
+				if (server.isRunning()) {
+					server.stop();
+					onServer(this.world.between(World.MILLIS, lease), () -> startAgain(server));
+				}
+			}
+			case PROMOTION -> {
+				if (this.world.server().isRunning() && !this.world.server().isInRecovery()) {
+					this.world.failOver(this.random.nextBoolean());
+					onServer(this.world.between(World.MILLIS, lease), this.world::promote);
+				}
+			}
+			case CLOCK_STEP -> {
+				this.world.stepClock(this.random.nextLong(-2 * lease, 2 * lease));
+				onServer(2 * lease, () -> {
+				});
+			}
 			case SERVER_FREEZE -> {
 				SimServer server = this.world.server();
 				server.freeze();
 				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
 			}
-			case RESIGN -> node.spawn("resign", () -> {
-				elector.resign();
-			});
+			case RESIGN -> node.spawn("resign", elector::resign);
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> {
@@ -202,6 +218,15 @@ final class Faults {
 				node.setAppenderBlocked(true);
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
 			}
+		}
+	}
+
+	private void startAgain(SimServer server) {
+		if (server.isStopped()) {
+			server.start();
+		}
+		else {
+			this.scheduler.after(10 * World.MILLIS, () -> startAgain(server));
 		}
 	}
 
@@ -249,8 +274,8 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_FREEZE, RESIGN, REQUEST, RESTART,
-		SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
+		CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 

@@ -126,8 +126,7 @@ final class FencedWork {
 		if (other == null) {
 			return;
 		}
-		other.runInside(() -> this.scheduler
-			.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS)));
+		other.runInside(() -> this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS)));
 		if (this.node.elector().hasInterrupted(leadership) && !Thread.currentThread().isInterrupted()) {
 			// All work is interrupted one after the other
 			this.scheduler.sleepUninterruptibly(SETTLED);
@@ -151,8 +150,8 @@ final class FencedWork {
 	 */
 	private void maybePause() {
 		if (this.world.chance(30)) {
-			this.scheduler.sleepUninterruptibly(
-					this.world.between(World.MILLIS / 10, this.world.chance(20) ? 2 * World.SECONDS : 20 * World.MILLIS));
+			this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS / 10,
+					this.world.chance(20) ? 2 * World.SECONDS : 20 * World.MILLIS));
 		}
 	}
 

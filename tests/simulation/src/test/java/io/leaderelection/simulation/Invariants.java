@@ -17,7 +17,7 @@
 package io.leaderelection.simulation;
 
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.IdentityHashMap;
 import java.util.Map;
 
 import io.leaderelection.Leadership;
@@ -188,7 +188,6 @@ final class Invariants {
 		Reason loss = SimulatedElector.loss(ended);
 		this.world.record(node, "ENDED term " + ended.getTerm() + ((loss != null) ? " (" + loss + ")" : ""));
 		seen.lost = loss != null;
-		seen.endedAt = this.scheduler.now();
 		if (loss == Reason.LEASE_EXPIRED) {
 			this.lossesByLease++;
 		}
@@ -213,8 +212,8 @@ final class Invariants {
 					this.world.record(older, "is trusted beside a later term: excused");
 				}
 				else {
-					violated("G2 exclusion", node + " (term " + first.leadership().getTerm() + ") and " + other + " (term "
-							+ second.leadership().getTerm() + ") lead at once");
+					violated("G2 exclusion", node + " (term " + first.leadership().getTerm() + ") and " + other
+							+ " (term " + second.leadership().getTerm() + ") lead at once");
 				}
 			}
 		}
@@ -232,8 +231,8 @@ final class Invariants {
 			return false;
 		}
 		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
-		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen()
-				|| older.isAppenderBlocked() || this.scheduler.now() - awakeSince < SLACK;
+		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen() || older.isAppenderBlocked()
+				|| this.scheduler.now() - awakeSince < SLACK;
 	}
 
 	/**
@@ -246,8 +245,8 @@ final class Invariants {
 		LockRow other = null;
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
-			if (session != null && row.granted() && row.mode() == LockMode.EXCLUSIVE && key.parts() == 2
-					&& key.high() == World.keys().termClass()) {
+			if (session != null && session.hasSession() && row.granted() && row.mode() == LockMode.EXCLUSIVE
+					&& key.parts() == 2 && key.high() == World.keys().termClass()) {
 				lives |= row.pid() == session.pid() && key.low() == own;
 				other = (row.pid() != session.pid()) ? row : other;
 			}
@@ -267,13 +266,11 @@ final class Invariants {
 		if (last == null || seen.leadership != null || seen.lost || isOverdue(node, seen)) {
 			return;
 		}
-		for (Work work : seen.works.values()) {
-			if (work.leadership == last && !work.detached) {
-				violated("G4 hand-over", "another term was granted while work of " + node + " in term "
-						+ last.getTerm() + " had not ended");
-			}
+		if (seen.works.containsValue(last)) {
+			violated("G4 hand-over",
+					"another term was granted while work of " + node + " in term " + last.getTerm() + " had not ended");
 		}
-		if (seen.revokedEnded < seen.ended && !seen.detached) {
+		if (seen.revokedEnded < seen.ended) {
 			violated("G4 hand-over", "another term was granted while listeners of " + node + " in term "
 					+ last.getTerm() + " had not been notified");
 		}
@@ -287,15 +284,15 @@ final class Invariants {
 
 	/**
 	 * G6: a stop ends, whatever happens.
-	 * @param waited for how long, without the times in which it was frozen, short of memory or
-	 * blocked by its log
+	 * @param waited for how long, without the times in which it was frozen, short of
+	 * memory or blocked by its log
 	 */
 	void stopping(Node node, long waited) {
 		long limit = (this.world.drainTimeout().toNanos() + ElectionSettings.GRACE.toNanos()
 				+ this.world.timings().stopMargin().toNanos()) / 9 * 10 + 2 * World.SECONDS;
 		if (waited > limit) {
-			violated("G6 stop", node + " has not stopped within " + waited / World.MILLIS + " ms: "
-					+ node.elector().describe());
+			violated("G6 stop",
+					node + " has not stopped within " + waited / World.MILLIS + " ms: " + node.elector().describe());
 		}
 	}
 
@@ -331,18 +328,17 @@ final class Invariants {
 		boolean grant = event instanceof LeadershipGrantedEvent;
 		this.world.record(node, "listener " + (grant ? "granted" : "revoked") + " " + leadership.getTerm());
 		if (seen.notified != (grant ? null : leadership) || seen.listening) {
-			violated("G5 events", node + " was told " + (grant ? "granted" : "revoked") + " in term "
-					+ leadership.getTerm() + " after "
-					+ ((seen.notified != null) ? "granted in term " + seen.notified.getTerm() : "revoked"));
+			violated("G5 events",
+					node + " was told " + (grant ? "granted" : "revoked") + " in term " + leadership.getTerm()
+							+ " after "
+							+ ((seen.notified != null) ? "granted in term " + seen.notified.getTerm() : "revoked"));
 		}
 		seen.listening = true;
-		seen.detached = false;
 		seen.notified = grant ? leadership : null;
 		if (grant) {
 			seen.grantedTold++;
 		}
 		else {
-			seen.revokedTold++;
 			checkRevoked(node, seen, (LeadershipRevokedEvent) event);
 		}
 	}
@@ -353,13 +349,9 @@ final class Invariants {
 			violated("G5 events", node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
 		}
 		boolean orderly = event.getReason() == Reason.RESIGNED || event.getReason() == Reason.STOPPED;
-		if (orderly && !isOverdue(node, seen)) {
-			for (Work work : seen.works.values()) {
-				if (work.leadership == event.getLeadership() && !work.detached) {
-					violated("G4 drain", node + " was told revoked while work in term "
-							+ event.getLeadership().getTerm() + " had not ended");
-				}
-			}
+		if (orderly && !isOverdue(node, seen) && seen.works.containsValue(event.getLeadership())) {
+			violated("G4 drain", node + " was told revoked while work in term " + event.getLeadership().getTerm()
+					+ " had not ended");
 		}
 	}
 
@@ -376,8 +368,8 @@ final class Invariants {
 
 	Object workBegan(Node node, Leadership leadership) {
 		Seen seen = seen(node);
-		Work work = new Work(leadership);
-		seen.works.put(work, work);
+		Object work = new Object();
+		seen.works.put(work, leadership);
 		GrantedTerm granted = node.elector().granted();
 		if (leadership != seen.last && granted != null) {
 			violated("G2 work", node + " begins work in term " + leadership.getTerm());
@@ -414,7 +406,7 @@ final class Invariants {
 	 */
 	void waited(Node node, SimulatedConnection session) {
 		for (LockRow row : this.world.server().locks()) {
-			if (row.pid() == session.pid() && row.granted() && row.key().equals(MAIN)
+			if (session.hasSession() && row.pid() == session.pid() && row.granted() && row.key().equals(MAIN)
 					&& row.mode() == LockMode.EXCLUSIVE) {
 				violated("G6 leak", "session " + row.pid() + " of " + node + " holds the lock after its wait");
 			}
@@ -444,7 +436,8 @@ final class Invariants {
 		}
 		checkFence();
 		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
-			violated("G7 load", (this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
+			violated("G7 load",
+					(this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
 		}
 		this.steps = this.scheduler.steps();
 	}
@@ -516,7 +509,7 @@ final class Invariants {
 	 */
 	private static final class Seen {
 
-		private final Map<Object, Work> works = new LinkedHashMap<>();
+		private final Map<Object, Leadership> works = new IdentityHashMap<>();
 
 		private @Nullable Leadership leadership;
 
@@ -528,13 +521,9 @@ final class Invariants {
 
 		private boolean listening;
 
-		private boolean detached;
-
 		private long departedAt;
 
 		private long interruptAt;
-
-		private long endedAt;
 
 		private long thawedAt;
 
@@ -546,24 +535,7 @@ final class Invariants {
 
 		private int grantedTold;
 
-		private int revokedTold;
-
 		private int revokedEnded;
-
-	}
-
-	/**
-	 * Work in flight.
-	 */
-	private static final class Work {
-
-		private final Leadership leadership;
-
-		private boolean detached;
-
-		Work(Leadership leadership) {
-			this.leadership = leadership;
-		}
 
 	}
 

@@ -101,7 +101,7 @@ public final class Link {
 		private void send(Lane lane, long extra, Runnable arrival) {
 			SplittableRandom random = Link.this.random;
 			// Mostly fast, now and then slow
-			long latency = 20_000L << random.nextInt(random.nextInt(16) == 0 ? 10 : 5);
+			long latency = 20_000L << random.nextInt((random.nextInt(16) == 0) ? 10 : 5);
 			long base = Link.this.scheduler.now() + extra + latency + this.delay;
 			lane.last = Math.max(lane.last + 1, base + random.nextLong(latency));
 			Link.this.scheduler.at(lane.last, arrival);

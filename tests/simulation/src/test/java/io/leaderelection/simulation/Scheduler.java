@@ -535,8 +535,8 @@ public final class Scheduler {
 	}
 
 	/**
-	 * End a process and all of its tasks. The current task ends when the event has
-	 * ended, if it is one of them.
+	 * End a process and all of its tasks. The current task ends when the event has ended,
+	 * if it is one of them.
 	 */
 	public void end(Process process) {
 		process.ended = true;

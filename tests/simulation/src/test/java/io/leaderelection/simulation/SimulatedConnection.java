@@ -181,8 +181,8 @@ public final class SimulatedConnection {
 	 */
 	private void ended(SessionEnd end) {
 		this.node.world().record(this.node, "session " + pid() + " ended by the server: " + end);
-		this.endedByServer |= end != SessionEnd.IDLE_SESSION_TIMEOUT && end != SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT
-				&& end != SessionEnd.CLIENT_GONE;
+		boolean silent = end == SessionEnd.IDLE_SESSION_TIMEOUT || end == SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT;
+		this.endedByServer |= end != SessionEnd.CLIENT_GONE && (!silent || this.node.world().isClockSet());
 		reply(() -> {
 			this.noticedAt = this.scheduler.now();
 			breaks(end.toString());
@@ -259,6 +259,13 @@ public final class SimulatedConnection {
 	public int pid() {
 		Backend known = this.backend;
 		return (known != null) ? known.pid() : 0;
+	}
+
+	/**
+	 * Return whether the session exists on the primary of this moment.
+	 */
+	boolean hasSession() {
+		return this.backend != null && this.node.world().server().backend(pid()) == this.backend;
 	}
 
 	/**

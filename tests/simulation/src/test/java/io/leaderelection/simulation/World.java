@@ -74,6 +74,10 @@ public final class World {
 
 	private SimServer server;
 
+	private SimServer standby;
+
+	private long clockSetAt;
+
 	private int faults;
 
 	private long calmSince;
@@ -91,8 +95,9 @@ public final class World {
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
 				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
-		this.server = new SimServer(new Events(), new ServerClock(new Events(), rate(), 1_700_000_000L * SECONDS),
-				this::pace, ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
+		this.server = new SimServer(new Events(), newServerClock(), this::pace,
+				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
+		this.standby = this.server.newStandby(newServerClock());
 		this.otherElection = this.random.nextInt(4) == 0;
 		this.invariants = new Invariants(this);
 		int size = 2 + this.random.nextInt(3);
@@ -179,8 +184,44 @@ public final class World {
 		return this.invariants;
 	}
 
+	/**
+	 * Set the clock of the server.
+	 */
+	void stepClock(long nanos) {
+		this.server.clock().step(nanos);
+		this.clockSetAt = this.scheduler.now();
+	}
+
+	/**
+	 * Return whether the clock of the server was set within the last leases.
+	 */
+	boolean isClockSet() {
+		return this.clockSetAt != 0 && this.scheduler.now() - this.clockSetAt < 3 * this.lease.toNanos();
+	}
+
+	private ServerClock newServerClock() {
+		return new ServerClock(new Events(), rate(), 1_700_000_000L * SECONDS);
+	}
+
 	SimServer server() {
 		return this.server;
+	}
+
+	/**
+	 * The primary is lost, and clients find its standby in its place.
+	 * @param complete whether nothing durable is lost
+	 */
+	void failOver(boolean complete) {
+		if (complete) {
+			this.server.replicateTo(this.standby);
+		}
+		this.server.crash();
+		this.server = this.standby;
+	}
+
+	void promote() {
+		this.server.promote();
+		this.standby = this.server.newStandby(newServerClock());
 	}
 
 	void faultBegins() {
@@ -212,8 +253,8 @@ public final class World {
 	 */
 	void record(@Nullable Node node, String text) {
 		if (this.lines != null) {
-			this.lines.add("%14.6f ms  %-6s %s".formatted(this.scheduler.now() / 1e6,
-					(node != null) ? node.name() : "", text));
+			this.lines.add("%14.6f ms  %-6s %s".formatted(this.scheduler.now() / 1e6, (node != null) ? node.name() : "",
+					text));
 		}
 	}
 
