@@ -158,7 +158,9 @@ class LockComparisonTests {
 			}
 			for (int each = 0; each < SESSIONS; each++) {
 				this.waiting[each] = ComparedSessions.WAITS.equals(answers.get(each));
-				this.savepoints[each] = this.inBlock[each] ? this.savepoints[each] : 0;
+				if (!this.inBlock[each]) {
+					this.savepoints[each] = 0;
+				}
 			}
 		}
 
