@@ -46,6 +46,10 @@ class ElectionComparisonTests {
 
 	private static final int OPERATIONS = 150;
 
+	private static final int FEWEST_OPERATIONS = 100;
+
+	private static final int MOST_TRIES = 10;
+
 	private int operations;
 
 	private int discarded;
@@ -61,11 +65,17 @@ class ElectionComparisonTests {
 		run(LONG_BUDGET);
 	}
 
+	/**
+	 * A run in which the server was too slow says nothing, so there may have to be more.
+	 */
 	private void run(Duration budget) throws Exception {
 		int seeds = Seeds.run(budget, this::compare);
+		for (int more = 0; this.operations < FEWEST_OPERATIONS && more < MOST_TRIES; more++) {
+			seeds += Seeds.run(budget, this::compare);
+		}
 		System.out.println(this.operations + " operations gave the same answers and locks; the server was too slow in "
 				+ this.discarded + " of " + seeds + " runs");
-		assertThat(this.discarded).isLessThan(seeds);
+		assertThat(this.operations).isGreaterThanOrEqualTo(FEWEST_OPERATIONS);
 	}
 
 	private void compare(Random random) throws Exception {

@@ -63,6 +63,26 @@ class EventComparisonTests {
 		assertThat(transcript).containsExactly("55P03", Boolean.toString(!kept), Boolean.toString(kept));
 	}
 
+	/**
+	 * A try-lock does not overtake a waiter, except one that waits for the session
+	 * itself.
+	 */
+	@Test
+	void tryLockMeetsWaiter() throws Exception {
+		Operation share = new Operation(Kind.TRY_LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION);
+		List<String> transcript = compare((scene) -> {
+			scene.connect("holder");
+			scene.connect("waiter");
+			scene.connect("other");
+			scene.run("holder", share);
+			scene.start("waiter", lock(LockScope.SESSION));
+			scene.awaitWaiting("waiter");
+			return List.of(scene.run("other", share), scene.run("holder", share), scene.run("holder", tryLock()));
+		});
+		boolean goesAhead = ComparedServer.SETTINGS.version() >= 17;
+		assertThat(transcript).containsExactly("false", "true", Boolean.toString(goesAhead));
+	}
+
 	@ParameterizedTest
 	@EnumSource(value = Timeout.class, names = { "LOCK", "STATEMENT" })
 	void timeoutEndsWait(Timeout timeout) throws Exception {

@@ -99,7 +99,7 @@ class LockComparisonTests {
 
 		Operation next() {
 			int session = this.random.nextInt(SESSIONS);
-			LockMode mode = (this.random.nextInt(5) < 2) ? LockMode.SHARE : LockMode.EXCLUSIVE;
+			LockMode mode = this.random.nextBoolean() ? LockMode.SHARE : LockMode.EXCLUSIVE;
 			LockScope scope = this.random.nextBoolean() ? LockScope.SESSION : LockScope.TRANSACTION;
 			LockKey key = KEYS.get((this.random.nextInt(4) == 0) ? 1 : 0);
 			return new Operation(kind(session), session, key, mode, scope);
