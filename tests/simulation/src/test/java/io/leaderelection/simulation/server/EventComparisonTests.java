@@ -48,14 +48,14 @@ class EventComparisonTests {
 			scene.connect("holder");
 			scene.connect("waiter");
 			scene.run("holder", lock(LockScope.SESSION));
-			scene.set("waiter", Timeout.LOCK, 1000);
+			scene.set("waiter", Timeout.LOCK, 500);
 			scene.start("waiter", lock(scope));
 			scene.awaitWaiting("waiter");
 			scene.freeze("waiter");
 			scene.awaitWaiting("waiter");
 			scene.run("holder", unlock());
 			scene.awaitLocks("waiter", 1);
-			scene.elapse(1100);
+			scene.elapse(600);
 			scene.thaw("waiter");
 			return List.of(scene.answer("waiter"), scene.run("holder", tryLock()), scene.run("waiter", unlock()));
 		});
