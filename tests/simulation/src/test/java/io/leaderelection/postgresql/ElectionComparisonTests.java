@@ -39,12 +39,16 @@ class ElectionComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
 
-	private static final Duration LONG_BUDGET = Duration.ofMinutes(5);
+	private static final Duration LONG_BUDGET = Duration.ofMinutes(2);
 
 	/** Well below the longest wait and the idle timeout of a session after a release. */
 	private static final long TENSE_NANOS = 600_000_000;
 
 	private static final int OPERATIONS = 150;
+
+	private static final int FEWEST_OPERATIONS = 100;
+
+	private static final int MOST_TRIES = 10;
 
 	private int operations;
 
@@ -61,11 +65,17 @@ class ElectionComparisonTests {
 		run(LONG_BUDGET);
 	}
 
+	/**
+	 * A run in which the server was too slow says nothing, so there may have to be more.
+	 */
 	private void run(Duration budget) throws Exception {
 		int seeds = Seeds.run(budget, this::compare);
+		for (int more = 0; this.operations < FEWEST_OPERATIONS && more < MOST_TRIES; more++) {
+			seeds += Seeds.run(budget, this::compare);
+		}
 		System.out.println(this.operations + " operations gave the same answers and locks; the server was too slow in "
 				+ this.discarded + " of " + seeds + " runs");
-		assertThat(this.discarded).isLessThan(seeds);
+		assertThat(this.operations).isGreaterThanOrEqualTo(FEWEST_OPERATIONS);
 	}
 
 	private void compare(Random random) throws Exception {

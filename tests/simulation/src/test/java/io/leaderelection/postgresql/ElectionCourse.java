@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import java.util.Arrays;
 import java.util.Random;
 import java.util.SortedMap;
 
@@ -67,11 +68,20 @@ final class ElectionCourse {
 				}
 			}
 		}
+		int elected = indexOf(Node.ELECTED);
+		if (elected >= 0 && indexOf(Node.WAITING) >= 0 && this.random.nextInt(10) < 3) {
+			// Without a successor, a release takes long
+			return operation(Kind.RELEASE, elected);
+		}
 		if (this.terms > 0 && this.random.nextInt(10) < 3) {
 			return ofWriter(this.random.nextInt(WRITERS));
 		}
 		int node = this.random.nextInt(NODES);
 		return operation(kind(this.nodes[node], this.random.nextInt(100)), node);
+	}
+
+	private int indexOf(Node state) {
+		return Arrays.asList(this.nodes).indexOf(state);
 	}
 
 	private ElectionOperation ofWriter(int writer) {
@@ -96,8 +106,8 @@ final class ElectionCourse {
 			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE
 					: (choice < 60) ? Kind.REHEARSE : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case WAITING, AT_BARRIER -> (choice < 80) ? Kind.CANCEL : Kind.TERMINATE;
-			case ELECTED -> (choice < 40) ? Kind.CONFIRM : (choice < 60) ? Kind.PASS_BARRIER
-					: (choice < 85) ? Kind.RELEASE : (choice < 92) ? Kind.TERMINATE : Kind.CLOSE;
+			case ELECTED -> (choice < 50) ? Kind.CONFIRM : (choice < 85) ? Kind.PASS_BARRIER
+					: (choice < 90) ? Kind.RELEASE : (choice < 95) ? Kind.TERMINATE : Kind.CLOSE;
 			case RELEASED -> Kind.CLOSE;
 		};
 	}

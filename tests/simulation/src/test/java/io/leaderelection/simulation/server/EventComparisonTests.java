@@ -19,6 +19,7 @@ package io.leaderelection.simulation.server;
 import java.util.List;
 
 import io.leaderelection.simulation.server.Operation.Kind;
+import io.leaderelection.simulation.server.Scene.TooSlowException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -34,6 +35,8 @@ class EventComparisonTests {
 
 	private static final LockKey KEY = LockKey.of(4711);
 
+	private static final int MOST_TRIES = 5;
+
 	/**
 	 * H1: the timeout ends the statement although the lock was granted. A lock of the
 	 * session stays; one of the transaction does not.
@@ -45,18 +48,39 @@ class EventComparisonTests {
 			scene.connect("holder");
 			scene.connect("waiter");
 			scene.run("holder", lock(LockScope.SESSION));
-			scene.set("waiter", Timeout.LOCK, 1000);
+			scene.set("waiter", Timeout.LOCK, 500);
 			scene.start("waiter", lock(scope));
 			scene.awaitWaiting("waiter");
 			scene.freeze("waiter");
+			scene.awaitWaiting("waiter");
 			scene.run("holder", unlock());
 			scene.awaitLocks("waiter", 1);
-			scene.elapse(1100);
+			scene.elapse(600);
 			scene.thaw("waiter");
 			return List.of(scene.answer("waiter"), scene.run("holder", tryLock()), scene.run("waiter", unlock()));
 		});
 		boolean kept = scope == LockScope.SESSION;
 		assertThat(transcript).containsExactly("55P03", Boolean.toString(!kept), Boolean.toString(kept));
+	}
+
+	/**
+	 * A try-lock does not overtake a waiter, except one that waits for the session
+	 * itself.
+	 */
+	@Test
+	void tryLockMeetsWaiter() throws Exception {
+		Operation share = new Operation(Kind.TRY_LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION);
+		List<String> transcript = compare((scene) -> {
+			scene.connect("holder");
+			scene.connect("waiter");
+			scene.connect("other");
+			scene.run("holder", share);
+			scene.start("waiter", lock(LockScope.SESSION));
+			scene.awaitWaiting("waiter");
+			return List.of(scene.run("other", share), scene.run("holder", share), scene.run("holder", tryLock()));
+		});
+		boolean goesAhead = ComparedServer.SETTINGS.version() >= 17;
+		assertThat(transcript).containsExactly("false", "true", Boolean.toString(goesAhead));
 	}
 
 	@ParameterizedTest
@@ -67,7 +91,7 @@ class EventComparisonTests {
 			scene.connect("waiter");
 			scene.connect("next");
 			scene.run("holder", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
-			scene.set("waiter", timeout, 300);
+			scene.set("waiter", timeout, 500);
 			scene.start("waiter", lock(LockScope.SESSION));
 			scene.awaitWaiting("waiter");
 			scene.start("next", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
@@ -83,11 +107,11 @@ class EventComparisonTests {
 		List<String> transcript = compare((scene) -> {
 			scene.connect("silent");
 			scene.connect("waiter");
-			scene.set("silent", inTransaction ? Timeout.IDLE_SESSION : Timeout.IDLE_IN_TRANSACTION, 100);
-			scene.set("silent", inTransaction ? Timeout.IDLE_IN_TRANSACTION : Timeout.IDLE_SESSION, 600);
+			scene.set("silent", inTransaction ? Timeout.IDLE_IN_TRANSACTION : Timeout.IDLE_SESSION, 1000);
 			if (inTransaction) {
 				scene.run("silent", Operation.of(Kind.BEGIN));
 			}
+			scene.set("silent", inTransaction ? Timeout.IDLE_SESSION : Timeout.IDLE_IN_TRANSACTION, 100);
 			scene.run("silent", lock(inTransaction ? LockScope.TRANSACTION : LockScope.SESSION));
 			scene.elapse(300);
 			String early = scene.run("waiter", tryLock());
@@ -124,12 +148,12 @@ class EventComparisonTests {
 			scene.connect("left");
 			scene.connect("next");
 			scene.run("holder", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
-			scene.set("left", Timeout.CLIENT_CHECK, 300);
+			scene.set("left", Timeout.CLIENT_CHECK, 500);
 			scene.start("left", lock(LockScope.SESSION));
 			scene.awaitWaiting("left");
-			scene.abandon("left");
 			scene.start("next", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
 			scene.awaitWaiting("next");
+			scene.abandon("left");
 			return List.of(scene.answer("next"));
 		});
 		assertThat(transcript).containsExactly("done");
@@ -148,17 +172,29 @@ class EventComparisonTests {
 					+ scene.run("first", bare);
 			scene.crash();
 			scene.connect("second");
-			return List.of(before, scene.run("second", bare), scene.run("second", durable));
+			String after = scene.run("second", bare);
+			if (after.equals("704")) {
+				// The log writer came in between
+				throw new TooSlowException();
+			}
+			return List.of(before, after, scene.run("second", durable));
 		});
 		assertThat(transcript).containsExactly("700701702703", "702", "703");
 	}
 
 	private static List<String> compare(Script script) throws Exception {
-		try (Scene simulated = new SimulatedScene(ComparedServer.SETTINGS);
-				Scene real = new RealScene(ComparedServer.SERVER)) {
-			List<String> transcript = script.run(real);
-			assertThat(script.run(simulated)).isEqualTo(transcript);
-			return transcript;
+		for (int tries = 1;; tries++) {
+			try (Scene simulated = new SimulatedScene(ComparedServer.SETTINGS);
+					Scene real = new RealScene(ComparedServer.SERVER)) {
+				List<String> transcript = script.run(real);
+				assertThat(script.run(simulated)).isEqualTo(transcript);
+				return transcript;
+			}
+			catch (TooSlowException ex) {
+				if (tries == MOST_TRIES) {
+					throw ex;
+				}
+			}
 		}
 	}
 

@@ -37,7 +37,7 @@ class LockComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
 
-	private static final Duration LONG_BUDGET = Duration.ofMinutes(5);
+	private static final Duration LONG_BUDGET = Duration.ofMinutes(2);
 
 	private static final long LOCK_TIMEOUT_MILLIS = 15;
 
@@ -99,7 +99,7 @@ class LockComparisonTests {
 
 		Operation next() {
 			int session = this.random.nextInt(SESSIONS);
-			LockMode mode = (this.random.nextInt(5) < 2) ? LockMode.SHARE : LockMode.EXCLUSIVE;
+			LockMode mode = this.random.nextBoolean() ? LockMode.SHARE : LockMode.EXCLUSIVE;
 			LockScope scope = this.random.nextBoolean() ? LockScope.SESSION : LockScope.TRANSACTION;
 			LockKey key = KEYS.get((this.random.nextInt(4) == 0) ? 1 : 0);
 			return new Operation(kind(session), session, key, mode, scope);
@@ -158,7 +158,9 @@ class LockComparisonTests {
 			}
 			for (int each = 0; each < SESSIONS; each++) {
 				this.waiting[each] = ComparedSessions.WAITS.equals(answers.get(each));
-				this.savepoints[each] = this.inBlock[each] ? this.savepoints[each] : 0;
+				if (!this.inBlock[each]) {
+					this.savepoints[each] = 0;
+				}
 			}
 		}
 

@@ -54,10 +54,12 @@ final class RealScene implements Scene {
 
 	private final long base;
 
-	RealScene(PostgreSqlServer server) {
+	private Connection observer;
+
+	RealScene(PostgreSqlServer server) throws SQLException {
 		this.server = server;
-		this.base = Long.parseLong(server.query("SELECT pg_snapshot_xmax(pg_current_snapshot())").get(0))
-				- WriteAheadLog.FIRST;
+		this.observer = server.connect();
+		this.base = Long.parseLong(query("SELECT pg_snapshot_xmax(pg_current_snapshot())")) - WriteAheadLog.FIRST;
 	}
 
 	@Override
@@ -119,8 +121,14 @@ final class RealScene implements Scene {
 	}
 
 	@Override
-	public void awaitWaiting(String session) {
-		awaitCount("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + this.pids.get(session), 1);
+	public void awaitWaiting(String session) throws Exception {
+		Future<String> answer = this.answers.get(session);
+		String waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + this.pids.get(session);
+		while (!query(waiting).equals("1")) {
+			if (answer.isDone()) {
+				throw new TooSlowException();
+			}
+		}
 	}
 
 	@Override
@@ -134,7 +142,14 @@ final class RealScene implements Scene {
 			.atMost(LIMIT)
 			.pollDelay(Duration.ZERO)
 			.pollInterval(PAUSE)
-			.until(() -> this.server.query(sql).get(0).equals(Integer.toString(count)));
+			.until(() -> query(sql).equals(Integer.toString(count)));
+	}
+
+	private String query(String sql) throws SQLException {
+		try (Statement statement = this.observer.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+			row.next();
+			return row.getString(1);
+		}
 	}
 
 	@Override
@@ -158,9 +173,10 @@ final class RealScene implements Scene {
 	}
 
 	@Override
-	public void crash() {
+	public void crash() throws SQLException {
 		this.server.stop("immediate");
 		this.server.startAgain();
+		this.observer = this.server.connect();
 	}
 
 	@Override
@@ -171,6 +187,7 @@ final class RealScene implements Scene {
 		this.pids.values()
 			.forEach((pid) -> awaitCount("SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE pid = " + pid, 0));
 		this.threads.shutdown();
+		this.observer.close();
 	}
 
 }

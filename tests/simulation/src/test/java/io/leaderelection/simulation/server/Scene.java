@@ -46,6 +46,10 @@ interface Scene extends AutoCloseable {
 	 */
 	void set(String session, Timeout timeout, long millis) throws Exception;
 
+	/**
+	 * Wait until a session waits for a lock.
+	 * @throws TooSlowException if it does no longer
+	 */
 	void awaitWaiting(String session) throws Exception;
 
 	void awaitLocks(String session, int count) throws Exception;
@@ -74,5 +78,12 @@ interface Scene extends AutoCloseable {
 
 	@Override
 	void close() throws Exception;
+
+	/**
+	 * The time was over too early for what was to happen. Says nothing about the servers.
+	 */
+	final class TooSlowException extends Exception {
+
+	}
 
 }
