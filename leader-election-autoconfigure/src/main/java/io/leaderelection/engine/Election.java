@@ -282,7 +282,11 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private boolean isTrusted(Granted granted) {
-		return granted.trustedUntil() - this.platform.nanoTime() > 0;
+		return trustRemaining(granted) > 0;
+	}
+
+	private long trustRemaining(Granted granted) {
+		return granted.leadership().isDistrusted() ? 0 : granted.trustedUntil() - this.platform.nanoTime();
 	}
 
 	/**
@@ -632,7 +636,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	long trustRemaining() {
 		Granted granted = this.state.granted();
-		return (granted != null) ? granted.trustedUntil() - this.platform.nanoTime() : Watchdog.NO_DEADLINE;
+		return (granted != null) ? trustRemaining(granted) : Watchdog.NO_DEADLINE;
 	}
 
 	/**
@@ -827,6 +831,17 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 		finally {
 			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * End trust without allocating anything, before the session ends: if there is no
+	 * memory, {@link #lose} may succeed only when another node already leads.
+	 */
+	void distrust() {
+		TermLeadership leadership = this.state.leadership();
+		if (leadership != null) {
+			leadership.distrust();
 		}
 	}
 

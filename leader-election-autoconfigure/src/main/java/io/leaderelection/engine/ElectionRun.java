@@ -176,11 +176,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		SupervisedSession current = this.session;
 		TermLeadership leadership = this.election.state().leadership();
 		long trust = this.election.trustRemaining();
-		if (leadership != null && trust <= 0) {
-			this.election.lose(leadership, Reason.LEASE_EXPIRED, () -> abort(current));
+		long stop = this.election.stopRemaining();
+		if (leadership != null && (trust <= 0 || stop <= 0)) {
+			// Trust ends before the session, also if the session is only to be ended by a
+			// stop: the election thread may notice that late
+			this.election.lose(leadership, (trust <= 0) ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST,
+					() -> abort(current));
 			trust = Watchdog.NO_DEADLINE;
 		}
-		long stop = this.election.stopRemaining();
 		if (stop <= 0) {
 			abort(current);
 			stop = Watchdog.PAUSE_AFTER_FAILURE;
@@ -260,7 +263,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private void loseWhatIsLeft() {
 		TermLeadership left = this.election.state().leadership();
 		if (left != null) {
-			this.election.lose(left, Reason.SESSION_LOST, this::abortSession);
+			// Not a later session, if the abort must be repeated
+			SupervisedSession lost = this.session;
+			this.election.lose(left, Reason.SESSION_LOST, () -> abort(lost));
 		}
 		this.election.endLost();
 	}
@@ -285,6 +290,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		catch (Throwable ex) {
+			this.election.distrust();
 			try {
 				loseWhatIsLeft();
 			}
@@ -296,7 +302,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		finally {
-			this.session = null;
+			if (this.election.state().leadership() == null) {
+				// Otherwise it is to end with that leadership
+				this.session = null;
+			}
 			this.election.endTerm(false);
 		}
 	}

@@ -40,6 +40,8 @@ final class TermLeadership implements Leadership {
 
 	private volatile @Nullable Loss loss;
 
+	private volatile boolean distrusted;
+
 	TermLeadership(Owner owner, Term term, Instant since) {
 		this.owner = owner;
 		this.term = term;
@@ -102,6 +104,17 @@ final class TermLeadership implements Leadership {
 		Residue known = this.residue;
 		Long until = (known != null) ? known.until() : null;
 		return (known != null && (until == null || until - now > 0)) ? known.what() : null;
+	}
+
+	/**
+	 * End trust in this leadership. It cannot be restored.
+	 */
+	void distrust() {
+		this.distrusted = true;
+	}
+
+	boolean isDistrusted() {
+		return this.distrusted;
 	}
 
 	/** Record how this leadership was lost. */

@@ -92,14 +92,24 @@ final class Watchdog {
 	 */
 	void checkWithin(long nanos) {
 		Thread running = this.thread;
+		long time = this.platform.nanoTime() + nanos;
 		if (running == null || !running.isAlive()) {
 			reviveQuietly();
 		}
-		else if (this.wakeAt - (this.platform.nanoTime() + nanos) > 0) {
-			// The permit alone could be consumed by a lock that the thread waits for
-			this.requested = true;
-			this.platform.unpark(running);
+		else if (this.wakeAt - time > 0) {
+			wakeAt(time, running);
 		}
+	}
+
+	private void wakeAt(long time, Thread running) {
+		if (running == Thread.currentThread()) {
+			// A check that asks for the next one must not cause it at once
+			this.wakeAt = time;
+			return;
+		}
+		// The permit alone could be consumed by a lock that the thread waits for
+		this.requested = true;
+		this.platform.unpark(running);
 	}
 
 	private void reviveQuietly() {
@@ -151,7 +161,9 @@ final class Watchdog {
 		for (Watched each : this.watched) {
 			sleep = Math.min(sleep, check(each));
 		}
-		this.wakeAt = this.platform.nanoTime() + sleep;
+		long now = this.platform.nanoTime();
+		sleep = Math.min(sleep, this.wakeAt - now);
+		this.wakeAt = now + sleep;
 		if (!this.requested) {
 			this.platform.park(this, sleep);
 		}

@@ -104,6 +104,75 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
+	void trustEndsBeforeTheSessionWithoutMemory() {
+		AtomicBoolean aborted = new AtomicBoolean();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.time.onNow = () -> {
+				throw new OutOfMemoryError("Java heap space");
+			};
+			loseSession();
+		});
+		this.store.next(Call.ABORT, () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+			aborted.set(true);
+			this.time.onNow = () -> {
+			};
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(aborted).isTrue();
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+	}
+
+	@Test
+	void abortThatIsRepeatedIsThatOfTheLostSession() {
+		AtomicInteger aborts = new AtomicInteger();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.time.onNow = () -> {
+				this.time.onNow = () -> {
+				};
+				throw new OutOfMemoryError("Java heap space");
+			};
+			loseSession();
+		});
+		for (int i = 0; i < 2; i++) {
+			this.store.next(Call.ABORT, () -> {
+				throw new OutOfMemoryError("unable to create native thread");
+			});
+		}
+		FakeStore.FakeSession[] lost = new FakeStore.FakeSession[1];
+		this.store.next(Call.CONFIRM, () -> lost[0] = this.store.session);
+		this.store.next(Call.ABORT, () -> {
+			assertThat(this.store.session).isSameAs(lost[0]);
+			aborts.incrementAndGet();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(aborts).hasValue(1);
+	}
+
+	@Test
+	void trustEndsBeforeAStopEndsTheSession() {
+		AtomicBoolean aborted = new AtomicBoolean();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.work = this.election.gate().enter("job");
+			this.election.stop();
+		});
+		this.fixture.at(Duration.ofMillis(22_900), () -> {
+			Leadership leadership = this.fixture.events.get(0).getLeadership();
+			assertThat(leadership.isCurrent()).isTrue();
+			this.store.next(Call.ABORT, () -> {
+				assertThat(leadership.isCurrent()).isFalse();
+				aborted.set(true);
+			});
+			this.fixture.hang(Duration.ofSeconds(2));
+			this.work.close();
+		});
+		this.fixture.run();
+		assertThat(aborted).isTrue();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+	}
+
+	@Test
 	void nodeDoesNotTrustATermWhoseSessionItHasAborted() {
 		AtomicBoolean broken = new AtomicBoolean(true);
 		this.fixture.relay = (task) -> {
@@ -254,7 +323,11 @@ class ElectionRobustnessTests {
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		Watched first = () -> {
 			if (contended.compareAndSet(false, true)) {
-				watchdog.checkWithin(1);
+				Thread other = Daemon.start("other", () -> watchdog.checkWithin(1));
+				while (other.isAlive()) {
+					// Any other wait could consume the permit
+					Thread.onSpinWait();
+				}
 				// As ReentrantLock.lock() does in lose(), or an appender's in
 				// logger.warn()
 				LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(10));

@@ -71,6 +71,20 @@ class WatchdogTests {
 	}
 
 	@Test
+	void checkThatAsksForTheNextOneDoesNotCauseItAtOnce() {
+		AtomicInteger checks = new AtomicInteger();
+		Watched election = () -> {
+			checks.incrementAndGet();
+			this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
+			return Watchdog.NO_DEADLINE;
+		};
+		this.watchdog.watch(election);
+		await().until(() -> isAsleepAfter(checks, 1));
+		this.watchdog.unwatch(election);
+		awaitEnd(this.threads.get(0));
+	}
+
+	@Test
 	void hasOneThreadForAllElectionsThatEndsWithTheLast() {
 		AtomicInteger firstLooks = new AtomicInteger();
 		AtomicInteger secondLooks = new AtomicInteger();

@@ -17,7 +17,7 @@
 package io.leaderelection.testsupport;
 
 /**
- * Seeded mistakes, each of which the checker of the fault tests must notice.
+ * Seeded mistakes, each of which the fault tests or the simulation must notice.
  */
 public enum Mutant {
 
@@ -43,6 +43,24 @@ public enum Mutant {
 	OPEN_FENCE,
 
 	/** Does not limit how long a transaction that has passed the fence may be idle. */
-	NO_LIMIT_IN_FENCE
+	NO_LIMIT_IN_FENCE,
+
+	/** A lack of memory ends the election thread or the watchdog for good. */
+	THREAD_DIES,
+
+	/** An event for which no thread can be created is lost. */
+	EVENT_NEEDS_THREAD,
+
+	/** Cancels work on the watchdog, before the session is aborted. */
+	CANCEL_BEFORE_ABORT,
+
+	/** Inner work of another election clears the interrupt of outer work. */
+	INNER_WORK_CLEARS_INTERRUPT,
+
+	/** A stop may abort the session while it frees its lock after a long drain. */
+	STOP_CUTS_RELEASE,
+
+	/** The watchdog logs before it aborts the session. */
+	LOG_BEFORE_ABORT
 
 }

@@ -1,0 +1,182 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.simulation.Process;
+import io.leaderelection.simulation.Scheduler;
+import io.leaderelection.testsupport.Mutant;
+import org.apache.commons.logging.Log;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The engine of a simulated node, and what an omniscient observer sees of it. Nothing
+ * that is observed here takes a step.
+ */
+public final class SimulatedElector {
+
+	static {
+		// Real threads are not simulated
+		Rehearsal.run();
+		// So many faults are logged that it would take most of the time
+		((Logger) LoggerFactory.getLogger(SimulatedElector.class.getPackageName())).setLevel(Level.OFF);
+	}
+
+	private final DefaultLeaderElector elector;
+
+	private final Election election;
+
+	private final Process process;
+
+	private final Mutant mutant;
+
+	private @Nullable ElectionState seen;
+
+	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
+			ElectionSessions sessions, Scheduler scheduler, Process process, SplittableRandom random,
+			Consumer<LeadershipEvent> publisher, Log log) {
+		Platform platform = EngineMutants.platform(mutant, scheduler, process, random);
+		this.elector = new DefaultLeaderElector(settings, timings, sessions, new Watchdog(platform), platform,
+				publisher, new ElectionLog(log), EngineMutants.engine(mutant));
+		this.election = this.elector.election();
+		this.process = process;
+		this.mutant = mutant;
+	}
+
+	public DefaultLeaderElector elector() {
+		return this.elector;
+	}
+
+	/**
+	 * Lose leadership as if the store had ended the session.
+	 */
+	public void revoke() {
+		this.election.revoke(Reason.SESSION_LOST);
+	}
+
+	/**
+	 * Return whether the work of a term has been interrupted.
+	 */
+	public boolean hasInterrupted(Leadership leadership) {
+		return this.election.gate().hasInterrupted((TermLeadership) leadership);
+	}
+
+	/**
+	 * Run work of this election inside work of another one.
+	 */
+	public void runInside(Runnable work) {
+		boolean clears = false;
+		try (Work entered = this.election.gate().enter(work)) {
+			if (entered != null) {
+				work.run();
+				clears = this.mutant == Mutant.INNER_WORK_CLEARS_INTERRUPT && hasInterrupted(entered.getLeadership());
+			}
+		}
+		if (clears) {
+			Thread.interrupted();
+		}
+	}
+
+	/**
+	 * Return whether the state has changed since the last call.
+	 */
+	public boolean hasChanged() {
+		ElectionState state = this.election.state();
+		if (state == this.seen) {
+			return false;
+		}
+		this.seen = state;
+		return true;
+	}
+
+	/**
+	 * Return the leadership that was granted, trusted or not.
+	 */
+	public @Nullable GrantedTerm granted() {
+		Granted granted = this.election.state().granted();
+		return (granted != null)
+				? new GrantedTerm(granted.leadership(), granted instanceof Leading, granted.trustedUntil()) : null;
+	}
+
+	/**
+	 * Return whether the leadership of this node is trusted at this moment.
+	 */
+	public boolean isTrusted() {
+		Granted granted = this.election.state().granted();
+		return granted != null && granted.leadership().isCurrent();
+	}
+
+	public boolean isStopped() {
+		return this.election.state().position() instanceof Stopped;
+	}
+
+	public boolean isDeparting() {
+		return this.election.state().departure() != null;
+	}
+
+	/**
+	 * Return when work and listeners are interrupted by a departure, by the clock of this
+	 * node, or a time that never comes.
+	 */
+	public long interruptAt() {
+		ElectionState.Departure departure = this.election.state().departure();
+		return (departure != null) ? departure.interruptAt() : Long.MAX_VALUE;
+	}
+
+	/**
+	 * Return how long ago the store last answered, by the clock of this node.
+	 */
+	public long silence() {
+		return this.process.clock() - this.election.state().contact().last();
+	}
+
+	public String describe() {
+		ElectionState state = this.election.state();
+		return state.position() + " departure " + state.departure() + " contact " + state.contact() + " suspended "
+				+ state.suspensions() + " view " + state.view();
+	}
+
+	/**
+	 * How a leadership was lost, or {@code null} if it was not.
+	 */
+	public static @Nullable Reason loss(Leadership leadership) {
+		TermLeadership.Loss loss = ((TermLeadership) leadership).loss();
+		return (loss != null) ? loss.reason() : null;
+	}
+
+	/**
+	 * A granted leadership.
+	 *
+	 * @param leadership the leadership
+	 * @param leading whether it admits work
+	 * @param trustedUntil when trust ends
+	 */
+	public record GrantedTerm(Leadership leadership, boolean leading, long trustedUntil) {
+	}
+
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SortedSet;
+
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of an election on a server, simulated or real.
+ */
+abstract class ComparedElection implements AutoCloseable {
+
+	static final String WAITS = "waits";
+
+	static final String LOST = "lost";
+
+	static final String ENDED = "ended";
+
+	static final long LEASE_MILLIS = 60_000;
+
+	static final long WAIT_MILLIS = 800;
+
+	static final int FIRST_WRITER = 10;
+
+	private final ElectionKeys keys;
+
+	/** The terms that were won, in order. */
+	private final List<Term> terms = new ArrayList<>();
+
+	private long base;
+
+	ComparedElection(ElectionKeys keys) {
+		this.keys = keys;
+	}
+
+	/**
+	 * Begin an operation, and return when all sessions have done what they could.
+	 * @return what each session says that was busy
+	 */
+	abstract SortedMap<Integer, String> run(ElectionOperation operation) throws Exception;
+
+	/**
+	 * Return the locks that are held and awaited.
+	 */
+	abstract SortedSet<String> locks() throws Exception;
+
+	@Override
+	public abstract void close() throws Exception;
+
+	/**
+	 * Set the transaction id from which those of terms are counted.
+	 */
+	final void countFrom(long transactionId) {
+		this.base = transactionId;
+	}
+
+	final Term term(int number) {
+		return this.terms.get(number);
+	}
+
+	/**
+	 * Return the words for a term that was won.
+	 */
+	final synchronized String won(Term term, boolean clean, boolean clear) {
+		this.terms.add(term);
+		return "won " + words(term) + (clean ? " clean" : "") + (clear ? " clear" : "");
+	}
+
+	final String words(@Nullable Term term) {
+		return (term != null) ? "term " + term.timeline() + ":" + (term.transactionId() - this.base) : "no term";
+	}
+
+	/**
+	 * Return the words for a lock, in which nothing depends on the server.
+	 */
+	final String describe(@Nullable Integer session, int parts, int high, int low, boolean shared, boolean granted) {
+		return "session " + session + (granted ? " holds " : " awaits ") + (shared ? "share of " : "")
+				+ name(parts, high, low);
+	}
+
+	private String name(int parts, int high, int low) {
+		if (parts == 1) {
+			long key = ((long) high << 32) | Integer.toUnsignedLong(low);
+			return (key == this.keys.main()) ? "main" : (key == this.keys.fence()) ? "fence"
+					: (key == this.keys.candidate()) ? "candidate" : Long.toString(key);
+		}
+		if (high == this.keys.termClass()) {
+			return (low == ElectionKeys.CLEAN) ? "marker" : "term " + (low - this.base);
+		}
+		return (high == this.keys.requestClass()) ? "request " + (low - this.base) : (high == this.keys.noticeClass())
+				? "notice" : (high == this.keys.observerClass()) ? "observer" : high + ":" + low;
+	}
+
+}

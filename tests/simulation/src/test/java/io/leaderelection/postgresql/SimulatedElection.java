@@ -1,0 +1,345 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+
+import io.leaderelection.Term;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Observation;
+import io.leaderelection.postgresql.ElectionOperation.Kind;
+import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.LockMode;
+import io.leaderelection.simulation.server.ServerClock;
+import io.leaderelection.simulation.server.ServerSettings;
+import io.leaderelection.simulation.server.SessionEnd;
+import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.simulation.server.Statements;
+import io.leaderelection.simulation.server.VirtualTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of an election on the simulated server, which do what
+ * {@link AdvisoryLockSession} does.
+ */
+final class SimulatedElection extends ComparedElection {
+
+	private final VirtualTime time = new VirtualTime();
+
+	private final SimServer server;
+
+	private final AdvisoryLockPrograms programs;
+
+	private final Map<Integer, Session> sessions = new HashMap<>();
+
+	private final Map<Integer, Integer> numbers = new HashMap<>();
+
+	private final TreeMap<Integer, String> answers = new TreeMap<>();
+
+	SimulatedElection(ElectionKeys keys, Random random, ServerSettings settings) {
+		super(keys);
+		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
+				() -> random.nextInt(1000), settings);
+		this.programs = new AdvisoryLockPrograms(keys);
+		countFrom(this.server.nextTransactionId());
+	}
+
+	@Override
+	SortedMap<Integer, String> run(ElectionOperation operation) {
+		this.answers.keySet().removeIf((each) -> !this.answers.get(each).equals(WAITS));
+		int number = operation.session();
+		Session session = this.sessions.get(number);
+		switch (operation.kind()) {
+			case OPEN -> open(number);
+			case CLOSE -> {
+				session.backend.disconnect();
+				this.answers.remove(number);
+			}
+			case TERMINATE -> this.server.terminate(session.backend.pid());
+			case CANCEL -> {
+				session.patient = false;
+				this.server.cancel(session.backend.pid());
+			}
+			default -> {
+				session.patient = operation.mayWait();
+				this.answers.put(number, WAITS);
+				session.run(operation);
+			}
+		}
+		do {
+			this.time.advance(1_000_000);
+		}
+		while (isBusy());
+		return new TreeMap<>(this.answers);
+	}
+
+	private boolean isBusy() {
+		for (Map.Entry<Integer, String> answer : this.answers.entrySet()) {
+			Session session = this.sessions.get(answer.getKey());
+			if (answer.getValue().equals(WAITS) && !(session.patient && isWaiting(session.backend.pid()))) {
+				return true;
+			}
+		}
+		return this.numbers.keySet()
+			.stream()
+			.map(this.server::backend)
+			.anyMatch((backend) -> backend != null
+					&& this.sessions.values().stream().noneMatch((session) -> session.backend == backend));
+	}
+
+	private boolean isWaiting(int pid) {
+		boolean[] waiting = new boolean[1];
+		this.server.visitLocks((key, mode, each, granted) -> waiting[0] |= each == pid && !granted);
+		return waiting[0];
+	}
+
+	private void open(int number) {
+		Backend backend = this.server.connect("node-" + number, "postgres", (end) -> {
+			if (end == SessionEnd.TERMINATED) {
+				this.answers.replace(number, LOST);
+			}
+		});
+		this.numbers.put(backend.pid(), number);
+		this.sessions.put(number, new Session(number, backend));
+		if (number < FIRST_WRITER) {
+			backend.submit(AdvisoryLockPrograms.settings(LEASE_MILLIS, LEASE_MILLIS, WAIT_MILLIS, "token-" + number),
+					(reply) -> {
+					});
+		}
+	}
+
+	@Override
+	SortedSet<String> locks() {
+		TreeSet<String> locks = new TreeSet<>();
+		this.server.visitLocks((key, mode, pid, granted) -> locks
+			.add(describe(this.numbers.get(pid), key.parts(), key.high(), key.low(), mode == LockMode.SHARE, granted)));
+		return locks;
+	}
+
+	@Override
+	public void close() {
+	}
+
+	private final class Session {
+
+		private final int number;
+
+		private final Backend backend;
+
+		private boolean patient;
+
+		private boolean node;
+
+		private boolean inBlock;
+
+		private @Nullable Term term;
+
+		private @Nullable Term requested;
+
+		private long confirmations;
+
+		private @Nullable List<Integer> knownPids;
+
+		private String known = "";
+
+		private Session(int number, Backend backend) {
+			this.number = number;
+			this.backend = backend;
+		}
+
+		private void run(ElectionOperation operation) {
+			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
+			long wait = operation.patient() ? WAIT_MILLIS : 1;
+			switch (operation.kind()) {
+				case BECOME_CANDIDATE, WITHDRAW ->
+					submit((operation.kind() == Kind.WITHDRAW) ? programs.withdraw() : programs.becomeCandidate(),
+							(done) -> {
+								this.node = true;
+								say("done");
+							});
+				case REHEARSE -> rehearse();
+				case ACQUIRE -> submit(programs.acquire(wait, false), this::acquired);
+				case OBSERVE -> join(() -> submit(programs.observe(), this::observed));
+				case REQUEST -> join(() -> withdrawRequest(() -> {
+					Term request = term(operation.term());
+					submit(programs.requestResignation(request), (done) -> {
+						this.requested = request;
+						say("done");
+					});
+				}));
+				case WITHDRAW_REQUEST -> withdrawRequest(() -> say("done"));
+				case CONFIRM ->
+					submit(programs.confirm(Objects.requireNonNull(this.term), ++this.confirmations), this::confirmed);
+				case PASS_BARRIER -> submit(programs.passBarrier(wait, LEASE_MILLIS), (barrier) -> say(barrier.passed()
+						? "passed" : "blocked by " + SimulatedElection.this.numbers.get(barrier.holder())));
+				case RELEASE ->
+					submit(programs.release(Objects.requireNonNull(this.term), operation.patient(), 1000, 200),
+							(succeeded) -> say("succeeded " + succeeded));
+				case FENCE -> inBlock(() -> submit(programs.fence(term(operation.term()), LEASE_MILLIS),
+						(held) -> say(held ? "passed" : "refused")));
+				case COMMIT, ROLLBACK -> end(operation.kind() == Kind.COMMIT);
+				default -> throw new IllegalStateException(operation.toString());
+			}
+		}
+
+		private void rehearse() {
+			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.rehearsal(this.number);
+			submit(scratch.acquire(1, true), (won) -> {
+				Term rehearsed = new Term(0, won.timeline(), won.transactionId());
+				submit(scratch.confirm(rehearsed, 1),
+						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
+								(barrier) -> submit(scratch.release(rehearsed, true, 1000, 200),
+										(released) -> submit(scratch.forget(LEASE_MILLIS),
+												(done) -> say((won.won() && won.clear() && !won.clean()
+														&& confirmed.held() == 2 && barrier.passed() && !released)
+																? "done" : "failed")))));
+			});
+		}
+
+		private void acquired(Acquired acquired) {
+			if (acquired.won()) {
+				this.term = new Term(0, acquired.timeline(), acquired.transactionId());
+				say(won(this.term, acquired.clean(), acquired.clear()));
+			}
+			else {
+				say("held");
+			}
+		}
+
+		private void observed(Observation observation) {
+			List<Integer> pids = new ArrayList<>(observation.candidates());
+			pids.add(0, observation.holder());
+			if (pids.equals(this.knownPids)) {
+				say(this.known);
+				return;
+			}
+			submit(SimulatedElection.this.programs.describe(pids), (rows) -> {
+				Map<Integer, NodeRow> byPid = new HashMap<>();
+				rows.forEach((row) -> byPid.put(row.pid(), row));
+				NodeRow leader = byPid.get(observation.holder());
+				this.known = ((leader != null) ? leader.applicationName() + " " + words(term(leader)) : "nobody") + " "
+						+ observation.candidates()
+							.stream()
+							.map((pid) -> byPid.get(pid).applicationName())
+							.sorted()
+							.toList();
+				boolean complete = observation.holder() == 0 || (leader != null && term(leader) != null);
+				this.knownPids = complete ? pids : null;
+				say(this.known);
+			});
+		}
+
+		private @Nullable Term term(NodeRow row) {
+			if (row.termObject() == null || row.notice() == null) {
+				return null;
+			}
+			long timeline = row.notice() & ((1 << ElectionKeys.TIMELINE_BITS) - 1);
+			return new Term(0, timeline, ElectionKeys.transactionId(timeline, row.termObject(),
+					row.notice() >>> ElectionKeys.TIMELINE_BITS));
+		}
+
+		private Term term(int index) {
+			return SimulatedElection.this.term(index);
+		}
+
+		private void confirmed(Confirmed row) {
+			if (row.held() != 2 || row.inRecovery() || row.pid() != this.backend.pid()
+					|| row.number() != this.confirmations || row.idleSessionMillis() != LEASE_MILLIS
+					|| row.idleInTransactionMillis() != LEASE_MILLIS || !("token-" + this.number).equals(row.token())) {
+				say(LOST);
+				return;
+			}
+			Integer predecessor = row.predecessors().isEmpty() ? null : row.predecessors().get(0);
+			boolean requested = row.requests()
+				.stream()
+				.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
+			say("predecessor " + ((predecessor != null) ? SimulatedElection.this.numbers.get(predecessor) : null)
+					+ (requested ? " requested" : ""));
+		}
+
+		private void join(Runnable next) {
+			if (this.node) {
+				next.run();
+				return;
+			}
+			submit(SimulatedElection.this.programs.withdraw(), (done) -> {
+				this.node = true;
+				next.run();
+			});
+		}
+
+		private void withdrawRequest(Runnable next) {
+			if (this.requested == null) {
+				next.run();
+				return;
+			}
+			submit(SimulatedElection.this.programs.withdrawRequest(this.requested), (done) -> {
+				this.requested = null;
+				next.run();
+			});
+		}
+
+		private void inBlock(Runnable next) {
+			if (this.inBlock) {
+				next.run();
+				return;
+			}
+			this.inBlock = true;
+			submit(Statements.begin(), (done) -> next.run());
+		}
+
+		private void end(boolean commit) {
+			if (!this.inBlock) {
+				say("done");
+				return;
+			}
+			this.inBlock = false;
+			submit(commit ? Statements.commit(null) : Statements.rollback(), (done) -> say("done"));
+		}
+
+		private <T> void submit(Statement<T> statement, Consumer<T> next) {
+			this.backend.submit(statement, (reply) -> {
+				if (reply.error() != null) {
+					say(LOST);
+				}
+				else {
+					next.accept(reply.result());
+				}
+			});
+		}
+
+		private void say(String answer) {
+			SimulatedElection.this.answers.put(this.number, answer);
+		}
+
+	}
+
+}

@@ -1,0 +1,380 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Barrier;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Observation;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Settings;
+import io.leaderelection.simulation.Node;
+import io.leaderelection.simulation.SimulatedConnection;
+import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.server.SqlError;
+import io.leaderelection.simulation.server.Statement;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@link AdvisoryLockSession} on a simulated server: the same statements in the same
+ * order, and the same reaction to their answers. Foreign sessions are not simulated.
+ */
+final class SimulatedSession implements ElectionSession {
+
+	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
+
+	private static final long SUCCESSOR_WAIT_MILLIS = 200;
+
+	private static final long LAST_IDLE_MILLIS = 1000;
+
+	private static final long OBSERVE_INTERVAL = 1_500_000_000;
+
+	private static final int MOST_TRIES = 5;
+
+	private final Node node;
+
+	private final SimulatedConnection connection;
+
+	private final Settings identity;
+
+	private final AdvisoryLockPrograms programs;
+
+	private final SessionNames names;
+
+	private final String name;
+
+	private final long leaseMillis;
+
+	private final long longestWaitMillis;
+
+	private final long readTimeout;
+
+	private final boolean rehearsal;
+
+	private Term term = new Term(0, 0, 0);
+
+	private boolean joined;
+
+	private long observeAt;
+
+	private long confirmations;
+
+	private @Nullable Confirmed confirmed;
+
+	private @Nullable Term requested;
+
+	private List<Integer> knownPids = List.of();
+
+	private View known = View.NONE;
+
+	private int leader;
+
+	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
+			SessionNames names, long leaseMillis, long longestWaitMillis) {
+		this.node = node;
+		this.connection = connection;
+		this.identity = identity;
+		this.programs = programs;
+		this.names = names;
+		this.name = names.of(node.name());
+		this.leaseMillis = leaseMillis;
+		this.longestWaitMillis = longestWaitMillis;
+		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
+		this.observeAt = node.process().clock();
+		this.rehearsal = false;
+	}
+
+	/**
+	 * Create a new {@code SimulatedSession} instance on the connection of another one.
+	 */
+	private SimulatedSession(SimulatedSession other, AdvisoryLockPrograms programs) {
+		this.node = other.node;
+		this.connection = other.connection;
+		this.identity = other.identity;
+		this.programs = programs;
+		this.names = other.names;
+		this.name = other.name;
+		this.leaseMillis = other.leaseMillis;
+		this.longestWaitMillis = other.longestWaitMillis;
+		this.readTimeout = other.readTimeout;
+		this.observeAt = other.observeAt;
+		this.rehearsal = true;
+	}
+
+	@Override
+	public void becomeCandidate() throws SessionException {
+		askAgain(this.programs::becomeCandidate);
+		this.joined = true;
+	}
+
+	@Override
+	public void withdraw() throws SessionException {
+		askAgain(this.programs::withdraw);
+		this.joined = true;
+	}
+
+	private void join() throws SessionException {
+		if (!this.joined) {
+			withdraw();
+		}
+	}
+
+	@Override
+	public void rehearse() throws SessionException {
+		AdvisoryLockPrograms scratch = this.programs.rehearsal(this.node.random().nextLong());
+		try {
+			SimulatedSession copy = new SimulatedSession(this, scratch);
+			if (copy.acquire(Duration.ZERO) instanceof Acquisition.Won) {
+				copy.confirm();
+				copy.passBarrier(Duration.ZERO);
+				copy.release(true);
+			}
+		}
+		catch (SessionException ex) {
+			if (!(ex.getCause() instanceof SqlError cause && isCancelled(cause))) {
+				throw ex;
+			}
+		}
+		askAgain(() -> scratch.forget(this.identity.idleSessionMillis()));
+	}
+
+	@Override
+	public Acquisition acquire(Duration timeout) throws SessionException {
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
+		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
+		Acquired acquired = attempt(this.programs.acquire(wait, observe));
+		if (acquired == null || !acquired.won()) {
+			if (!this.rehearsal) {
+				this.node.waited(this.connection);
+			}
+			Observation observation = (acquired != null) ? acquired.observation() : null;
+			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
+		}
+		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
+		if (!this.rehearsal) {
+			this.node.won(this.term, this.connection);
+		}
+		return new Acquisition.Won(this.term, acquired.clean(), acquired.clear());
+	}
+
+	private @Nullable Acquired attempt(Statement<Acquired> statement) throws SessionException {
+		try {
+			return this.connection.request(statement, this.readTimeout);
+		}
+		catch (SqlError ex) {
+			if (!isCancelled(ex) || askAgain(this.programs::holdsAny)) {
+				throw lost(ex);
+			}
+			return null;
+		}
+		catch (BrokenException ex) {
+			throw lost(ex);
+		}
+	}
+
+	@Override
+	public View observe() throws SessionException {
+		join();
+		return view(askAgain(this.programs::observe));
+	}
+
+	private View view(Observation observation) throws SessionException {
+		this.observeAt = this.node.process().clock() + OBSERVE_INTERVAL;
+		return view(observation.holder(), observation.candidates(), observation.observers());
+	}
+
+	private View view(int holder, List<Integer> candidates, List<Integer> observers) throws SessionException {
+		this.leader = (candidates.contains(holder) || observers.contains(holder) || holder == this.leader) ? holder : 0;
+		List<Integer> pids = new ArrayList<>(candidates);
+		pids.add(0, this.leader);
+		if (pids.equals(this.knownPids)) {
+			return this.known;
+		}
+		View view = describe(candidates);
+		Leader described = view.leader();
+		boolean complete = (this.leader == 0 || (described != null && described.term() != null))
+				&& view.candidates().size() == candidates.size();
+		this.knownPids = complete ? pids : List.of();
+		this.known = view;
+		return view;
+	}
+
+	private View describe(List<Integer> candidatePids) throws SessionException {
+		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
+		pids.add(this.leader);
+		Map<Integer, Leader> sessions = new HashMap<>();
+		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
+			String session = row.applicationName();
+			Long since = row.since();
+			sessions.put(row.pid(), new Leader(this.names.nodeOf(session), session, term(row),
+					(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null));
+		}
+		List<Candidate> candidates = new ArrayList<>();
+		for (Integer pid : candidatePids) {
+			Leader session = sessions.get(pid);
+			if (session != null) {
+				candidates.add(new Candidate(session.nodeId(), session.session()));
+			}
+		}
+		return new View(sessions.get(this.leader), candidates, null);
+	}
+
+	private static @Nullable Term term(NodeRow row) {
+		Long object = row.termObject();
+		Long notice = row.notice();
+		if (object == null || notice == null) {
+			return null;
+		}
+		long timeline = notice & ((1 << ElectionKeys.TIMELINE_BITS) - 1);
+		return new Term(0, timeline,
+				ElectionKeys.transactionId(timeline, object, notice >>> ElectionKeys.TIMELINE_BITS));
+	}
+
+	@Override
+	public void requestResignation(Term unwanted) throws SessionException {
+		join();
+		withdrawRequest();
+		askAgain(() -> this.programs.requestResignation(unwanted));
+		this.requested = unwanted;
+	}
+
+	@Override
+	public void withdrawRequest() throws SessionException {
+		Term request = this.requested;
+		if (request != null) {
+			askAgain(() -> this.programs.withdrawRequest(request));
+			this.requested = null;
+		}
+	}
+
+	@Override
+	public Confirmation confirm() throws SessionException {
+		long[] number = new long[1];
+		Confirmed row = askAgain(() -> {
+			number[0] = ++this.confirmations;
+			return this.programs.confirm(this.term, number[0]);
+		});
+		String problem = row.inRecovery() ? "The server is a standby now"
+				: (row.pid() != this.identity.pid() || !String.valueOf(this.identity.token()).equals(row.token()))
+						? "The connection now leads to another session"
+						: (row.idleSessionMillis() != this.identity.idleSessionMillis()
+								|| row.idleInTransactionMillis() != this.identity.idleInTransactionMillis())
+										? "The timeouts of the session have been changed"
+										: (row.number() != number[0]) ? "The answer is that to another statement"
+												: (row.held() != 2)
+														? "The session no longer holds both keys of its term" : null;
+		if (problem != null) {
+			throw new SessionException(problem, null);
+		}
+		this.confirmed = row;
+		boolean requested = row.requests()
+			.stream()
+			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
+		return new Confirmation(
+				row.predecessors().isEmpty() ? null : "the session with pid " + row.predecessors().get(0), requested,
+				null);
+	}
+
+	@Override
+	public List<Candidate> candidates() throws SessionException {
+		Confirmed row = this.confirmed;
+		return (row != null) ? view(0, row.candidates(), row.observers()).candidates() : List.of();
+	}
+
+	@Override
+	public String name() {
+		return this.name;
+	}
+
+	@Override
+	public @Nullable String passBarrier(Duration timeout) throws SessionException {
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		Barrier barrier = askAgain(() -> this.programs.passBarrier(wait, this.leaseMillis));
+		return barrier.passed() ? null : "the transaction of the session with pid " + barrier.holder();
+	}
+
+	@Override
+	public Duration probe() throws SessionException {
+		this.node.process().allocate();
+		this.node.step();
+		if (this.connection.isBroken()) {
+			throw new SessionException("The session on the database has ended: " + this.connection.brokenBy(), null);
+		}
+		return PROBE_INTERVAL;
+	}
+
+	@Override
+	public boolean release(boolean clean) throws SessionException {
+		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
+		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
+		try {
+			return this.connection.request(this.programs.release(this.term, clean, idle, wait), this.readTimeout);
+		}
+		catch (SqlError | BrokenException ex) {
+			throw lost(ex);
+		}
+	}
+
+	@Override
+	public void close() {
+		this.connection.close("closed");
+	}
+
+	@Override
+	public void abort() {
+		this.connection.abort();
+	}
+
+	private <T> T askAgain(Supplier<Statement<T>> statement) throws SessionException {
+		for (int tries = 1;; tries++) {
+			try {
+				return this.connection.request(statement.get(), this.readTimeout);
+			}
+			catch (SqlError ex) {
+				if (!isCancelled(ex) || tries == MOST_TRIES) {
+					throw lost(ex);
+				}
+			}
+			catch (BrokenException ex) {
+				throw lost(ex);
+			}
+		}
+	}
+
+	private static boolean isCancelled(SqlError ex) {
+		return ex.state().equals("57014");
+	}
+
+	private static SessionException lost(Exception ex) {
+		return new SessionException("The session on the database has ended: " + ex.getMessage(), ex);
+	}
+
+}

@@ -1,0 +1,145 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.function.Function;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.TransactionFence;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Inspection;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Settings;
+import io.leaderelection.simulation.Node;
+import io.leaderelection.simulation.SimulatedConnection;
+import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.server.SqlError;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@link PostgreSqlSessions} on a simulated server.
+ */
+public final class SimulatedSessions implements ElectionSessions {
+
+	private static final long CONNECT_TIMEOUT = 5_000_000_000L;
+
+	private static final long OPENING_TIMEOUT = 10_000_000_000L;
+
+	private final Node node;
+
+	private final ElectionSettings settings;
+
+	private final AdvisoryLockPrograms programs;
+
+	private final SessionNames names;
+
+	private final Function<Connection, SimulatedTransaction> transactions;
+
+	private volatile @Nullable SimulatedConnection opening;
+
+	public SimulatedSessions(Node node, ElectionSettings settings, AdvisoryLockPrograms programs,
+			Function<Connection, SimulatedTransaction> transactions) {
+		this.node = node;
+		this.settings = settings;
+		this.programs = programs;
+		this.names = new SessionNames(settings.election());
+		this.transactions = transactions;
+	}
+
+	@Override
+	public ElectionSession open() throws SessionException {
+		SimulatedConnection connection = null;
+		try {
+			connection = SimulatedConnection.open(this.node, this.names.of(this.settings.nodeId()), CONNECT_TIMEOUT,
+					(begun) -> this.opening = begun);
+			return open(connection);
+		}
+		catch (BrokenException | SqlError ex) {
+			abandon(connection);
+			throw new SessionException("The database for leader election cannot be reached: " + ex.getMessage(), ex);
+		}
+		catch (InterruptedException ex) {
+			throw new SessionException("Interrupted", ex);
+		}
+		catch (SessionException | RuntimeException | Error ex) {
+			abandon(connection);
+			throw ex;
+		}
+		finally {
+			this.opening = null;
+		}
+	}
+
+	private ElectionSession open(SimulatedConnection connection) throws BrokenException, SqlError, SessionException {
+		Inspection server = connection.request(AdvisoryLockPrograms.inspect(), OPENING_TIMEOUT);
+		if (server.inRecovery()) {
+			throw new SessionException("The server is a standby", null);
+		}
+		long lease = this.settings.lease().toMillis();
+		String token = Long.toHexString(this.node.random().nextLong());
+		Settings session = connection
+			.request(AdvisoryLockPrograms.settings(lease, lease, server.longestWaitMillis(), token), OPENING_TIMEOUT);
+		return new SimulatedSession(this.node, connection, session, this.programs, this.names, lease,
+				server.longestWaitMillis());
+	}
+
+	@Override
+	public void abandon() {
+		abandon(this.opening);
+	}
+
+	private static void abandon(@Nullable SimulatedConnection connection) {
+		if (connection != null) {
+			connection.abort();
+		}
+	}
+
+	@Override
+	public TransactionFence fence() {
+		return new TransactionFence() {
+
+			@Override
+			public Outcome pass(Connection connection, Term term) throws SQLException {
+				SimulatedTransaction transaction = SimulatedSessions.this.transactions.apply(connection);
+				return transaction.pass(SimulatedSessions.this.programs, term,
+						SimulatedSessions.this.settings.lease().toMillis()) ? Outcome.PASSED : Outcome.REFUSED;
+			}
+
+			@Override
+			public Boolean covers(Connection connection) {
+				return true;
+			}
+
+		};
+	}
+
+	/**
+	 * A transaction on a simulated server.
+	 */
+	@FunctionalInterface
+	public interface SimulatedTransaction {
+
+		boolean pass(AdvisoryLockPrograms programs, Term term, long leaseMillis) throws SQLException;
+
+	}
+
+}

@@ -1,0 +1,302 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.SimulatedElector;
+import io.leaderelection.simulation.Link.Way;
+import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.SimServer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Injects faults at random times, until there were enough of them. Several may last at
+ * once.
+ */
+final class Faults {
+
+	private final World world;
+
+	private final Scheduler scheduler;
+
+	private final SplittableRandom random;
+
+	private final Map<Kind, Integer> counts = new EnumMap<>(Kind.class);
+
+	private final List<Repair> repairs = new ArrayList<>();
+
+	private final long longestGap;
+
+	private int left;
+
+	Faults(World world) {
+		this.world = world;
+		this.scheduler = world.scheduler();
+		this.random = world.random();
+		this.left = 20 + this.random.nextInt(30);
+		this.longestGap = world.between(200 * World.MILLIS, 4 * World.SECONDS);
+	}
+
+	Map<Kind, Integer> counts() {
+		return this.counts;
+	}
+
+	boolean areOver() {
+		return this.left == 0;
+	}
+
+	void schedule() {
+		this.scheduler.after(this.world.between(World.MILLIS, this.longestGap), () -> {
+			inject();
+			if (--this.left > 0) {
+				schedule();
+			}
+		});
+	}
+
+	private void inject() {
+		Kind kind = Kind.values()[this.random.nextInt(Kind.values().length)];
+		Node node = target();
+		if (node == null) {
+			return;
+		}
+		this.world.record(node, "fault: " + kind);
+		this.counts.merge(kind, 1, Integer::sum);
+		inject(kind, node);
+	}
+
+	/**
+	 * Choose a node that is up, more often the leader than another one.
+	 */
+	private @Nullable Node target() {
+		List<Node> up = this.world.nodes().stream().filter(Node::isUp).toList();
+		if (up.isEmpty()) {
+			return null;
+		}
+		if (this.world.chance(60)) {
+			for (Node node : up) {
+				if (node.elector().granted() != null) {
+					return node;
+				}
+			}
+		}
+		return up.get(this.random.nextInt(up.size()));
+	}
+
+	private void inject(Kind kind, Node node) {
+		long lease = this.world.lease().toNanos();
+		DefaultLeaderElector elector = node.elector().elector();
+		Process process = node.process();
+		switch (kind) {
+			case FREEZE -> {
+				node.freeze();
+				onNode(node, this.world.between(5 * World.MILLIS, 5 * lease / 2), () -> {
+					if (process.isFrozen()) {
+						node.thaw();
+					}
+				});
+			}
+			case CRASH -> {
+				node.crash(this.world.chance(70));
+				onNode(node, this.world.between(World.MILLIS, lease), node::restart);
+			}
+			case CUT -> {
+				Link link = node.link();
+				int ways = this.random.nextInt(4);
+				if (ways != 0) {
+					link.toServer().cut();
+				}
+				if (ways != 1) {
+					link.toClient().cut();
+				}
+				onNode(node, this.world.between(5 * World.MILLIS, 3 * lease), () -> {
+					link.toServer().heal();
+					link.toClient().heal();
+				});
+			}
+			case SLOW -> {
+				Way way = this.random.nextBoolean() ? node.link().toServer() : node.link().toClient();
+				way.setDelay(this.world.between(World.MILLIS, lease));
+				onNode(node, this.world.between(10 * World.MILLIS, 3 * lease), () -> way.setDelay(0));
+			}
+			case TERMINATE -> {
+				session(node, this.world.server()::terminate);
+				onNode(node, 0, () -> {
+				});
+			}
+			case CANCEL -> {
+				session(node, (pid) -> {
+					this.world.server().cancel(pid);
+					this.world.server().cancel(pid);
+				});
+				onNode(node, 0, () -> {
+				});
+			}
+			case STUCK_SESSION -> session(node, (pid) -> {
+				Backend backend = this.world.server().backend(pid);
+				if (backend != null) {
+					backend.freeze();
+					onServer(this.world.between(World.MILLIS, lease), backend::thaw);
+				}
+			});
+			case SERVER_CRASH -> {
+				SimServer server = this.world.server();
+				if (server.isRunning()) {
+					server.crash();
+					onServer(this.world.between(World.MILLIS, lease), server::start);
+				}
+			}
+			case SERVER_STOP -> {
+				SimServer server = this.world.server();
+				if (server.isRunning()) {
+					server.stop();
+					onServer(this.world.between(World.MILLIS, lease), () -> startAgain(server));
+				}
+			}
+			case PROMOTION -> {
+				if (this.world.server().isRunning() && !this.world.server().isInRecovery()) {
+					this.world.failOver(this.random.nextBoolean());
+					onServer(this.world.between(World.MILLIS, lease), this.world::promote);
+				}
+			}
+			case CLOCK_STEP -> {
+				this.world.stepClock(this.random.nextLong(-2 * lease, 2 * lease));
+				onServer(2 * lease, () -> {
+				});
+			}
+			case SERVER_FREEZE -> {
+				SimServer server = this.world.server();
+				server.freeze();
+				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
+			}
+			case RESIGN -> node.spawn("resign", elector::resign);
+			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
+			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
+			case SUSPEND -> {
+				long duration = this.world.between(World.MILLIS, 2 * lease);
+				node.spawn("suspend", () -> {
+					elector.suspendCandidacy();
+					this.scheduler.sleepUninterruptibly(duration);
+					elector.resumeCandidacy();
+				});
+			}
+			case NO_THREADS -> {
+				process.setThreadShortage(true);
+				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> process.setThreadShortage(false));
+			}
+			case NO_MEMORY -> {
+				process.setMemoryShortage(1 + this.random.nextInt(60));
+				onNode(node, this.world.between(World.MILLIS, 2 * lease), () -> process.setMemoryShortage(0));
+			}
+			case OTHER_LOST -> {
+				SimulatedElector other = node.other();
+				if (other != null) {
+					node.spawn("revoke", other::revoke);
+				}
+			}
+			case BLOCKED_LOG -> {
+				node.setAppenderBlocked(true);
+				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
+			}
+		}
+	}
+
+	private void startAgain(SimServer server) {
+		if (server.isStopped()) {
+			server.start();
+		}
+		else {
+			this.scheduler.after(10 * World.MILLIS, () -> startAgain(server));
+		}
+	}
+
+	private void session(Node node, java.util.function.IntConsumer action) {
+		List<SimulatedConnection> open = node.connections()
+			.stream()
+			.filter((connection) -> !connection.isBroken() && connection.pid() != 0)
+			.toList();
+		if (!open.isEmpty()) {
+			action.accept(open.get(this.random.nextInt(open.size())).pid());
+		}
+	}
+
+	private void onNode(Node node, long duration, Runnable end) {
+		node.faultBegins();
+		lasts(duration, () -> {
+			end.run();
+			node.faultEnds();
+		});
+	}
+
+	private void onServer(long duration, Runnable end) {
+		this.world.faultBegins();
+		lasts(duration, () -> {
+			end.run();
+			this.world.faultEnds();
+		});
+	}
+
+	private void lasts(long duration, Runnable end) {
+		Repair repair = new Repair(end);
+		this.repairs.add(repair);
+		this.scheduler.after(duration, repair);
+	}
+
+	/**
+	 * End all faults that last.
+	 */
+	void end() {
+		List.copyOf(this.repairs).forEach(Repair::run);
+	}
+
+	/**
+	 * The kinds of faults.
+	 */
+	enum Kind {
+
+		FREEZE, CRASH, CUT, SLOW, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
+		CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+
+	}
+
+	/**
+	 * The end of a fault, which happens once.
+	 */
+	private final class Repair implements Runnable {
+
+		private final Runnable end;
+
+		Repair(Runnable end) {
+			this.end = end;
+		}
+
+		@Override
+		public void run() {
+			if (Faults.this.repairs.remove(this)) {
+				this.end.run();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,542 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Map;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SimulatedElector;
+import io.leaderelection.engine.SimulatedElector.GrantedTerm;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.simulation.server.Activity;
+import io.leaderelection.simulation.server.LockKey;
+import io.leaderelection.simulation.server.LockMode;
+import io.leaderelection.simulation.server.LockRow;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The guarantees as code: checked by an omniscient observer after each step that changes
+ * the state of a node, and on each event of listeners, work and transactions.
+ */
+final class Invariants {
+
+	/**
+	 * How long a node that runs may need to notice that its session or its trust has
+	 * ended.
+	 */
+	private static final long SLACK = 60 * World.MILLIS;
+
+	/** The time between two looks for what has not happened in time. */
+	static final long PATROL = 50 * World.MILLIS;
+
+	/** More are due to a task that does not wait. */
+	private static final int MOST_STEPS = 10_000;
+
+	/** For how long a fault may have consequences after its end. */
+	private static final long AFTERMATH = 200 * World.MILLIS;
+
+	private static final long LATE = 500 * World.MILLIS;
+
+	private static final LockKey MAIN = LockKey.of(World.keys().main());
+
+	private static final LockKey FENCE = LockKey.of(World.keys().fence());
+
+	private final World world;
+
+	private final Scheduler scheduler;
+
+	private final Map<Node, Seen> nodes = new HashMap<>();
+
+	private @Nullable Violation violation;
+
+	private @Nullable Term newest;
+
+	private @Nullable Node newestNode;
+
+	private long steps;
+
+	private int grants;
+
+	private int commits;
+
+	private int refusals;
+
+	private int excused;
+
+	private int lossesByLease;
+
+	private int handOvers;
+
+	Invariants(World world) {
+		this.world = world;
+		this.scheduler = world.scheduler();
+	}
+
+	@Nullable Violation violation() {
+		return this.violation;
+	}
+
+	int grants() {
+		return this.grants;
+	}
+
+	int commits() {
+		return this.commits;
+	}
+
+	int refusals() {
+		return this.refusals;
+	}
+
+	int excused() {
+		return this.excused;
+	}
+
+	int lossesByLease() {
+		return this.lossesByLease;
+	}
+
+	int handOvers() {
+		return this.handOvers;
+	}
+
+	void violated(String guarantee, String text) {
+		if (this.violation == null) {
+			this.violation = new Violation(guarantee, text);
+			this.world.record("VIOLATION of " + guarantee + ": " + text);
+			this.scheduler.stop();
+		}
+	}
+
+	private Seen seen(Node node) {
+		return this.nodes.computeIfAbsent(node, (key) -> new Seen());
+	}
+
+	// The state of a node
+
+	/**
+	 * Look at a node after a step of one of its tasks.
+	 */
+	void observe(Node node) {
+		if (!node.elector().hasChanged()) {
+			return;
+		}
+		Seen seen = seen(node);
+		if (node.elector().isDeparting() && seen.departedAt == 0) {
+			seen.departedAt = this.scheduler.now();
+			seen.interruptAt = node.elector().interruptAt();
+		}
+		GrantedTerm granted = node.elector().granted();
+		Leadership leadership = (granted != null) ? granted.leadership() : null;
+		if (leadership != seen.leadership) {
+			if (seen.leadership != null) {
+				ended(node, seen);
+			}
+			seen.leadership = leadership;
+			if (leadership != null) {
+				granted(node, seen, leadership);
+			}
+		}
+		if (node.elector().isTrusted()) {
+			checkExclusion(node);
+		}
+	}
+
+	private void granted(Node node, Seen seen, Leadership leadership) {
+		this.grants++;
+		seen.last = leadership;
+		seen.granted++;
+		seen.departedAt = 0;
+		Term term = leadership.getTerm();
+		this.world.record(node, "GRANTED term " + term);
+		if (this.newest != null && term.compareTo(this.newest) <= 0 && !isExcused(node)) {
+			violated("G3 terms", node + " was granted term " + term + " after " + this.newestNode + " was granted term "
+					+ this.newest);
+		}
+		checkPredecessors(node, term);
+		this.world.nodes().stream().filter((other) -> other != node && other.isUp()).forEach(this::checkHandOver);
+		if (this.newest == null || term.compareTo(this.newest) > 0) {
+			this.newest = term;
+			this.newestNode = node;
+		}
+	}
+
+	private void ended(Node node, Seen seen) {
+		Leadership ended = seen.leadership;
+		Reason loss = SimulatedElector.loss(ended);
+		this.world.record(node, "ENDED term " + ended.getTerm() + ((loss != null) ? " (" + loss + ")" : ""));
+		seen.lost = loss != null;
+		if (loss == Reason.LEASE_EXPIRED) {
+			this.lossesByLease++;
+		}
+		if (loss == null) {
+			this.handOvers++;
+		}
+		seen.ended++;
+	}
+
+	/**
+	 * G2: two nodes are never trusted at once.
+	 */
+	private void checkExclusion(Node node) {
+		for (Node other : this.world.nodes()) {
+			if (other != node && other.isUp() && other.elector().isTrusted()) {
+				GrantedTerm first = node.elector().granted();
+				GrantedTerm second = other.elector().granted();
+				boolean later = first.leadership().getTerm().compareTo(second.leadership().getTerm()) > 0;
+				Node older = later ? other : node;
+				if (isExcused(older)) {
+					this.excused++;
+					this.world.record(older, "is trusted beside a later term: excused");
+				}
+				else {
+					violated("G2 exclusion", node + " (term " + first.leadership().getTerm() + ") and " + other
+							+ " (term " + second.leadership().getTerm() + ") lead at once");
+				}
+			}
+		}
+	}
+
+	/**
+	 * What the guarantees leave open if the takeover delay is shorter than the lease: the
+	 * server ended the session of a node that could not notice it in time: it was frozen,
+	 * its network was slow, or its election thread was blocked by the log.
+	 */
+	private boolean isExcused(Node older) {
+		SimulatedConnection session = older.winner();
+		if (this.world.takeoverDelay().compareTo(this.world.lease()) >= 0 || session == null
+				|| !session.isEndedByServer()) {
+			return false;
+		}
+		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
+		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen() || older.isAppenderBlocked()
+				|| this.scheduler.now() - awakeSince < SLACK;
+	}
+
+	/**
+	 * G1: while the session of a leader lives, no other session holds the key of a term.
+	 */
+	private void checkPredecessors(Node node, Term term) {
+		SimulatedConnection session = node.winner();
+		int own = ElectionKeys.termObject(term.timeline(), term.transactionId());
+		boolean lives = false;
+		LockRow other = null;
+		for (LockRow row : this.world.server().locks()) {
+			LockKey key = row.key();
+			if (session != null && session.hasSession() && row.granted() && row.mode() == LockMode.EXCLUSIVE
+					&& key.parts() == 2 && key.high() == World.keys().termClass()) {
+				lives |= row.pid() == session.pid() && key.low() == own;
+				other = (row.pid() != session.pid()) ? row : other;
+			}
+		}
+		if (lives && other != null) {
+			violated("G1 predecessors", node + " was granted term " + term + " while session " + other.pid()
+					+ " holds the key of a term, " + other.key().low());
+		}
+	}
+
+	/**
+	 * G4: after an orderly leave, work and listeners have ended before the next grant.
+	 */
+	private void checkHandOver(Node node) {
+		Seen seen = seen(node);
+		Leadership last = seen.last;
+		if (last == null || seen.leadership != null || seen.lost || isOverdue(node, seen)) {
+			return;
+		}
+		if (seen.works.containsValue(last)) {
+			violated("G4 hand-over",
+					"another term was granted while work of " + node + " in term " + last.getTerm() + " had not ended");
+		}
+		if (seen.revokedEnded < seen.ended) {
+			violated("G4 hand-over", "another term was granted while listeners of " + node + " in term "
+					+ last.getTerm() + " had not been notified");
+		}
+	}
+
+	private boolean isOverdue(Node node, Seen seen) {
+		return seen.departedAt != 0 && node.process().clock() - seen.interruptAt >= 0;
+	}
+
+	// Leaving
+
+	/**
+	 * G6: a stop ends, whatever happens.
+	 * @param waited for how long, without the times in which it was frozen, short of
+	 * memory or blocked by its log
+	 */
+	void stopping(Node node, long waited) {
+		long limit = (this.world.drainTimeout().toNanos() + ElectionSettings.GRACE.toNanos()
+				+ this.world.timings().stopMargin().toNanos()) / 9 * 10 + 2 * World.SECONDS;
+		if (waited > limit) {
+			violated("G6 stop",
+					node + " has not stopped within " + waited / World.MILLIS + " ms: " + node.elector().describe());
+		}
+	}
+
+	/**
+	 * A node ends the session of its term. An undisturbed hand-over must not be cut.
+	 */
+	void aborted(Node node) {
+		Seen seen = seen(node);
+		long departedAt = seen.departedAt - AFTERMATH;
+		boolean undisturbed = node.calmSince() < departedAt && this.world.calmSince() < departedAt;
+		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
+				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED && !isOverdue(node, seen)) {
+			violated("G4 hand-over", node + " has cut its own hand-over");
+		}
+	}
+
+	void crashed(Node node) {
+		this.nodes.remove(node);
+	}
+
+	void awakes(Node node) {
+		seen(node).thawedAt = this.scheduler.now();
+	}
+
+	// Listeners
+
+	/**
+	 * G5: granted and revoked alternate, and each listener is told when it is true.
+	 */
+	void event(Node node, LeadershipEvent event) {
+		Seen seen = seen(node);
+		Leadership leadership = event.getLeadership();
+		boolean grant = event instanceof LeadershipGrantedEvent;
+		this.world.record(node, "listener " + (grant ? "granted" : "revoked") + " " + leadership.getTerm());
+		if (seen.notified != (grant ? null : leadership) || seen.listening) {
+			violated("G5 events",
+					node + " was told " + (grant ? "granted" : "revoked") + " in term " + leadership.getTerm()
+							+ " after "
+							+ ((seen.notified != null) ? "granted in term " + seen.notified.getTerm() : "revoked"));
+		}
+		seen.listening = true;
+		seen.notified = grant ? leadership : null;
+		if (grant) {
+			seen.grantedTold++;
+		}
+		else {
+			checkRevoked(node, seen, (LeadershipRevokedEvent) event);
+		}
+	}
+
+	private void checkRevoked(Node node, Seen seen, LeadershipRevokedEvent event) {
+		GrantedTerm granted = node.elector().granted();
+		if (granted != null && granted.leadership() == event.getLeadership() && granted.leading()) {
+			violated("G5 events", node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
+		}
+		boolean orderly = event.getReason() == Reason.RESIGNED || event.getReason() == Reason.STOPPED;
+		if (orderly && !isOverdue(node, seen) && seen.works.containsValue(event.getLeadership())) {
+			violated("G4 drain", node + " was told revoked while work in term " + event.getLeadership().getTerm()
+					+ " had not ended");
+		}
+	}
+
+	void eventEnded(Node node, LeadershipEvent event) {
+		Seen seen = seen(node);
+		seen.listening = false;
+		this.world.record(node, "listener done");
+		if (event instanceof LeadershipRevokedEvent) {
+			seen.revokedEnded++;
+		}
+	}
+
+	// Work
+
+	Object workBegan(Node node, Leadership leadership) {
+		Seen seen = seen(node);
+		Object work = new Object();
+		seen.works.put(work, leadership);
+		GrantedTerm granted = node.elector().granted();
+		if (leadership != seen.last && granted != null) {
+			violated("G2 work", node + " begins work in term " + leadership.getTerm());
+		}
+		return work;
+	}
+
+	void workEnded(Node node, Object work) {
+		Seen seen = this.nodes.get(node);
+		if (seen != null) {
+			seen.works.remove(work);
+		}
+	}
+
+	// Transactions
+
+	/**
+	 * G1: a transaction commits before a later term is granted.
+	 */
+	void committed(Node node, Term term) {
+		this.commits++;
+		if (this.newest != null && term.compareTo(this.newest) < 0) {
+			violated("G1 fence", node + " has committed in term " + term + " after term " + this.newest
+					+ " was granted to " + this.newestNode);
+		}
+	}
+
+	void refused() {
+		this.refusals++;
+	}
+
+	/**
+	 * G6: a wait that was not successful leaves no lock behind.
+	 */
+	void waited(Node node, SimulatedConnection session) {
+		for (LockRow row : this.world.server().locks()) {
+			if (session.hasSession() && row.pid() == session.pid() && row.granted() && row.key().equals(MAIN)
+					&& row.mode() == LockMode.EXCLUSIVE) {
+				violated("G6 leak", "session " + row.pid() + " of " + node + " holds the lock after its wait");
+			}
+		}
+	}
+
+	// From time to time
+
+	/**
+	 * Look for what has not happened in time.
+	 */
+	void patrol() {
+		for (Node node : this.world.nodes()) {
+			Seen seen = seen(node);
+			if (!node.isUp() || node.process().isFrozen() || node.process().isShort()) {
+				seen.lateSince = 0;
+			}
+			else if (isLate(node, seen)) {
+				seen.lateSince = (seen.lateSince != 0) ? seen.lateSince : this.scheduler.now();
+				if (this.scheduler.now() - seen.lateSince > LATE) {
+					violated("G2 revocation", node + " has lost its trust, but has not ended its term and its session");
+				}
+			}
+			else {
+				seen.lateSince = 0;
+			}
+		}
+		checkFence();
+		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
+			violated("G7 load",
+					(this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
+		}
+		this.steps = this.scheduler.steps();
+	}
+
+	private boolean isLate(Node node, Seen seen) {
+		SimulatedConnection session = node.winner();
+		Leadership leadership = seen.leadership;
+		if (leadership != null) {
+			return !node.elector().isTrusted();
+		}
+		return seen.lost && session != null && !session.isBroken() && seen.last != null
+				&& seen.last.getTerm().equals(node.won());
+	}
+
+	/**
+	 * G6: a transaction that has passed the fence and is silent ends within a lease.
+	 */
+	private void checkFence() {
+		long limit = this.world.lease().toNanos() / 8 * 9 + LATE;
+		for (LockRow row : this.world.server().locks()) {
+			if (row.granted() && row.key().equals(FENCE) && row.mode() == LockMode.SHARE) {
+				for (Activity activity : this.world.server().activity()) {
+					if (activity.pid() == row.pid() && !activity.active() && this.world.calmSince() != Long.MAX_VALUE
+							&& this.world.server().clock().now() - activity.stateChange() > limit
+							&& this.scheduler.now() - this.world.calmSince() > limit) {
+						violated("G6 fence", "the silent transaction of session " + row.pid() + " holds the fence");
+					}
+				}
+			}
+		}
+	}
+
+	/**
+	 * Return what is missing until one node leads and all others follow, or {@code null}.
+	 */
+	@Nullable String unsettled() {
+		int leaders = 0;
+		for (Node node : this.world.nodes()) {
+			Seen seen = seen(node);
+			GrantedTerm granted = node.elector().granted();
+			if (!node.isUp() || node.elector().isStopped()) {
+				return node + " does not run";
+			}
+			if (node.elector().silence() > 3 * World.SECONDS) {
+				return node + " has no contact: " + node.elector().describe();
+			}
+			if (seen.grantedTold != seen.granted || seen.revokedEnded != seen.ended || seen.listening) {
+				return node + " has " + seen.granted + " grants, of which listeners know " + seen.grantedTold + ", and "
+						+ seen.ended + " ends, of which they know " + seen.revokedEnded;
+			}
+			if (granted != null && granted.leading() && node.elector().isTrusted()) {
+				leaders++;
+			}
+		}
+		return (leaders == 1) ? null : leaders + " nodes lead: " + this.world.server().locks();
+	}
+
+	/**
+	 * A violation of a guarantee.
+	 *
+	 * @param guarantee the guarantee
+	 * @param text what has happened
+	 */
+	record Violation(String guarantee, String text) {
+	}
+
+	/**
+	 * What was seen of a process.
+	 */
+	private static final class Seen {
+
+		private final Map<Object, Leadership> works = new IdentityHashMap<>();
+
+		private @Nullable Leadership leadership;
+
+		private @Nullable Leadership last;
+
+		private @Nullable Leadership notified;
+
+		private boolean lost;
+
+		private boolean listening;
+
+		private long departedAt;
+
+		private long interruptAt;
+
+		private long thawedAt;
+
+		private long lateSince;
+
+		private int granted;
+
+		private int ended;
+
+		private int grantedTold;
+
+		private int revokedEnded;
+
+	}
+
+}

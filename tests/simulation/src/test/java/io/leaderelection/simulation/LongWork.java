@@ -1,0 +1,92 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import io.leaderelection.engine.Work;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Work that continues after its thread has left it, until it ends or is cancelled. The
+ * cancellation may block, fail or have no effect.
+ */
+final class LongWork {
+
+	private final Node node;
+
+	private final World world;
+
+	private final Scheduler scheduler;
+
+	private @Nullable Object id;
+
+	private boolean cancelled;
+
+	LongWork(Node node) {
+		this.node = node;
+		this.world = node.world();
+		this.scheduler = this.world.scheduler();
+	}
+
+	void begin() {
+		try (Work work = this.node.elector().elector().gate().enter("long work")) {
+			if (work != null) {
+				this.id = this.world.invariants().workBegan(this.node, work.getLeadership());
+				try {
+					this.scheduler.newTask(this.node.process(), "long work", () -> run(work)).start();
+				}
+				catch (OutOfMemoryError ex) {
+					ended();
+					return;
+				}
+				work.continueUntilEnd(this::cancel);
+			}
+		}
+	}
+
+	private void run(Work work) {
+		long left = this.world.between(World.MILLIS, 8 * World.SECONDS);
+		while (left > 0 && !this.cancelled) {
+			long slice = Math.min(left, 20 * World.MILLIS);
+			this.scheduler.sleepUninterruptibly(slice);
+			left -= slice;
+		}
+		ended();
+		work.end();
+	}
+
+	private void ended() {
+		Object began = this.id;
+		if (began != null && this.node.isUp()) {
+			this.world.invariants().workEnded(this.node, began);
+		}
+	}
+
+	private void cancel() {
+		int kind = this.world.random().nextInt(10);
+		if (kind < 3) {
+			this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 3 * World.SECONDS));
+		}
+		else if (kind < 5) {
+			throw new IllegalStateException("A cancellation fails");
+		}
+		else if (kind < 6) {
+			return;
+		}
+		this.cancelled = true;
+	}
+
+}

@@ -1,0 +1,399 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SimulatedElector;
+import io.leaderelection.postgresql.SimulatedSessions;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.impl.NoOpLog;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node: a process with the real engine and an application, and after a crash another
+ * process.
+ */
+public final class Node {
+
+	private static final int WORKERS = 2;
+
+	private final World world;
+
+	private final String name;
+
+	private final Link link;
+
+	private final List<SimulatedConnection> connections = new ArrayList<>();
+
+	private final List<Runnable> onThaw = new ArrayList<>();
+
+	private Process process;
+
+	private SimulatedElector elector;
+
+	private @Nullable SimulatedElector other;
+
+	private @Nullable SimulatedConnection winner;
+
+	private @Nullable Term won;
+
+	private boolean appenderBlocked;
+
+	private int faults;
+
+	private long calmSince;
+
+	private int starts;
+
+	Node(World world, String name) {
+		this.world = world;
+		this.name = name;
+		this.link = new Link(world.scheduler(), world.random());
+		this.process = newProcess();
+		this.elector = newElector();
+	}
+
+	private Process newProcess() {
+		Process created = this.world.scheduler()
+			.newProcess(this.name + "." + ++this.starts, this.world.between(1, 1L << 50), this.world.rate());
+		created.onDeath((task, failure) -> this.world.record(this, "thread '" + task + "' died: " + failure));
+		return created;
+	}
+
+	private SimulatedElector newElector() {
+		SimulatedElector created = new SimulatedElector(this.world.mutant(), this.world.settings(id()),
+				this.world.timings(),
+				new SimulatedSessions(this, this.world.settings(id()), this.world.programs(), FencedWork::transaction),
+				this.world.scheduler(), this.process, this.world.random(), this::listen, log());
+		this.process.observe(() -> this.world.invariants().observe(this));
+		return created;
+	}
+
+	private String id() {
+		return this.process.name();
+	}
+
+	/**
+	 * Begin to take part, and to work.
+	 */
+	void start() {
+		LeaderElector elections = this.elector.elector();
+		spawn("start", () -> startAgain(this.elector));
+		if (this.world.hasOtherElection()) {
+			ElectionSettings settings = new ElectionSettings("other", id(), Duration.ofHours(1), Duration.ZERO,
+					Duration.ofMillis(200), true);
+			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
+					new LocalSessions(), this.world.scheduler(), this.process, this.world.random(), (event) -> {
+					}, log());
+			this.other = created;
+			spawn("start", () -> startAgain(created));
+		}
+		for (int i = 0; i < WORKERS; i++) {
+			spawn("worker", new FencedWork(this, elections)::repeat);
+		}
+	}
+
+	/**
+	 * End this process at once.
+	 * @param noticed whether the server learns of it
+	 */
+	void crash(boolean noticed) {
+		this.world.record(this, noticed ? "crashes" : "crashes, and its machine too");
+		this.world.invariants().crashed(this);
+		this.connections.forEach((connection) -> {
+			if (noticed && !connection.isBroken()) {
+				connection.disconnect();
+			}
+		});
+		this.connections.clear();
+		this.onThaw.clear();
+		this.world.scheduler().end(this.process);
+	}
+
+	/**
+	 * Begin another process after a crash.
+	 */
+	void restart() {
+		this.process = newProcess();
+		this.appenderBlocked = false;
+		this.winner = null;
+		this.won = null;
+		this.elector = newElector();
+		this.world.record(this, "begins");
+		start();
+	}
+
+	/**
+	 * Run something on a task of its own.
+	 */
+	void spawn(String description, Runnable body) {
+		try {
+			this.world.scheduler().newTask(this.process, description, body).start();
+		}
+		catch (OutOfMemoryError ex) {
+			this.world.record(this, "no thread for '" + description + "'");
+		}
+	}
+
+	/**
+	 * Stop in an orderly way, and then start again or begin another process.
+	 */
+	void stopAndStart(boolean sameProcess, long pause) {
+		Process stopped = this.process;
+		spawn("stop", () -> {
+			stop();
+			if (sameProcess) {
+				this.world.scheduler().sleepUninterruptibly(pause);
+				this.world.record(this, "starts again");
+				startAgain(this.elector);
+			}
+			else {
+				this.world.scheduler().after(0, () -> {
+					if (!stopped.hasEnded()) {
+						crash(true);
+						this.world.scheduler().after(pause, this::restart);
+					}
+				});
+			}
+		});
+	}
+
+	private void startAgain(SimulatedElector started) {
+		while (true) {
+			try {
+				started.elector().start();
+				return;
+			}
+			catch (OutOfMemoryError ex) {
+				this.world.scheduler().sleepUninterruptibly(100 * World.MILLIS);
+			}
+		}
+	}
+
+	/**
+	 * Stop, and wait until it is complete.
+	 */
+	void stop() {
+		this.world.record(this, "stops");
+		Process stopping = this.process;
+		CompletableFuture<?> stopped = this.elector.elector().stop();
+		long waited = 0;
+		while (!stopped.isDone()) {
+			this.world.scheduler().sleepUninterruptibly(5 * World.MILLIS);
+			waited += (this.appenderBlocked || stopping.isShort()) ? 0 : 5 * World.MILLIS;
+			this.world.invariants().stopping(this, waited);
+		}
+		this.world.record(this, "stopped");
+	}
+
+	private void listen(LeadershipEvent event) {
+		step();
+		this.world.invariants().event(this, event);
+		try {
+			Listener.listen(this, event);
+		}
+		finally {
+			if (isUp()) {
+				this.world.invariants().eventEnded(this, event);
+			}
+		}
+	}
+
+	private Log log() {
+		return new NoOpLog() {
+
+			@Override
+			public void info(Object message) {
+				append(message, null);
+			}
+
+			@Override
+			public void warn(Object message) {
+				append(message, null);
+			}
+
+			@Override
+			public void warn(Object message, Throwable failure) {
+				append(message, failure);
+			}
+
+			@Override
+			public void error(Object message, Throwable failure) {
+				append(message, failure);
+			}
+
+		};
+	}
+
+	private void append(Object message, @Nullable Throwable failure) {
+		while (this.appenderBlocked) {
+			this.world.scheduler().sleepUninterruptibly(10 * World.MILLIS);
+		}
+		if (this.world.isRecorded()) {
+			// Without what differs from run to run
+			String line = String.valueOf(message)
+				.lines()
+				.findFirst()
+				.orElse("")
+				.replaceAll("\\$\\$Lambda\\S*| on thread '.*'", "");
+			this.world.record(this, "log: " + line + ((failure != null) ? ": " + failure : ""));
+		}
+	}
+
+	// As seen by sessions
+
+	public World world() {
+		return this.world;
+	}
+
+	public String name() {
+		return this.process.name();
+	}
+
+	public Process process() {
+		return this.process;
+	}
+
+	public SplittableRandom random() {
+		return this.world.random();
+	}
+
+	public void step() {
+		this.world.scheduler().step();
+	}
+
+	Link link() {
+		return this.link;
+	}
+
+	void opened(SimulatedConnection connection) {
+		this.connections.removeIf(SimulatedConnection::isBroken);
+		this.connections.add(connection);
+	}
+
+	/**
+	 * A wait for the lock has ended without it.
+	 */
+	public void waited(SimulatedConnection connection) {
+		this.world.invariants().waited(this, connection);
+	}
+
+	/**
+	 * A session has won the lock.
+	 */
+	public void won(Term term, SimulatedConnection connection) {
+		this.world.record(this, "won term " + term + " in session " + connection.pid());
+		this.won = term;
+		this.winner = connection;
+	}
+
+	void aborted(SimulatedConnection connection) {
+		if (connection == this.winner && !connection.isBroken()) {
+			this.world.invariants().aborted(this);
+		}
+	}
+
+	/**
+	 * Return the connection of the session that won last.
+	 */
+	@Nullable SimulatedConnection winner() {
+		return this.winner;
+	}
+
+	@Nullable Term won() {
+		return this.won;
+	}
+
+	List<SimulatedConnection> connections() {
+		return this.connections;
+	}
+
+	SimulatedElector elector() {
+		return this.elector;
+	}
+
+	/**
+	 * Return another election of this node, in which it is alone.
+	 */
+	@Nullable SimulatedElector other() {
+		return this.other;
+	}
+
+	// Faults
+
+	boolean isUp() {
+		return !this.process.hasEnded();
+	}
+
+	void freeze() {
+		this.world.record(this, "freezes");
+		this.world.scheduler().freeze(this.process);
+	}
+
+	void thaw() {
+		this.world.record(this, "thaws");
+		this.world.scheduler().thaw(this.process);
+		this.world.invariants().awakes(this);
+		List<Runnable> actions = List.copyOf(this.onThaw);
+		this.onThaw.clear();
+		actions.forEach(Runnable::run);
+	}
+
+	void onThaw(Runnable action) {
+		this.onThaw.add(action);
+	}
+
+	void setAppenderBlocked(boolean blocked) {
+		this.appenderBlocked = blocked;
+		this.world.invariants().awakes(this);
+	}
+
+	boolean isAppenderBlocked() {
+		return this.appenderBlocked;
+	}
+
+	void faultBegins() {
+		this.faults++;
+	}
+
+	void faultEnds() {
+		this.faults--;
+		this.calmSince = this.world.scheduler().now();
+	}
+
+	/**
+	 * Return since when nothing has disturbed this node.
+	 */
+	long calmSince() {
+		return (this.faults > 0) ? Long.MAX_VALUE : this.calmSince;
+	}
+
+	@Override
+	public String toString() {
+		return this.process.name();
+	}
+
+}

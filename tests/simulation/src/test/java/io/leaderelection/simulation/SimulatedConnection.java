@@ -1,0 +1,314 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import io.leaderelection.simulation.Link.Lane;
+import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.Reply;
+import io.leaderelection.simulation.server.SessionEnd;
+import io.leaderelection.simulation.server.SqlError;
+import io.leaderelection.simulation.server.Statement;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection of a node to the server: each request and each reply is a message. A
+ * request takes effect whether or not the reply arrives.
+ */
+public final class SimulatedConnection {
+
+	private final Scheduler scheduler;
+
+	private final Node node;
+
+	private final Process process;
+
+	private final Lane toServer = new Lane();
+
+	private final Lane toClient = new Lane();
+
+	private @Nullable Backend backend;
+
+	private @Nullable Task waiter;
+
+	private @Nullable String broken;
+
+	private boolean connected;
+
+	private boolean endedByServer;
+
+	private long noticedAt = Long.MAX_VALUE;
+
+	private SimulatedConnection(Node node) {
+		this.scheduler = node.world().scheduler();
+		this.node = node;
+		this.process = node.process();
+	}
+
+	/**
+	 * Connect.
+	 * @param name the name of the session
+	 * @param timeout how long to wait, in true time
+	 * @param opening receives the connection before it is established
+	 */
+	public static SimulatedConnection open(Node node, String name, long timeout, Opening opening)
+			throws BrokenException, InterruptedException {
+		SimulatedConnection connection = new SimulatedConnection(node);
+		node.process().allocate();
+		opening.accept(connection);
+		node.opened(connection);
+		connection.connect(name, timeout);
+		return connection;
+	}
+
+	private void connect(String name, long timeout) throws BrokenException, InterruptedException {
+		this.scheduler.step();
+		send(() -> {
+			Backend accepted = this.node.world().server().connect(name, "application", this::ended);
+			this.backend = accepted;
+			reply(() -> {
+				if (accepted == null) {
+					breaks("refused");
+				}
+				else {
+					this.connected = true;
+					wake();
+				}
+			});
+		});
+		long until = this.scheduler.now() + timeout;
+		while (!this.connected && this.broken == null) {
+			if (this.scheduler.now() >= until) {
+				close("connect timed out");
+			}
+			else {
+				await(until, true);
+				if (Thread.interrupted()) {
+					close("interrupted");
+					throw new InterruptedException();
+				}
+			}
+		}
+		if (this.broken != null) {
+			throw new BrokenException(this.broken);
+		}
+	}
+
+	/**
+	 * Send a request and wait for its reply.
+	 * @param timeout how long to wait, in true time
+	 */
+	public <T> T request(Statement<T> statement, long timeout) throws SqlError, BrokenException {
+		this.scheduler.step();
+		this.process.allocate();
+		if (this.broken != null) {
+			throw new BrokenException(this.broken);
+		}
+		Call<T> call = new Call<>();
+		send(() -> {
+			Backend server = this.backend;
+			if (server == null || !server.isAlive()) {
+				reply(() -> breaks("reset"));
+				return;
+			}
+			server.submit(statement, (reply) -> reply(() -> {
+				call.reply = reply;
+				wake();
+			}));
+		});
+		long until = this.scheduler.now() + timeout;
+		while (call.reply == null && this.broken == null) {
+			if (this.scheduler.now() >= until) {
+				close("read timed out");
+			}
+			else {
+				await(until, false);
+			}
+		}
+		this.scheduler.step();
+		Reply<T> reply = call.reply;
+		if (reply == null) {
+			throw new BrokenException(String.valueOf(this.broken));
+		}
+		return reply.get();
+	}
+
+	/**
+	 * Send the first part of a request only.
+	 */
+	void beginRequest() {
+		send(() -> {
+			Backend server = this.backend;
+			if (server != null && server.isAlive()) {
+				server.beginRequest();
+			}
+		});
+	}
+
+	private void await(long until, boolean interruptible) {
+		this.waiter = this.scheduler.self();
+		this.scheduler.block(until, interruptible);
+		this.waiter = null;
+	}
+
+	private void send(Runnable arrival) {
+		this.node.link().toServer().send(this.toServer, arrival);
+	}
+
+	private void reply(Runnable arrival) {
+		this.node.link().toClient().send(this.toClient, () -> {
+			if (!this.process.hasEnded()) {
+				arrival.run();
+			}
+		});
+	}
+
+	/**
+	 * The server ends the session.
+	 */
+	private void ended(SessionEnd end) {
+		this.node.world().record(this.node, "session " + pid() + " ended by the server: " + end);
+		boolean silent = end == SessionEnd.IDLE_SESSION_TIMEOUT || end == SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT;
+		this.endedByServer |= end != SessionEnd.CLIENT_GONE && (!silent || this.node.world().isClockSet());
+		reply(() -> {
+			this.noticedAt = this.scheduler.now();
+			breaks(end.toString());
+		});
+	}
+
+	private void breaks(String reason) {
+		if (this.broken == null) {
+			this.broken = reason;
+			this.node.world().record(this.node, "connection " + pid() + " broken: " + reason);
+			wake();
+		}
+	}
+
+	private void wake() {
+		if (this.waiter != null) {
+			this.scheduler.resume(this.waiter);
+		}
+	}
+
+	/**
+	 * Close this side of the connection.
+	 */
+	public void close(String reason) {
+		if (this.broken == null) {
+			breaks(reason);
+			disconnect();
+		}
+	}
+
+	/**
+	 * Close the connection on another thread.
+	 */
+	public void abort() {
+		if (this.process.hasEnded()) {
+			return;
+		}
+		this.process.createThread();
+		this.node.aborted(this);
+		abortLater();
+	}
+
+	private void abortLater() {
+		this.scheduler.after(this.node.random().nextLong(500_000), () -> {
+			if (this.process.isFrozen()) {
+				this.node.onThaw(this::abortLater);
+			}
+			else {
+				close("aborted");
+			}
+		});
+	}
+
+	/**
+	 * The server learns that this side has gone.
+	 */
+	void disconnect() {
+		send(() -> {
+			Backend server = this.backend;
+			if (server != null && server.isAlive()) {
+				server.disconnect();
+			}
+		});
+	}
+
+	public boolean isBroken() {
+		return this.broken != null;
+	}
+
+	public String brokenBy() {
+		return String.valueOf(this.broken);
+	}
+
+	public int pid() {
+		Backend known = this.backend;
+		return (known != null) ? known.pid() : 0;
+	}
+
+	/**
+	 * Return whether the session exists on the primary of this moment.
+	 */
+	boolean hasSession() {
+		return this.backend != null && this.node.world().server().backend(pid()) == this.backend;
+	}
+
+	/**
+	 * Return whether the server has ended the session although its node was not silent.
+	 */
+	boolean isEndedByServer() {
+		return this.endedByServer;
+	}
+
+	/**
+	 * Return when the end of the session has reached the node.
+	 */
+	long noticedAt() {
+		return this.noticedAt;
+	}
+
+	/**
+	 * Receives a connection that is about to be established.
+	 */
+	@FunctionalInterface
+	public interface Opening {
+
+		void accept(SimulatedConnection connection);
+
+	}
+
+	private static final class Call<T> {
+
+		private @Nullable Reply<T> reply;
+
+	}
+
+	/**
+	 * The connection is broken.
+	 */
+	public static final class BrokenException extends Exception {
+
+		private static final long serialVersionUID = 1L;
+
+		BrokenException(String reason) {
+			super(reason, null, false, false);
+		}
+
+	}
+
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.simulation.Simulation.Result;
+import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The simulation, itself checked: it must find each seeded mistake.
+ */
+class SimulationMutantTests {
+
+	private static final long FIRST_SEED = 1;
+
+	private static final int MOST_FAILOVERS = 20_000;
+
+	private static final Duration LIMIT = Duration.ofMinutes(5);
+
+	@ParameterizedTest
+	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+	void findsMistake(Mutant mutant) {
+		Histories histories = new Histories(mutant, FIRST_SEED).run(LIMIT, MOST_FAILOVERS, 1);
+		Result violation = histories.violation();
+		assertThat(violation).as(histories::toString).isNotNull();
+		System.out.println(mutant + " was found after " + histories.grants() + " failovers, in the history of seed "
+				+ violation.seed() + ": " + violation.violation());
+		assertThat(guarantees(mutant)).contains(violation.violation().guarantee());
+	}
+
+	/**
+	 * The guarantees that a mistake violates, whichever is noticed first.
+	 */
+	private static List<String> guarantees(Mutant mutant) {
+		return switch (mutant) {
+			case NONE -> List.of();
+			case BARE_TRANSACTION_ID -> List.of("G3 terms");
+			case SESSION_LOCK_IN_WAIT -> List.of("G6 leak");
+			case NO_WAIT_FOR_EARLIER_TERMS -> List.of("G1 predecessors");
+			case ANCHOR_AT_REPLY -> List.of("G2 exclusion", "G3 terms");
+			case UNLOCK_BEFORE_DRAIN -> List.of("G4 drain", "G4 hand-over");
+			case OPEN_FENCE -> List.of("G1 fence");
+			case NO_LIMIT_IN_FENCE -> List.of("G6 fence");
+			case THREAD_DIES -> List.of("G6 stop", "G6 liveness");
+			case EVENT_NEEDS_THREAD -> List.of("G6 liveness", "G5 events");
+			case CANCEL_BEFORE_ABORT, LOG_BEFORE_ABORT -> List.of("G2 revocation", "G2 exclusion");
+			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
+			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
+		};
+	}
+
+}

@@ -1,0 +1,63 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.time.Duration;
+
+import io.leaderelection.simulation.Simulation.Result;
+import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Histories of the real engine in virtual time, with random faults: for one minute, or
+ * for as long as {@code -Dsimulation.duration} says, from a new seed each time.
+ * {@code -Dsimulation.seed} runs one history and records it.
+ */
+class SimulationTests {
+
+	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT1M"));
+
+	private static final Long SEED = Long.getLong("simulation.seed");
+
+	@Test
+	void sameSeedHasSameHistory() {
+		Simulation simulation = new Simulation(Mutant.NONE);
+		for (long seed = 1; seed <= 20; seed++) {
+			Result first = simulation.record(seed);
+			Result second = new Simulation(Mutant.NONE).record(seed);
+			assertThat(second.lines()).isNotEmpty().isEqualTo(first.lines());
+			assertThat(second.steps()).isEqualTo(first.steps());
+			assertThat(simulation.run(seed).steps()).isEqualTo(first.steps());
+		}
+	}
+
+	@Test
+	void guaranteesHold() {
+		long seed = (SEED != null) ? SEED : System.currentTimeMillis() * 1_000_000;
+		Histories histories = new Histories(Mutant.NONE, seed).run((SEED != null) ? Duration.ZERO : DURATION,
+				Long.MAX_VALUE, 1);
+		System.out.println("Simulation from seed " + seed + ": " + histories);
+		Result violation = histories.violation();
+		if (SEED != null) {
+			System.out.println(String.join("\n", new Simulation(Mutant.NONE).record(seed).lines()));
+		}
+		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
+	}
+
+}

@@ -1,0 +1,44 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.time.Duration;
+
+import io.leaderelection.simulation.Simulation.Result;
+import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says.
+ */
+class Soak {
+
+	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT20M"));
+
+	@Test
+	void guaranteesHold() {
+		long seed = Long.getLong("simulation.seed", System.currentTimeMillis() * 1_000_000);
+		Histories histories = new Histories(Mutant.NONE, seed).run(DURATION, Long.MAX_VALUE,
+				Runtime.getRuntime().availableProcessors());
+		System.out.println("Simulation of " + DURATION + " from seed " + seed + ": " + histories);
+		Result violation = histories.violation();
+		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
+	}
+
+}

@@ -1,0 +1,283 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionTimings;
+import io.leaderelection.postgresql.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.simulation.Timers.Timer;
+import io.leaderelection.simulation.server.EventQueue;
+import io.leaderelection.simulation.server.ServerClock;
+import io.leaderelection.simulation.server.ServerSettings;
+import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.testsupport.Mutant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One history: nodes, a server and a network between them, all of which depend on the
+ * seed only.
+ */
+public final class World {
+
+	static final long MILLIS = 1_000_000;
+
+	static final long SECONDS = 1_000_000_000;
+
+	private static final ElectionKeys KEYS = ElectionKeys.derive("simulation", "default");
+
+	/** chrony slews a clock by up to 8.3 %. */
+	private static final double LONGEST_DRIFT = 0.08;
+
+	private final Mutant mutant;
+
+	private final SplittableRandom random;
+
+	private final Scheduler scheduler;
+
+	private final AdvisoryLockPrograms programs;
+
+	private final ElectionTimings timings;
+
+	private final Duration lease;
+
+	private final Duration takeoverDelay;
+
+	private final Duration drainTimeout;
+
+	private final List<Node> nodes = new ArrayList<>();
+
+	private final boolean otherElection;
+
+	private final Invariants invariants;
+
+	private final @Nullable List<String> lines;
+
+	private SimServer server;
+
+	private SimServer standby;
+
+	private long clockSetAt;
+
+	private int faults;
+
+	private long calmSince;
+
+	World(long seed, Mutant mutant, ThreadPool pool, boolean recorded) {
+		this.mutant = mutant;
+		this.random = new SplittableRandom(seed);
+		this.scheduler = new Scheduler(pool, this.random.split());
+		this.programs = new AdvisoryLockPrograms(KEYS, mutant);
+		this.lines = recorded ? new ArrayList<>() : null;
+		this.lease = Duration.ofMillis(oneOf(500, 1000, 1000, 2000, 4000));
+		this.takeoverDelay = Duration.ofMillis(oneOf(100, 100, 250, this.lease.toMillis()));
+		this.drainTimeout = Duration.ofMillis(oneOf(200, 1000, 1000, 6000));
+		ElectionTimings defaults = ElectionTimings.DEFAULTS;
+		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
+				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
+				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
+		this.server = new SimServer(new Events(), newServerClock(), this::pace,
+				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
+		this.standby = this.server.newStandby(newServerClock());
+		this.otherElection = this.random.nextInt(4) == 0;
+		this.invariants = new Invariants(this);
+		int size = 2 + this.random.nextInt(3);
+		for (int i = 1; i <= size; i++) {
+			this.nodes.add(new Node(this, "n" + i));
+		}
+		record("lease " + this.lease + ", takeover delay " + this.takeoverDelay + ", drain timeout " + this.drainTimeout
+				+ ", " + size + " nodes");
+	}
+
+	private long oneOf(long... values) {
+		return values[this.random.nextInt(values.length)];
+	}
+
+	double rate() {
+		return 1 + LONGEST_DRIFT * (2 * this.random.nextDouble() - 1);
+	}
+
+	/** How long a step of a session on the server takes. */
+	private long pace() {
+		return 1000L << this.random.nextInt((this.random.nextInt(64) == 0) ? 14 : 6);
+	}
+
+	/**
+	 * Return a random duration, the shorter ones as likely as the longer ones.
+	 */
+	long between(long shortest, long longest) {
+		return (long) (shortest * Math.pow((double) longest / shortest, this.random.nextDouble()));
+	}
+
+	boolean chance(int percent) {
+		return this.random.nextInt(100) < percent;
+	}
+
+	public Scheduler scheduler() {
+		return this.scheduler;
+	}
+
+	SplittableRandom random() {
+		return this.random;
+	}
+
+	Mutant mutant() {
+		return this.mutant;
+	}
+
+	AdvisoryLockPrograms programs() {
+		return this.programs;
+	}
+
+	ElectionTimings timings() {
+		return this.timings;
+	}
+
+	Duration lease() {
+		return this.lease;
+	}
+
+	Duration takeoverDelay() {
+		return this.takeoverDelay;
+	}
+
+	Duration drainTimeout() {
+		return this.drainTimeout;
+	}
+
+	ElectionSettings settings(String node) {
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true);
+	}
+
+	static ElectionKeys keys() {
+		return KEYS;
+	}
+
+	boolean hasOtherElection() {
+		return this.otherElection;
+	}
+
+	List<Node> nodes() {
+		return this.nodes;
+	}
+
+	Invariants invariants() {
+		return this.invariants;
+	}
+
+	/**
+	 * Set the clock of the server.
+	 */
+	void stepClock(long nanos) {
+		this.server.clock().step(nanos);
+		this.clockSetAt = this.scheduler.now();
+	}
+
+	/**
+	 * Return whether the clock of the server was set within the last leases.
+	 */
+	boolean isClockSet() {
+		return this.clockSetAt != 0 && this.scheduler.now() - this.clockSetAt < 3 * this.lease.toNanos();
+	}
+
+	private ServerClock newServerClock() {
+		return new ServerClock(new Events(), rate(), 1_700_000_000L * SECONDS);
+	}
+
+	SimServer server() {
+		return this.server;
+	}
+
+	/**
+	 * The primary is lost, and clients find its standby in its place.
+	 * @param complete whether nothing durable is lost
+	 */
+	void failOver(boolean complete) {
+		if (complete) {
+			this.server.replicateTo(this.standby);
+		}
+		this.server.crash();
+		this.server = this.standby;
+	}
+
+	void promote() {
+		this.server.promote();
+		this.standby = this.server.newStandby(newServerClock());
+	}
+
+	void faultBegins() {
+		this.faults++;
+	}
+
+	void faultEnds() {
+		this.faults--;
+		this.calmSince = this.scheduler.now();
+	}
+
+	/**
+	 * Return since when nothing has disturbed the server.
+	 */
+	long calmSince() {
+		return (this.faults > 0) ? Long.MAX_VALUE : this.calmSince;
+	}
+
+	boolean isRecorded() {
+		return this.lines != null;
+	}
+
+	void record(String text) {
+		record(null, text);
+	}
+
+	/**
+	 * Record what happens, if this history is recorded.
+	 */
+	void record(@Nullable Node node, String text) {
+		if (this.lines != null) {
+			this.lines.add("%14.6f ms  %-6s %s".formatted(this.scheduler.now() / 1e6, (node != null) ? node.name() : "",
+					text));
+		}
+	}
+
+	List<String> lines() {
+		return (this.lines != null) ? this.lines : List.of();
+	}
+
+	/**
+	 * The time of the scheduler for the server.
+	 */
+	private final class Events implements EventQueue {
+
+		@Override
+		public long time() {
+			return World.this.scheduler.now();
+		}
+
+		@Override
+		public Event schedule(long delay, Runnable action) {
+			Timer timer = World.this.scheduler.after(delay, action);
+			return () -> World.this.scheduler.cancel(timer);
+		}
+
+	}
+
+}

@@ -1,0 +1,33 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation.server;
+
+/**
+ * A row of {@code pg_stat_activity}.
+ *
+ * @param pid the session
+ * @param applicationName its name
+ * @param role its role
+ * @param backendStart when it began, by the clock of the server
+ * @param active whether it runs a statement or receives one
+ * @param receiving whether it waits for the rest of a request
+ * @param stateChange since when, by the clock of the server
+ */
+public record Activity(int pid, String applicationName, String role, long backendStart, boolean active,
+		boolean receiving, long stateChange) {
+
+}
