@@ -29,6 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
 import io.leaderelection.testsupport.Daemon;

@@ -42,7 +42,7 @@ public final class SimulatedElector {
 
 	static {
 		// Real threads are not simulated
-		Rehearsal.run();
+		WarmUp.run();
 		// So many faults are logged that it would take most of the time
 		((Logger) LoggerFactory.getLogger(SimulatedElector.class.getPackageName())).setLevel(Level.OFF);
 	}

@@ -63,7 +63,7 @@ public class AdvisoryLockPrograms {
 
 	private final Mutant mutant;
 
-	private final boolean rehearsal;
+	private final boolean warmUp;
 
 	public AdvisoryLockPrograms(ElectionKeys keys) {
 		this(keys, Mutant.NONE);
@@ -77,7 +77,7 @@ public class AdvisoryLockPrograms {
 		this(keys, mutant, false);
 	}
 
-	private AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant, boolean rehearsal) {
+	private AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant, boolean warmUp) {
 		this.main = LockKey.of(keys.main());
 		this.fence = LockKey.of(keys.fence());
 		this.candidate = LockKey.of(keys.candidate());
@@ -87,7 +87,7 @@ public class AdvisoryLockPrograms {
 		this.requestClass = keys.requestClass();
 		this.noticeClass = keys.noticeClass();
 		this.mutant = mutant;
-		this.rehearsal = rehearsal;
+		this.warmUp = warmUp;
 	}
 
 	/**
@@ -288,10 +288,10 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Return the programs of a rehearsal, on keys of its own.
-	 * @param lockId the main key of the rehearsal, at random
+	 * Return the programs of a warm-up, on keys of its own.
+	 * @param lockId the main key of the warm-up, at random
 	 */
-	public AdvisoryLockPrograms rehearsal(long lockId) {
+	public AdvisoryLockPrograms warmUp(long lockId) {
 		return new AdvisoryLockPrograms(ElectionKeys.ofLockId(lockId), this.mutant, true);
 	}
 
@@ -406,7 +406,7 @@ public class AdvisoryLockPrograms {
 				}
 				case LOOK -> look(backend);
 				case ISSUE -> {
-					this.term = keys.rehearsal ? backend.server().nextTransactionId() : backend.transactionId();
+					this.term = keys.warmUp ? backend.server().nextTransactionId() : backend.transactionId();
 					if (backend.server().isInRecovery()) {
 						throw SqlError.IN_RECOVERY;
 					}
@@ -420,7 +420,7 @@ public class AdvisoryLockPrograms {
 				}
 				case PUBLISH -> publish(backend);
 				case WRITE -> {
-					if (!keys.rehearsal && keys.mutant != Mutant.BARE_TRANSACTION_ID) {
+					if (!keys.warmUp && keys.mutant != Mutant.BARE_TRANSACTION_ID) {
 						backend.write();
 					}
 				}

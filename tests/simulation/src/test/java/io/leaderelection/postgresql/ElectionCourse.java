@@ -104,7 +104,7 @@ final class ElectionCourse {
 			case CLOSED -> Kind.OPEN;
 			case OPEN -> (choice < 70) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE
-					: (choice < 60) ? Kind.REHEARSE : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
+					: (choice < 60) ? Kind.WARM_UP : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case WAITING, AT_BARRIER -> (choice < 80) ? Kind.CANCEL : Kind.TERMINATE;
 			case ELECTED -> (choice < 50) ? Kind.CONFIRM : (choice < 85) ? Kind.PASS_BARRIER
 					: (choice < 90) ? Kind.RELEASE : (choice < 95) ? Kind.TERMINATE : Kind.CLOSE;

@@ -252,7 +252,7 @@ final class RealElection extends ComparedElection {
 			return switch (operation.kind()) {
 				case BECOME_CANDIDATE -> done(this.session::becomeCandidate);
 				case WITHDRAW -> done(this.session::withdraw);
-				case REHEARSE -> done(this.session::rehearse);
+				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
 						? won(won.term(), won.clean(), won.clear()) : "held");
 				case OBSERVE -> attempt(() -> describe(this.session.observe()));

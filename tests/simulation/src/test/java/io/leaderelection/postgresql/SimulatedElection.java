@@ -185,7 +185,7 @@ final class SimulatedElection extends ComparedElection {
 								this.node = true;
 								say("done");
 							});
-				case REHEARSE -> rehearse();
+				case WARM_UP -> warmUp();
 				case ACQUIRE -> submit(programs.acquire(wait, false), this::acquired);
 				case OBSERVE -> join(() -> submit(programs.observe(), this::observed));
 				case REQUEST -> join(() -> withdrawRequest(() -> {
@@ -210,13 +210,13 @@ final class SimulatedElection extends ComparedElection {
 			}
 		}
 
-		private void rehearse() {
-			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.rehearsal(this.number);
+		private void warmUp() {
+			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.warmUp(this.number);
 			submit(scratch.acquire(1, true), (won) -> {
-				Term rehearsed = new Term(0, won.timeline(), won.transactionId());
-				submit(scratch.confirm(rehearsed, 1),
+				Term warm = new Term(0, won.timeline(), won.transactionId());
+				submit(scratch.confirm(warm, 1),
 						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
-								(barrier) -> submit(scratch.release(rehearsed, true, 1000, 200),
+								(barrier) -> submit(scratch.release(warm, true, 1000, 200),
 										(released) -> submit(scratch.forget(LEASE_MILLIS),
 												(done) -> say((won.won() && won.clear() && !won.clean()
 														&& confirmed.held() == 2 && barrier.passed() && !released)

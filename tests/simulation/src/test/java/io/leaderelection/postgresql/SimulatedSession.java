@@ -76,7 +76,7 @@ final class SimulatedSession implements ElectionSession {
 
 	private final long readTimeout;
 
-	private final boolean rehearsal;
+	private final boolean warmUp;
 
 	private Term term = new Term(0, 0, 0);
 
@@ -108,7 +108,7 @@ final class SimulatedSession implements ElectionSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
-		this.rehearsal = false;
+		this.warmUp = false;
 	}
 
 	/**
@@ -125,7 +125,7 @@ final class SimulatedSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.readTimeout = other.readTimeout;
 		this.observeAt = other.observeAt;
-		this.rehearsal = true;
+		this.warmUp = true;
 	}
 
 	@Override
@@ -147,8 +147,8 @@ final class SimulatedSession implements ElectionSession {
 	}
 
 	@Override
-	public void rehearse() throws SessionException {
-		AdvisoryLockPrograms scratch = this.programs.rehearsal(this.node.random().nextLong());
+	public void warmUp() throws SessionException {
+		AdvisoryLockPrograms scratch = this.programs.warmUp(this.node.random().nextLong());
 		try {
 			SimulatedSession copy = new SimulatedSession(this, scratch);
 			if (copy.acquire(Duration.ZERO) instanceof Acquisition.Won) {
@@ -172,14 +172,14 @@ final class SimulatedSession implements ElectionSession {
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
 		Acquired acquired = attempt(this.programs.acquire(wait, observe));
 		if (acquired == null || !acquired.won()) {
-			if (!this.rehearsal) {
+			if (!this.warmUp) {
 				this.node.waited(this.connection);
 			}
 			Observation observation = (acquired != null) ? acquired.observation() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
-		if (!this.rehearsal) {
+		if (!this.warmUp) {
 			this.node.won(this.term, this.connection);
 		}
 		return new Acquisition.Won(this.term, acquired.clean(), acquired.clear());
