@@ -21,6 +21,7 @@ import java.util.List;
 
 import io.leaderelection.simulation.Simulation.Result;
 import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -39,8 +40,20 @@ class SimulationMutantTests {
 	private static final Duration LIMIT = Duration.ofMinutes(5);
 
 	@ParameterizedTest
+	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "THREAD_DIES",
+			"EVENT_NEEDS_THREAD" })
+	void findsMistakeAtOnce(Mutant mutant) {
+		find(mutant);
+	}
+
+	@ParameterizedTest
 	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+	@Tag("faults")
 	void findsMistake(Mutant mutant) {
+		find(mutant);
+	}
+
+	private static void find(Mutant mutant) {
 		Histories histories = new Histories(mutant, FIRST_SEED).run(LIMIT, MOST_FAILOVERS, 1);
 		Result violation = histories.violation();
 		assertThat(violation).as(histories::toString).isNotNull();
