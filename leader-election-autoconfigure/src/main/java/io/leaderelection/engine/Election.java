@@ -809,7 +809,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/**
 	 * End trust before the lock is freed.
-	 * @return whether trust had not expired before
+	 * @return whether this node still had that leadership
 	 */
 	boolean relinquish(TermLeadership leadership) {
 		this.lock.lock();
