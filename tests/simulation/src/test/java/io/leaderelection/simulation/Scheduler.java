@@ -515,8 +515,9 @@ public final class Scheduler {
 			pass(back);
 			return;
 		}
-		this.dying = reusable ? null : task;
 		Task next = next(null);
+		// Not before: events may still give a turn to tasks of a process that ends
+		this.dying = reusable ? null : task;
 		this.current = next;
 		pass(next);
 	}
