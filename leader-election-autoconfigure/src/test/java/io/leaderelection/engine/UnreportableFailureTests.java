@@ -32,6 +32,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,6 +46,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for two elections on real threads, with one watchdog, whose failures cannot be
  * described or logged.
  */
+@Tag("faults")
 @Timeout(60)
 class UnreportableFailureTests {
 

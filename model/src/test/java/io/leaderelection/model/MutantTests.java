@@ -20,8 +20,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -35,8 +37,20 @@ class MutantTests {
 	private static final Path COUNTEREXAMPLES = Path.of("counterexamples");
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(mode = Mode.EXCLUDE, names = { "MARKER_NOT_AWAITED", "MARKER_WITHOUT_GRANT" })
 	void violatesItsGuarantee(Mutant mutant) throws IOException {
+		check(mutant);
+	}
+
+	/** These need three nodes and three terms. */
+	@ParameterizedTest
+	@EnumSource(names = { "MARKER_NOT_AWAITED", "MARKER_WITHOUT_GRANT" })
+	@Tag("faults")
+	void violatesItsGuaranteeInTheThirdTerm(Mutant mutant) throws IOException {
+		check(mutant);
+	}
+
+	private static void check(Mutant mutant) throws IOException {
 		ModelChecker.Outcome outcome = ModelChecker.check(mutant.name(), mutant.instance());
 		assertThat(outcome.violated()).as(outcome.output()).isEqualTo(mutant.guarantee());
 		String text = mutant + " violates " + mutant.guarantee() + "\n(" + mutant.instance() + ")\n\n"

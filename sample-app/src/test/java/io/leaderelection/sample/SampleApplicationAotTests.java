@@ -31,6 +31,7 @@ import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 
 import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,6 +47,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link SampleApplication}, processed ahead of time as by the goal
  * {@code process-aot} of Spring Boot's Maven plugin and run in that mode, over HTTP.
  */
+@Tag("faults")
 class SampleApplicationAotTests {
 
 	private static final String CLASS_PATH = System.getProperty("java.class.path");
