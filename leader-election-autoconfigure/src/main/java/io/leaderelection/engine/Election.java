@@ -74,6 +74,9 @@ import org.jspecify.annotations.Nullable;
  *                             when the session has ended: revoked event, unless enqueued
  *   any -> Stopped            the election thread, last
  *
+ * Only trust may end before its transition, and then without the lock: if there is no
+ * memory for a transition, it is repeated until there is, while nobody trusts the term.
+ *
  * Since the event is enqueued under the same lock, granted and revoked events alternate
  * and are in order, whichever thread made the transition. An event is complete before
  * its transition is written, and is linked to the queue of the relay without allocating
@@ -273,11 +276,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private boolean isTrusted(Granted granted) {
-		return trustRemaining(granted) > 0;
-	}
-
-	private long trustRemaining(Granted granted) {
-		return granted.leadership().isDistrusted() ? 0 : granted.trustedUntil() - this.platform.nanoTime();
+		return granted.trustRemaining(this.platform.nanoTime()) > 0;
 	}
 
 	/**
@@ -627,7 +626,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	long trustRemaining() {
 		Granted granted = this.state.granted();
-		return (granted != null) ? trustRemaining(granted) : Watchdog.NO_DEADLINE;
+		return (granted != null) ? granted.trustRemaining(this.platform.nanoTime()) : Watchdog.NO_DEADLINE;
 	}
 
 	/**
