@@ -76,6 +76,10 @@ import org.jspecify.annotations.Nullable;
  *                             when the session has ended: revoked event, unless enqueued
  *   any -> Stopped            the election thread, at the end of a stop
  *
+ * Only trust may end before its transition, and then without the lock: if there is no
+ * memory for a transition, the transition is repeated until there is. Meanwhile this node
+ * does not trust the term.
+ *
  * "Granted" is each of Leading, Draining and Leaving. Since the event is enqueued under
  * the same lock, granted and revoked events alternate and are in order, whichever thread
  * makes the transition. An event is created before its transition is written, and is
@@ -282,11 +286,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private boolean isTrusted(Granted granted) {
-		return trustRemaining(granted) > 0;
-	}
-
-	private long trustRemaining(Granted granted) {
-		return granted.leadership().isDistrusted() ? 0 : granted.trustedUntil() - this.platform.nanoTime();
+		return granted.trustRemaining(this.platform.nanoTime()) > 0;
 	}
 
 	/**
@@ -636,7 +636,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	long trustRemaining() {
 		Granted granted = this.state.granted();
-		return (granted != null) ? trustRemaining(granted) : Watchdog.NO_DEADLINE;
+		return (granted != null) ? granted.trustRemaining(this.platform.nanoTime()) : Watchdog.NO_DEADLINE;
 	}
 
 	/**

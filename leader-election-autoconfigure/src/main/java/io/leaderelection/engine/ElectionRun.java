@@ -180,8 +180,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		if (leadership != null && (trust <= 0 || stop <= 0)) {
 			// Trust ends before the session, also if the session is only to be ended by a
 			// stop: the election thread may notice that late
-			this.election.lose(leadership, (trust <= 0) ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST,
-					() -> abort(current));
+			boolean expired = trust <= 0 && !leadership.isDistrusted();
+			this.election.lose(leadership, expired ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST, () -> abort(current));
 			trust = Watchdog.NO_DEADLINE;
 		}
 		if (stop <= 0) {

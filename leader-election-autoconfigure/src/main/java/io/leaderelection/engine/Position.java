@@ -63,6 +63,16 @@ sealed interface Position {
 		long trustedUntil();
 
 		/**
+		 * Return for how long the leadership is trusted unless it is confirmed before
+		 * then.
+		 * @param now the current time
+		 * @return the time in nanoseconds, not positive if trust has ended
+		 */
+		default long trustRemaining(long now) {
+			return leadership().isDistrusted() ? 0 : trustedUntil() - now;
+		}
+
+		/**
 		 * Return this position with another end of trust.
 		 * @param until the end of trust
 		 * @return the position

@@ -25,6 +25,7 @@ import java.util.SplittableRandom;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.simulation.Link.Way;
+import io.leaderelection.simulation.Timers.Timer;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.SimServer;
 import org.jspecify.annotations.Nullable;
@@ -138,6 +139,18 @@ final class Faults {
 				Way way = this.random.nextBoolean() ? node.link().toServer() : node.link().toClient();
 				way.setDelay(this.world.between(World.MILLIS, lease));
 				onNode(node, this.world.between(10 * World.MILLIS, 3 * lease), () -> way.setDelay(0));
+			}
+			case DEGRADE -> {
+				// Answers come late, and then no request arrives any longer
+				Link link = node.link();
+				link.toClient().setDelay(this.world.between(lease / 4, 3 * lease / 4));
+				long slow = this.world.between(lease / 4, 3 * lease);
+				Timer cut = this.scheduler.after(slow, link.toServer()::cut);
+				onNode(node, slow + this.world.between(lease, 3 * lease), () -> {
+					this.scheduler.cancel(cut);
+					link.toClient().setDelay(0);
+					link.toServer().heal();
+				});
 			}
 			case TERMINATE -> {
 				session(node, this.world.server()::terminate);
@@ -274,8 +287,8 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
-		CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
+		PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 
