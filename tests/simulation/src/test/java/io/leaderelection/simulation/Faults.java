@@ -55,7 +55,7 @@ final class Faults {
 		this.scheduler = world.scheduler();
 		this.random = world.random();
 		this.left = 20 + this.random.nextInt(30);
-		this.longestGap = world.between(200 * World.MILLIS, 4 * World.SECONDS);
+		this.longestGap = world.between(200 * World.MILLIS, 8 * World.SECONDS);
 	}
 
 	Map<Kind, Integer> counts() {

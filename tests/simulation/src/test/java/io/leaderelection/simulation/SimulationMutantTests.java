@@ -35,25 +35,26 @@ class SimulationMutantTests {
 
 	private static final long FIRST_SEED = 1;
 
-	private static final int MOST_FAILOVERS = 20_000;
+	private static final int MOST_FAILOVERS = 50_000;
 
 	private static final Duration LIMIT = Duration.ofMinutes(5);
 
 	@ParameterizedTest
-	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "THREAD_DIES",
-			"EVENT_NEEDS_THREAD" })
-	void findsMistakeAtOnce(Mutant mutant) {
-		find(mutant);
+	@EnumSource(mode = Mode.EXCLUDE, names = { "NONE", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY",
+			"INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
+	void findsMistake(Mutant mutant) {
+		assertFound(mutant);
 	}
 
 	@ParameterizedTest
-	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
 	@Tag("faults")
-	void findsMistake(Mutant mutant) {
-		find(mutant);
+	@EnumSource(names = { "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "INNER_WORK_CLEARS_INTERRUPT",
+			"STOP_CUTS_RELEASE" })
+	void findsMistakeThatRarelyShows(Mutant mutant) {
+		assertFound(mutant);
 	}
 
-	private static void find(Mutant mutant) {
+	private static void assertFound(Mutant mutant) {
 		Histories histories = new Histories(mutant, FIRST_SEED).run(LIMIT, MOST_FAILOVERS, 1);
 		Result violation = histories.violation();
 		assertThat(violation).as(histories::toString).isNotNull();
