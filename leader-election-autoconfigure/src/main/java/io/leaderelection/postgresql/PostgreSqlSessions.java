@@ -127,15 +127,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	private ElectionSession open(Connection connection) throws SQLException, SessionException {
-		if (!connection.isWrapperFor(PGConnection.class)) {
-			throw new UnusableStoreException(
-					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
-							+ connection.getClass().getName(),
-					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
-							+ "jdbc:postgresql://host/database.",
-					null);
-		}
-		PGConnection pgConnection = connection.unwrap(PGConnection.class);
+		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
@@ -167,6 +159,18 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
+	}
+
+	static PGConnection unwrap(Connection connection) throws SQLException, UnusableStoreException {
+		if (!connection.isWrapperFor(PGConnection.class)) {
+			throw new UnusableStoreException(
+					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
+							+ connection.getClass().getName(),
+					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
+							+ "jdbc:postgresql://host/database.",
+					null);
+		}
+		return connection.unwrap(PGConnection.class);
 	}
 
 	private String applicationName() {
@@ -224,7 +228,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		return settings;
 	}
 
-	private static SessionException translate(SQLException ex) {
+	static SessionException translate(SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		if (state.startsWith("28")) {
 			return new UnusableStoreException(
