@@ -33,9 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTable {
 
-	/** The name of the table unless configured. */
-	public static final String DEFAULT_NAME = LeaseTableSql.DEFAULT_TABLE;
-
 	private static final Duration SHORTEST_TIMEOUT = Duration.ofSeconds(1);
 
 	private static final Duration LONGEST_TIMEOUT = Duration.ofSeconds(5);
@@ -137,6 +134,11 @@ public final class LeaseTable {
 		@Override
 		public void abandon() {
 			LeaseTable.this.connector.abandon();
+		}
+
+		@Override
+		public String store() {
+			return "table";
 		}
 
 		@Override

@@ -35,8 +35,6 @@ import org.postgresql.PGConnection;
  */
 final class LeaseTableConnector {
 
-	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
-
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	private final ConnectionSource source;
@@ -125,7 +123,8 @@ final class LeaseTableConnector {
 		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null);
 	}
 
-	private LeaseTableShape shape(Connection connection, ServerInspection server) throws SQLException, SessionException {
+	private LeaseTableShape shape(Connection connection, ServerInspection server)
+			throws SQLException, SessionException {
 		LeaseTableShape tables = inspect(connection);
 		if (tables == null && this.create) {
 			create(connection);
@@ -189,7 +188,7 @@ final class LeaseTableConnector {
 		properties.setProperty("ApplicationName", this.applicationName);
 		properties.setProperty("connectTimeout", "5");
 		properties.setProperty("loginTimeout", "10");
-		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
+		properties.setProperty("socketTimeout", Long.toString(this.timeout.plusMillis(999).toSeconds()));
 		properties.setProperty("cancelSignalTimeout", "2");
 		properties.setProperty("tcpKeepAlive", "true");
 		properties.setProperty("preferQueryMode", "simple");
@@ -204,8 +203,8 @@ final class LeaseTableConnector {
 		return switch (String.valueOf(ex.getSQLState())) {
 			case "25006", "0A000" -> new SessionException(
 					"The server is a standby or read-only, on which no node can lead; searching for the primary", ex);
-			case "55P03" -> new SessionException("The lease table is locked by another session: " + Jdbc.summary(ex),
-					ex);
+			case "55P03" ->
+				new SessionException("The lease table is locked by another session: " + Jdbc.summary(ex), ex);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
 	}

@@ -580,6 +580,8 @@ final class LeaseTableRounds {
 		this.lock.lock();
 		try {
 			completed.forEach((request) -> request.done = true);
+			// Before this thread looks for requests again
+			this.requests.removeAll(completed);
 			this.answered.signalAll();
 		}
 		finally {
@@ -607,6 +609,7 @@ final class LeaseTableRounds {
 				else {
 					request.failure = failure;
 					request.done = true;
+					this.requests.remove(request);
 				}
 			}
 			this.answered.signalAll();
@@ -695,8 +698,7 @@ final class LeaseTableRounds {
 		boolean answer(@Nullable LeaseRow answer) {
 			this.row = answer;
 			boolean locked = this.renewal != null && answer != null && !answer.renewed()
-					&& answer.term() == this.renewal.term()
-					&& this.renewal.token().toString().equals(answer.token());
+					&& answer.term() == this.renewal.term() && this.renewal.token().toString().equals(answer.token());
 			if (locked) {
 				this.due = System.nanoTime() + MIN_BACKOFF;
 			}

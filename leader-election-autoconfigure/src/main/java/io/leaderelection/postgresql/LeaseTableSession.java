@@ -186,14 +186,14 @@ final class LeaseTableSession implements ElectionSession {
 		this.beat = 0;
 		this.alone = false;
 		this.fence.elected(taken, token());
-		// The server ends no session here, so there is no leader that needs time to notice
+		// The server ends no session here, so there is no leader that needs time to
+		// notice
 		return new Acquisition.Won(taken, true, clear);
 	}
 
 	private Takeover takeOver(LeaseRow row, boolean barrier) throws SessionException {
-		return this.rounds.run(this,
-				(connection, sql) -> Jdbc.last(connection, sql.takeOver(row, this.keys, this.holder, barrier),
-						(taken) -> Takeover.of(taken, this.termEpoch)));
+		return this.rounds.run(this, (connection, sql) -> Jdbc.last(connection,
+				sql.takeOver(row, this.keys, this.holder, barrier), (taken) -> Takeover.of(taken, this.termEpoch)));
 	}
 
 	private static String describeOtherStore(int pid) {
@@ -208,8 +208,8 @@ final class LeaseTableSession implements ElectionSession {
 	private View view(Snapshot snapshot) {
 		LeaseRow row = snapshot.row();
 		String node = (row != null && row.isHeld()) ? row.holder() : null;
-		Leader leader = (row != null && node != null)
-				? new Leader(node, this.names.of(node), term(row), row.since()) : null;
+		Leader leader = (row != null && node != null) ? new Leader(node, this.names.of(node), term(row), row.since())
+				: null;
 		return new View(leader, snapshot.candidates(), this.foreign);
 	}
 
@@ -240,15 +240,14 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		LeaseRow row = this.rounds.renew(this,
-				new Renewal(this.key, this.term.transactionId(), token(), ++this.beat), this.beat == 1);
+		LeaseRow row = this.rounds.renew(this, new Renewal(this.key, this.term.transactionId(), token(), ++this.beat),
+				this.beat == 1);
 		if (row == null) {
 			throw new SessionException("The row of the election has been deleted", null);
 		}
 		if (!row.renewed()) {
-			throw new SessionException("The term has ended: "
-					+ ((row.holder() != null) ? "node '" + row.holder() + "' holds the lease in the term " + term(row)
-							: "the lease is free"),
+			throw new SessionException("The term has ended: " + ((row.holder() != null)
+					? "node '" + row.holder() + "' holds the lease in the term " + term(row) : "the lease is free"),
 					null);
 		}
 		int otherStore = this.alone ? 0 : findOtherStore();
@@ -262,8 +261,8 @@ final class LeaseTableSession implements ElectionSession {
 	 * finds the takeover.
 	 */
 	private int findOtherStore() throws SessionException {
-		return this.rounds.run(this, (connection, sql) -> Jdbc.last(connection, sql.otherStore(this.keys),
-				(row) -> row.getInt("pid")));
+		return this.rounds.run(this,
+				(connection, sql) -> Jdbc.last(connection, sql.otherStore(this.keys), (row) -> row.getInt("pid")));
 	}
 
 	@Override
@@ -327,8 +326,9 @@ final class LeaseTableSession implements ElectionSession {
 	public boolean release(boolean clean) throws SessionException {
 		long deadline = System.nanoTime() + RELEASE_LIMIT;
 		while (true) {
-			boolean held = this.rounds.run(this, (connection, sql) -> Jdbc.last(connection,
-					sql.release(this.key, this.term, token()), (row) -> row.getInt("freed") == 0 && row.getBoolean("held")));
+			boolean held = this.rounds.run(this,
+					(connection, sql) -> Jdbc.last(connection, sql.release(this.key, this.term, token()),
+							(row) -> row.getInt("freed") == 0 && row.getBoolean("held")));
 			if (!held || deadline - System.nanoTime() <= 0) {
 				return false;
 			}
@@ -357,7 +357,8 @@ final class LeaseTableSession implements ElectionSession {
 
 		static Takeover of(ResultSet row, int termEpoch) throws SQLException {
 			long transactionId = row.getLong("term");
-			return new Takeover((transactionId != 0) ? new Term(termEpoch, row.getLong("timeline"), transactionId) : null,
+			return new Takeover(
+					(transactionId != 0) ? new Term(termEpoch, row.getLong("timeline"), transactionId) : null,
 					row.getInt("other"));
 		}
 

@@ -31,7 +31,8 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param keys whether the lease table has its two keys
  * @param privileges whether the role has the necessary privileges
  */
-record LeaseTableShape(String name, String candidates, boolean permanent, String missing, boolean keys, boolean privileges) {
+record LeaseTableShape(String name, String candidates, boolean permanent, String missing, boolean keys,
+		boolean privileges) {
 
 	static LeaseTableShape of(ResultSet row) throws SQLException {
 		return new LeaseTableShape(row.getString("name"), row.getString("candidates"), row.getBoolean("permanent"),
@@ -43,11 +44,11 @@ record LeaseTableShape(String name, String candidates, boolean permanent, String
 	 * @throws UnusableStoreException if operator action is required
 	 */
 	void check(ServerInspection server) throws UnusableStoreException {
-		String reason = !this.permanent ? "it is not a permanent table, or not a table at all"
-				: !this.missing.isEmpty() ? "columns are missing or have another type: " + this.missing : !this.keys
-						? "it lacks the primary key on (election) or the unique key on (election, barrier), on which the "
-								+ "fence rests"
-						: null;
+		String reason = !this.permanent ? "it is not a permanent table, or not a table at all" : !this.missing
+			.isEmpty() ? "columns are missing or have another type: " + this.missing : !this.keys
+					? "it lacks the primary key on (election) or the unique key on (election, barrier), on which the "
+							+ "fence rests"
+					: null;
 		if (reason != null) {
 			throw new UnusableStoreException("The table " + this.name + " cannot hold elections: " + reason + ".",
 					"Create it with the script io/leaderelection/schema-postgresql.sql, which is in the jar, or set "

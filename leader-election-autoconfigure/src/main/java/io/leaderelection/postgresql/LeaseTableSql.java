@@ -168,8 +168,8 @@ class LeaseTableSql {
 	 */
 	static String activeHolder(String table, String election) {
 		return """
-				SELECT pg_catalog.max(holder) AS holder FROM %s WHERE election = %s AND token IS NOT NULL
-				  AND heartbeat > pg_catalog.clock_timestamp() - lease * interval '1 ms'
+				SELECT coalesce(max(holder), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
+				  AND heartbeat > clock_timestamp() - lease * interval '1 ms'
 				""".formatted(table, quote(election));
 	}
 
@@ -198,21 +198,25 @@ class LeaseTableSql {
 		String renewed = renewals.isEmpty() ? "SELECT NULL::varchar AS election WHERE false" : """
 				UPDATE %1$s AS entry SET beat = own.beat, heartbeat = clock_timestamp()
 				    FROM own WHERE entry.election = own.election RETURNING entry.election""".formatted(this.table);
-		String own = renewals.isEmpty() ? "" : """
-				own AS (SELECT election, renewal.beat FROM %1$s AS entry
-				    JOIN (VALUES %2$s) AS renewal (election, term, token, beat) USING (election)
-				    WHERE entry.term = renewal.term AND entry.token = renewal.token FOR NO KEY UPDATE OF entry SKIP LOCKED),
-				  """.formatted(this.table,
-				renewals.stream()
-					.map((renewal) -> "(%s, %d, %s::uuid, %d)".formatted(quote(renewal.election()), renewal.term(),
-							quote(renewal.token().toString()), renewal.beat()))
-					.collect(Collectors.joining(", ")));
-		return begin("off") + """
-				WITH %srenewed AS (%s)
-				SELECT entry.election, term, timeline, %s AS server_timeline, beat, lease, holder, token::text AS token, since,
-				  resign_term, renewed.election IS NOT NULL AS renewed, pg_is_in_recovery() AS in_recovery
-				FROM %s AS entry LEFT JOIN renewed USING (election) WHERE entry.election IN (%s)
-				""".formatted(own, renewed, timeline(), this.table, list(elections));
+		String own = renewals.isEmpty() ? ""
+				: """
+						own AS (SELECT election, renewal.beat FROM %1$s AS entry
+						    JOIN (VALUES %2$s) AS renewal (election, term, token, beat) USING (election)
+						    WHERE entry.term = renewal.term AND entry.token = renewal.token FOR NO KEY UPDATE OF entry SKIP LOCKED),
+						  """
+					.formatted(this.table,
+							renewals.stream()
+								.map((renewal) -> "(%s, %d, %s::uuid, %d)".formatted(quote(renewal.election()),
+										renewal.term(), quote(renewal.token().toString()), renewal.beat()))
+								.collect(Collectors.joining(", ")));
+		return begin("off")
+				+ """
+						WITH %srenewed AS (%s)
+						SELECT entry.election, term, timeline, %s AS server_timeline, beat, lease, holder, token::text AS token, since,
+						  resign_term, renewed.election IS NOT NULL AS renewed, pg_is_in_recovery() AS in_recovery
+						FROM %s AS entry LEFT JOIN renewed USING (election) WHERE entry.election IN (%s)
+						"""
+					.formatted(own, renewed, timeline(), this.table, list(elections));
 	}
 
 	/**
@@ -338,12 +342,14 @@ class LeaseTableSql {
 	 * that has observed the row before takes it for unchanged.
 	 */
 	String release(String election, Term term, UUID token) {
-		return begin("local") + """
-				WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
-				  freed AS (UPDATE %1$s AS entry SET holder = NULL, token = NULL, resign_term = NULL, beat = entry.beat + 1
-				    FROM own WHERE entry.election = own.election RETURNING entry.election)
-				SELECT (SELECT count(*) FROM freed) AS freed, pg_notify('%3$s', %4$s), EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-				""".formatted(this.table, own(election, term, token), CHANNEL, quote(notice(election)));
+		return begin("local")
+				+ """
+						WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
+						  freed AS (UPDATE %1$s AS entry SET holder = NULL, token = NULL, resign_term = NULL, beat = entry.beat + 1
+						    FROM own WHERE entry.election = own.election RETURNING entry.election)
+						SELECT (SELECT count(*) FROM freed) AS freed, pg_notify('%3$s', %4$s), EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
+						"""
+					.formatted(this.table, own(election, term, token), CHANNEL, quote(notice(election)));
 	}
 
 	/** A notice has less than 8000 bytes, and names the table. */
@@ -384,14 +390,12 @@ class LeaseTableSql {
 				VALUES (%2$s::uuid, %3$s, ARRAY[%4$s]::varchar[], clock_timestamp())
 				ON CONFLICT (session) DO UPDATE SET elections = excluded.elections, seen = excluded.seen;
 				""".formatted(this.candidates, quote(session.toString()), quote(node), list(own));
-		return begin("off") + (own.isEmpty() ? deleteCandidate(session) : register)
-				+ """
-						DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
-						  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
-						SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
-						WHERE election IN (%3$s) ORDER BY node, session
-						"""
-					.formatted(this.candidates, expiryMillis, list(all));
+		return begin("off") + (own.isEmpty() ? deleteCandidate(session) : register) + """
+				DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
+				  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
+				SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
+				WHERE election IN (%3$s) ORDER BY node, session
+				""".formatted(this.candidates, expiryMillis, list(all));
 	}
 
 	/**
