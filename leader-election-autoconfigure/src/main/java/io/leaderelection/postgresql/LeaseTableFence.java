@@ -25,6 +25,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
@@ -50,6 +52,10 @@ final class LeaseTableFence implements TransactionFence {
 	private static final Log logger = LogFactory.getLog(LeaseTableFence.class);
 
 	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
+
+	private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(32);
 
 	private static final String SERIALIZATION_FAILURE = "40001";
 
@@ -100,32 +106,12 @@ final class LeaseTableFence implements TransactionFence {
 			return Outcome.REFUSED;
 		}
 		int networkTimeout = connection.getNetworkTimeout();
-		if (networkTimeout != 0 && networkTimeout <= this.timeoutMillis) {
-			return verify(connection, known.sql(), current);
+		boolean shorten = networkTimeout == 0 || networkTimeout > this.timeoutMillis;
+		if (shorten) {
+			connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
 		}
-		connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
 		try {
 			return verify(connection, known.sql(), current);
-		}
-		finally {
-			if (!connection.isClosed()) {
-				connection.setNetworkTimeout(Runnable::run, networkTimeout);
-			}
-		}
-	}
-
-	private Outcome verify(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {
-		try (PreparedStatement fence = connection.prepareStatement(sql.fence())) {
-			fence.setString(1, this.key);
-			fence.setLong(2, current.term().transactionId());
-			fence.setLong(3, current.term().timeline());
-			fence.setString(4, current.token().toString());
-			fence.setString(5, this.longestIdle);
-			try (ResultSet row = fence.executeQuery()) {
-				if (row.next()) {
-					return Outcome.PASSED;
-				}
-			}
 		}
 		catch (SQLException ex) {
 			if (SERIALIZATION_FAILURE.equals(ex.getSQLState())) {
@@ -134,8 +120,43 @@ final class LeaseTableFence implements TransactionFence {
 			}
 			throw ex;
 		}
-		return isHeld(connection, sql, current) ? Outcome.blockedBy("session that has locked its row")
-				: Outcome.REFUSED;
+		finally {
+			if (shorten && !connection.isClosed()) {
+				connection.setNetworkTimeout(Runnable::run, networkTimeout);
+			}
+		}
+	}
+
+	/**
+	 * A takeover locks the row for the length of its own transaction, so a locked row is
+	 * tried again for a moment.
+	 */
+	private Outcome verify(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {
+		for (long pause = FIRST_PAUSE;; pause *= 2) {
+			if (lock(connection, sql, current)) {
+				return Outcome.PASSED;
+			}
+			if (!isHeld(connection, sql, current)) {
+				return Outcome.REFUSED;
+			}
+			if (pause > LONGEST_PAUSE) {
+				return Outcome.blockedBy("session that has locked its row");
+			}
+			LockSupport.parkNanos(pause);
+		}
+	}
+
+	private boolean lock(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {
+		try (PreparedStatement fence = connection.prepareStatement(sql.fence())) {
+			fence.setString(1, this.key);
+			fence.setLong(2, current.term().transactionId());
+			fence.setLong(3, current.term().timeline());
+			fence.setString(4, current.token().toString());
+			fence.setString(5, this.longestIdle);
+			try (ResultSet row = fence.executeQuery()) {
+				return row.next();
+			}
+		}
 	}
 
 	/**

@@ -20,7 +20,6 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 import io.leaderelection.testsupport.Direction;
-import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.AfterAll;
@@ -39,15 +38,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("faults")
 class LeaseTableFaultTests {
 
-	private static final Duration LEASE = Cluster.LEASE;
+	static final Duration LEASE = Cluster.LEASE;
 
 	/** From a crash to the next grant. */
-	private static final Duration TAKEOVER = LEASE.plusMillis(1200);
+	static final Duration TAKEOVER = LEASE.plusMillis(1200);
 
 	/** From the end of a hand-over to the next grant. */
-	private static final Duration HAND_OVER = Duration.ofMillis(1200);
+	static final Duration HAND_OVER = Duration.ofMillis(1200);
 
-	private static final String[] TABLE = { "leader-election.store=table", "leader-election.initialize-schema=always" };
+	static final String[] TABLE = { "leader-election.store=table", "leader-election.initialize-schema=always" };
 
 	private static PostgreSqlServer server;
 
@@ -171,32 +170,7 @@ class LeaseTableFaultTests {
 		}, (outcome) -> outcome.revokedBecause("LEASE_EXPIRED"));
 	}
 
-	@Test
-	void behindPgBouncerInTransactionMode() {
-		try (PgBouncer pooler = PgBouncer.start(server, "transaction", "default_pool_size=4");
-				FaultRuns pooled = new FaultRuns(new Cluster(server, LEASE, Duration.ZERO, TABLE[0], TABLE[1],
-						"leader-election.datasource.url=" + server.jdbcUrl(pooler.port()),
-						"leader-election.datasource.username=" + server.username(),
-						"leader-election.datasource.password=" + server.password())
-					.withServerFaults()
-					.start(3))) {
-			pooled.run("table behind PgBouncer: leader killed", () -> pooled.cluster().awaitLeader(),
-					(leader) -> leader.signal("KILL"), (outcome) -> {
-						nextWithin(outcome, TAKEOVER);
-						outcome.replaceOld();
-					});
-			pooled.run("table behind PgBouncer: leader frozen, thawed", () -> pooled.cluster().awaitLeader(),
-					(leader) -> leader.signal("STOP"), (outcome) -> {
-						nextWithin(outcome, TAKEOVER);
-						outcome.old().signal("CONT");
-						outcome.revokedBecause("LEASE_EXPIRED");
-					});
-			pooled.run("table behind PgBouncer: leader resigned", () -> pooled.cluster().awaitLeader(),
-					(leader) -> leader.command("resign"), (outcome) -> nextWithin(outcome, HAND_OVER));
-		}
-	}
-
-	private static void nextWithin(FaultRuns.Outcome outcome, Duration bound) {
+	static void nextWithin(FaultRuns.Outcome outcome, Duration bound) {
 		// Processes of a busy machine
 		assertThat(Duration.ofNanos(outcome.next().time() - outcome.at())).isLessThan(bound.plusMillis(300));
 	}

@@ -82,10 +82,11 @@ class LeaseTableScaleTests {
 			double seconds = (System.nanoTime() - start) / 1e9;
 			double rate = (requests(server) - requests) / seconds;
 			long wal = Long.parseLong(server.query("SELECT pg_current_wal_insert_lsn() - '0/0'").get(0)) - position;
-			System.out.printf("%d nodes, %d elections%s: %d connections, %.1f requests/s, %.0f bytes of WAL/s, "
-					+ "updates and HOT updates before %s, after %s%n", NODES, ELECTIONS,
-					pooled ? " behind PgBouncer with 4 server connections" : "", connections(server), rate,
-					wal / seconds, updates, updates(server));
+			System.out.printf(
+					"%d nodes, %d elections%s: %d connections, %.1f requests/s, %.0f bytes of WAL/s, "
+							+ "updates and HOT updates before %s, after %s%n",
+					NODES, ELECTIONS, pooled ? " behind PgBouncer with 4 server connections" : "", connections(server),
+					rate, wal / seconds, updates, updates(server));
 			assertThat(rate).isLessThan(45);
 			awaitLeaders();
 			stop();
@@ -157,10 +158,8 @@ class LeaseTableScaleTests {
 			.mapToObj((election) -> new ElectionSettings("election-" + election, node, LEASE, Duration.ZERO,
 					Duration.ofSeconds(1), true))
 			.toList();
-		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings,
-				(election) -> table.sessions(election, "scale:" + election.election(),
-						ElectionKeys.derive("scale", election.election()), 0),
-				(event) -> {
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.sessions(election,
+				"scale:" + election.election(), ElectionKeys.derive("scale", election.election()), 0), (event) -> {
 				});
 		electors.all().forEach(DefaultLeaderElector::start);
 		return electors;
@@ -177,7 +176,10 @@ class LeaseTableScaleTests {
 	 * Return how many requests the nodes have sent. Each begins by setting the isolation.
 	 */
 	private static long requests(PostgreSqlServer server) {
-		return server.log().lines().filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL")).count();
+		return server.log()
+			.lines()
+			.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
+			.count();
 	}
 
 	private static List<String> updates(PostgreSqlServer server) {
