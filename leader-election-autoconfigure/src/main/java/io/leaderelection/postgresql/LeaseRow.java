@@ -20,6 +20,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.time.Instant;
+import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * @param serverTimeline the timeline of the server now
  * @param beat changed by every renewal
  * @param leaseMillis the length of the lease of the holder
- * @param holder the id of the node that holds the lease, or {@code null}
+ * @param holder the id of the node that holds the lease, or that has freed it while its
+ * work was still running, or {@code null}
  * @param token the token of its session, or {@code null}
  * @param since when it took over
  * @param resignTerm the term that is asked to end, or 0
@@ -64,7 +66,8 @@ record LeaseRow(String election, long term, long timeline, long serverTimeline, 
 	 * Return whether nothing has been written between two observations.
 	 */
 	boolean isSame(LeaseRow other) {
-		return this.term == other.term && this.timeline == other.timeline && this.beat == other.beat;
+		return this.term == other.term && this.timeline == other.timeline && this.beat == other.beat
+				&& Objects.equals(this.token, other.token);
 	}
 
 	/**

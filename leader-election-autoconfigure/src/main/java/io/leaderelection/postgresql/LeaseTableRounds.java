@@ -21,7 +21,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -88,7 +87,8 @@ final class LeaseTableRounds {
 
 	private final Condition submitted = this.lock.newCondition();
 
-	private final Condition answered = this.lock.newCondition();
+	/** Signalled when a session has been removed, and when the thread has ended. */
+	private final Condition left = this.lock.newCondition();
 
 	// Guarded by the lock
 
@@ -151,7 +151,12 @@ final class LeaseTableRounds {
 				this.candidatesDue = System.nanoTime();
 				this.submitted.signalAll();
 			}
-			this.answered.signalAll();
+			for (Request<?> request : this.requests) {
+				if (request.session == session) {
+					request.answered.signal();
+				}
+			}
+			this.left.signalAll();
 		}
 		finally {
 			this.lock.unlock();
@@ -168,7 +173,7 @@ final class LeaseTableRounds {
 		this.lock.lock();
 		try {
 			while (remaining > 0 && this.thread != null && this.sessions.isEmpty()) {
-				remaining = this.answered.awaitNanos(remaining);
+				remaining = this.left.awaitNanos(remaining);
 			}
 		}
 		catch (InterruptedException ex) {
@@ -190,7 +195,7 @@ final class LeaseTableRounds {
 				if (session.isAborted()) {
 					throw aborted(null);
 				}
-				remaining = this.answered.awaitNanos(remaining);
+				remaining = this.left.awaitNanos(remaining);
 			}
 		}
 		catch (InterruptedException ex) {
@@ -210,7 +215,8 @@ final class LeaseTableRounds {
 		try {
 			Long remaining = session.isCandidate() ? watch(session.key()).remaining(System.nanoTime()) : null;
 			long wait = (remaining != null && remaining > 0) ? Math.min(nanos, remaining) : nanos;
-			await(new Request<>(session, System.nanoTime() + Math.max(wait, LINGER), null, null));
+			await(new Request<>(session, System.nanoTime() + Math.max(wait, LINGER), null, null,
+					this.lock.newCondition()));
 			return snapshot(session);
 		}
 		finally {
@@ -246,7 +252,7 @@ final class LeaseTableRounds {
 			long now = System.nanoTime();
 			long pause = session.interval().toNanos();
 			long due = urgent ? now + LINGER : later(now + pause / 20, this.lastRound + pause / 2);
-			return await(new Request<>(session, due, renewal, null)).row;
+			return await(new Request<>(session, due, renewal, null, this.lock.newCondition())).row;
 		}
 		finally {
 			this.lock.unlock();
@@ -259,7 +265,7 @@ final class LeaseTableRounds {
 	<T> T run(LeaseTableSession session, Task<T> task) throws SessionException {
 		this.lock.lock();
 		try {
-			T result = await(new Request<>(session, System.nanoTime(), null, task)).result;
+			T result = await(new Request<>(session, System.nanoTime(), null, task, this.lock.newCondition())).result;
 			if (result == null) {
 				throw new IllegalStateException("The task returned nothing");
 			}
@@ -315,14 +321,14 @@ final class LeaseTableRounds {
 	private <T> Request<T> await(Request<T> request) throws SessionException {
 		this.requests.add(request);
 		try {
-			ensureRunning();
-			this.submitted.signalAll();
 			while (!request.done) {
+				ensureRunning();
+				this.submitted.signalAll();
 				if (request.session.isAborted()) {
 					throw aborted(null);
 				}
 				endOverdue();
-				this.answered.awaitNanos(this.limit / 4);
+				request.answered.awaitNanos(this.limit / 4);
 			}
 		}
 		catch (InterruptedException ex) {
@@ -400,7 +406,7 @@ final class LeaseTableRounds {
 			boolean ended = this.sessions.isEmpty() && this.requests.isEmpty();
 			if (ended) {
 				this.thread = null;
-				this.answered.signalAll();
+				this.left.signalAll();
 			}
 			return ended;
 		}
@@ -537,7 +543,8 @@ final class LeaseTableRounds {
 		}
 		Map<String, LeaseRow> rows = open.round(elections, renewals);
 		if (!rows.keySet().containsAll(own)) {
-			Set<String> missing = new HashSet<>(own);
+			// In the same order on all nodes
+			Set<String> missing = new TreeSet<>(own);
 			missing.removeAll(rows.keySet());
 			open.insert(missing);
 			rows.putAll(open.round(missing, List.of()));
@@ -579,10 +586,9 @@ final class LeaseTableRounds {
 	private void done(List<Request<?>> completed) {
 		this.lock.lock();
 		try {
-			completed.forEach((request) -> request.done = true);
+			completed.forEach(Request::done);
 			// Before this thread looks for requests again
 			this.requests.removeAll(completed);
-			this.answered.signalAll();
 		}
 		finally {
 			this.lock.unlock();
@@ -608,11 +614,10 @@ final class LeaseTableRounds {
 				}
 				else {
 					request.failure = failure;
-					request.done = true;
+					request.done();
 					this.requests.remove(request);
 				}
 			}
-			this.answered.signalAll();
 		}
 		finally {
 			this.lock.unlock();
@@ -667,6 +672,8 @@ final class LeaseTableRounds {
 
 		private final @Nullable Task<T> task;
 
+		private final Condition answered;
+
 		private long due;
 
 		private boolean done;
@@ -677,11 +684,19 @@ final class LeaseTableRounds {
 
 		private @Nullable SessionException failure;
 
-		Request(LeaseTableSession session, long due, @Nullable Renewal renewal, @Nullable Task<T> task) {
+		Request(LeaseTableSession session, long due, @Nullable Renewal renewal, @Nullable Task<T> task,
+				Condition answered) {
 			this.session = session;
+			this.answered = answered;
 			this.due = due;
 			this.renewal = renewal;
 			this.task = task;
+		}
+
+		/** Called under the lock. */
+		void done() {
+			this.done = true;
+			this.answered.signal();
 		}
 
 		void run(LeaseTableConnection open) throws SQLException {

@@ -186,9 +186,8 @@ final class LeaseTableSession implements ElectionSession {
 		this.beat = 0;
 		this.alone = false;
 		this.fence.elected(taken, token());
-		// The server ends no session here, so there is no leader that needs time to
-		// notice
-		return new Acquisition.Won(taken, true, clear);
+		// A lease that has expired is trusted by nobody: the server ends none earlier
+		return new Acquisition.Won(taken, row.isHeld() || row.holder() == null, clear);
 	}
 
 	private Takeover takeOver(LeaseRow row, boolean barrier) throws SessionException {
@@ -327,7 +326,7 @@ final class LeaseTableSession implements ElectionSession {
 		long deadline = System.nanoTime() + RELEASE_LIMIT;
 		while (true) {
 			boolean held = this.rounds.run(this,
-					(connection, sql) -> Jdbc.last(connection, sql.release(this.key, this.term, token()),
+					(connection, sql) -> Jdbc.last(connection, sql.release(this.key, this.term, token(), clean),
 							(row) -> row.getInt("freed") == 0 && row.getBoolean("held")));
 			if (!held || deadline - System.nanoTime() <= 0) {
 				return false;

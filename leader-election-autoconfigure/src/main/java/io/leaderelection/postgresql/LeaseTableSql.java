@@ -338,18 +338,19 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * End the term of this node and free the row. The beat changes, so that no other node
-	 * that has observed the row before takes it for unchanged.
+	 * End the term of this node and free the row. If its work may still be running, the
+	 * name of the holder remains.
 	 */
-	String release(String election, Term term, UUID token) {
+	String release(String election, Term term, UUID token, boolean clean) {
 		return begin("local")
 				+ """
 						WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
-						  freed AS (UPDATE %1$s AS entry SET holder = NULL, token = NULL, resign_term = NULL, beat = entry.beat + 1
+						  freed AS (UPDATE %1$s AS entry SET %5$s token = NULL, resign_term = NULL, beat = entry.beat + 1
 						    FROM own WHERE entry.election = own.election RETURNING entry.election)
 						SELECT (SELECT count(*) FROM freed) AS freed, pg_notify('%3$s', %4$s), EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
 						"""
-					.formatted(this.table, own(election, term, token), CHANNEL, quote(notice(election)));
+					.formatted(this.table, own(election, term, token), CHANNEL, quote(notice(election)),
+							clean ? "holder = NULL," : "");
 	}
 
 	/** A notice has less than 8000 bytes, and names the table. */
