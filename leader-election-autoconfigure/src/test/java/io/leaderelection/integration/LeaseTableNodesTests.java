@@ -43,6 +43,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -284,9 +285,10 @@ class LeaseTableNodesTests {
 			.isSorted();
 	}
 
-	@Test
-	void nodesWorkBehindAPoolerInTransactionMode() {
-		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction", "default_pool_size=2")) {
+	@ParameterizedTest
+	@ValueSource(strings = { "transaction", "statement" })
+	void nodesWorkBehindAPooler(String mode) {
+		try (PgBouncer pooler = PgBouncer.start(this.server, mode, "default_pool_size=2")) {
 			LocalNode first = startAt(this.server, pooler.port()).awaitLeader();
 			LocalNode second = startAt(this.server, pooler.port());
 			LocalNode third = startAt(this.server, pooler.port());

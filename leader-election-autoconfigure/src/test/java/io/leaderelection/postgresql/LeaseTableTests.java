@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -437,6 +438,41 @@ class LeaseTableTests {
 		}
 		transaction.rollback();
 		assertThat(second.passBarrier(Duration.ofSeconds(5))).isNull();
+	}
+
+	@Test
+	void fenceLimitsHowLongItsTransactionMayBeIdle() throws Exception {
+		TransactionFence fence = this.fenceOf("node-a");
+		Won won = win(this.sessions.get(0));
+		Connection transaction = connect();
+		transaction.setAutoCommit(false);
+		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
+		assertThat(show(transaction, "idle_in_transaction_session_timeout")).isEqualTo("1s");
+		transaction.commit();
+		assertThat(show(transaction, "idle_in_transaction_session_timeout")).isEqualTo("0");
+		execute(transaction, "SET idle_in_transaction_session_timeout = '300ms'");
+		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
+		assertThat(show(transaction, "idle_in_transaction_session_timeout")).isEqualTo("300ms");
+	}
+
+	private static String show(Connection connection, String setting) throws SQLException {
+		try (Statement statement = connection.createStatement();
+				ResultSet row = statement.executeQuery("SHOW " + setting)) {
+			row.next();
+			return row.getString(1);
+		}
+	}
+
+	@Test
+	void winnerWaitsForTheTakeoverDelayIfWorkMayStillBeRunning() throws SessionException {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.release(false);
+		ElectionSession second = open("node-b");
+		assertThat(second.observe().leader()).isNull();
+		assertThat(win(second).clean()).isFalse();
+		second.release(true);
+		assertThat(win(open("node-d")).clean()).isTrue();
 	}
 
 	@Test
