@@ -70,7 +70,10 @@ class LeadershipEndpointNodeTests {
 				assertThat(observed).isNotNull();
 				assertThat(observed.node()).isEqualTo(seen);
 			});
-			assertThat(here.resignNode("default", LONG_ID).status()).isEqualTo("requested");
+			// Whose session it is, a follower asks after it has observed the session
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(10))
+				.until(() -> here.resignNode("default", LONG_ID).status().equals("requested"));
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
 		}
 	}
