@@ -303,7 +303,7 @@ class LeaseTableTests {
 		for (ElectionSession session : all) {
 			session.close();
 		}
-		assertThat(connections("node-shared")).isZero();
+		Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> connections("node-shared") == 0);
 		assertThat(this.server.query("SELECT count(*) FROM leader_election_candidate WHERE node = 'node-shared'"))
 			.containsExactly("0");
 	}
