@@ -48,8 +48,8 @@ class SimulationMutantTests {
 
 	@ParameterizedTest
 	@Tag("faults")
-	@EnumSource(names = { "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "INNER_WORK_CLEARS_INTERRUPT",
-			"STOP_CUTS_RELEASE" })
+	@EnumSource(
+			names = { "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(mutant);
 	}
