@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class SimulationTests {
 
-	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT1M"));
+	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT30S"));
 
 	private static final Long SEED = Long.getLong("simulation.seed");
 
@@ -50,8 +50,13 @@ class SimulationTests {
 	@Test
 	void guaranteesHold() {
 		long seed = (SEED != null) ? SEED : System.currentTimeMillis() * 1_000_000;
-		Histories histories = new Histories(Mutant.NONE, seed).run((SEED != null) ? Duration.ZERO : DURATION,
-				Long.MAX_VALUE, 1);
+		Histories histories = new Histories(Mutant.NONE, seed);
+		if (SEED != null) {
+			histories.run(Duration.ZERO, Long.MAX_VALUE, 1);
+		}
+		else {
+			histories.run(DURATION, Long.MAX_VALUE, Runtime.getRuntime().availableProcessors());
+		}
 		System.out.println("Simulation from seed " + seed + ": " + histories);
 		Result violation = histories.violation();
 		if (SEED != null) {
