@@ -41,7 +41,8 @@ import org.springframework.boot.health.contributor.Status;
  * as healthy as a leader. The status is
  * <ul>
  * <li>{@link Status#DOWN} if the database cannot hold elections without operator action,
- * or if an election has stopped although the application runs
+ * if a foreign session holds the main lock, or if an election has stopped although the
+ * application runs
  * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for some time
  * <li>{@link Status#UP} otherwise
  * </ul>

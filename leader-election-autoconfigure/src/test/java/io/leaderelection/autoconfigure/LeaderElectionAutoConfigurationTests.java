@@ -44,6 +44,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.TaskScheduler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 import static org.mockito.BDDMockito.mock;
 
 /**
@@ -215,7 +216,9 @@ class LeaderElectionAutoConfigurationTests {
 		postgreSql().run((context) -> {
 			assertThat(context).hasNotFailed();
 			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
-			assertThat(output).contains("The database for leader election cannot be reached");
+			// The start does not wait for the log
+			await().untilAsserted(
+					() -> assertThat(output).contains("The database for leader election cannot be reached"));
 		});
 	}
 
