@@ -98,7 +98,9 @@ class LeadershipEndpointTests {
 		Answer all = node.get("");
 		assertThat(all.status()).isEqualTo(200);
 		assertThat(all).extractingJsonPathMapValue("elections").containsOnlyKeys("default", "reports");
-		assertThat(all).extractingJsonPathMapValue("fencing").containsEntry("transactionManager", "fenced");
+		// Examined beside the start
+		eventually().untilAsserted(() -> assertThat(node.get("")).extractingJsonPathMapValue("fencing")
+			.containsEntry("transactionManager", "fenced"));
 
 		Answer one = node.get("/default");
 		assertThat(one.status()).isEqualTo(200);
