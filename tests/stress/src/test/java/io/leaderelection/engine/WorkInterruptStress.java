@@ -76,7 +76,8 @@ public final class WorkInterruptStress {
 	@Outcome(id = "1, false, false", expect = Expect.ACCEPTABLE, desc = "Ended before the loss")
 	@Outcome(id = "1, false, true", expect = Expect.ACCEPTABLE, desc = "Interrupted between its last look and its end")
 	@Outcome(id = "2, false, true", expect = Expect.ACCEPTABLE, desc = "Interrupted")
-	@Outcome(id = "., true, .*", expect = Expect.FORBIDDEN, desc = "The interrupt has reached the thread after the work")
+	@Outcome(id = "., true, .*", expect = Expect.FORBIDDEN,
+			desc = "The interrupt has reached the thread after the work")
 	@Outcome(id = "2, false, false", expect = Expect.FORBIDDEN, desc = "Interrupted, but not counted as such")
 	@Outcome(id = "3, .*", expect = Expect.FORBIDDEN, desc = "Runs after the loss without an interrupt")
 	@State
@@ -114,7 +115,8 @@ public final class WorkInterruptStress {
 	@Outcome(id = "1, false, false", expect = Expect.ACCEPTABLE, desc = "Ended before the deadline")
 	@Outcome(id = "1, false, true", expect = Expect.ACCEPTABLE, desc = "Interrupted between its last look and its end")
 	@Outcome(id = "2, false, true", expect = Expect.ACCEPTABLE, desc = "Interrupted")
-	@Outcome(id = "., true, .*", expect = Expect.FORBIDDEN, desc = "The interrupt has reached the thread after the work")
+	@Outcome(id = "., true, .*", expect = Expect.FORBIDDEN,
+			desc = "The interrupt has reached the thread after the work")
 	@Outcome(id = "2, false, false", expect = Expect.FORBIDDEN, desc = "Interrupted, but not counted as such")
 	@Outcome(id = "3, .*", expect = Expect.FORBIDDEN, desc = "Runs after the deadline without an interrupt")
 	@State
