@@ -111,6 +111,46 @@ public final class WorkGateStress {
 	}
 
 	/**
+	 * Work begins inside other work while that ends on another thread. The inner work is
+	 * registered first, and looks for the outer work second.
+	 */
+	@JCStressTest
+	@Outcome(id = "true, true", expect = Expect.FORBIDDEN, desc = "The drain has missed the inner work")
+	@Outcome(id = "true, false", expect = Expect.ACCEPTABLE, desc = "The drain waits for the inner work")
+	@Outcome(id = "false, true", expect = Expect.ACCEPTABLE, desc = "The outer work had ended")
+	@Outcome(id = "false, false", expect = Expect.ACCEPTABLE, desc = "The drain waits for work that is refused")
+	@State
+	public static class InnerEntryAndEnd {
+
+		private final Election election = StressElections.leading();
+
+		private final @Nullable Work outer;
+
+		public InnerEntryAndEnd() {
+			this.outer = this.election.gate().enter("outer");
+			if (this.outer != null) {
+				this.outer.continueUntilEnd(StressElections.NOTHING);
+				this.outer.close();
+			}
+			this.election.resign();
+		}
+
+		@Actor
+		public void enterInner(ZZ_Result result) {
+			result.r1 = this.election.gate().enter("inner", this.outer) != null;
+		}
+
+		@Actor
+		public void endOuterAndDrain(ZZ_Result result) {
+			if (this.outer != null) {
+				this.outer.end();
+			}
+			result.r2 = this.election.isDrained();
+		}
+
+	}
+
+	/**
 	 * The last work ends while a hand-over begins to wait for it. Work is removed first
 	 * and the state is read second; a hand-over changes the state first and looks for
 	 * work second.

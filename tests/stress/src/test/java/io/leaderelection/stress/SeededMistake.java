@@ -36,7 +36,7 @@ enum SeededMistake {
 
 	CHECK_BEFORE_REGISTRATION_AT_LOSS("WorkInterruptStress.LossAndClose", CHECK_BEFORE_REGISTRATION.change),
 
-	CHECK_BEFORE_REGISTRATION_OF_INNER_WORK("WorkGateStress.InnerEntryAndDrain", "WorkGate", """
+	CHECK_BEFORE_REGISTRATION_OF_INNER_WORK("WorkGateStress.InnerEntryAndEnd", "WorkGate", """
 			registerInner(work);
 			if (!this.inFlight.contains(origin)""", """
 			boolean missing = !this.inFlight.contains(origin);
