@@ -70,11 +70,29 @@ enum SeededMistake {
 			"""),
 
 	INTERRUPT_WITHOUT_LOCK("WorkInterruptStress.LossAndClose", "Work", """
-			@Nullable Runnable interrupt() {
-				synchronized (this.root) {
+			synchronized (this.root) {
+				if (this.thread != null && !this.interrupted) {
+					if (this.root.interrupts++ == 0) {
+						this.root.foreignInterrupt = this.thread.isInterrupted();
+					}
+					this.thread.interrupt();
+				}
+				this.interrupted = true;
 			""", """
-			@Nullable Runnable interrupt() {
-				{
+			Thread found = null;
+			synchronized (this.root) {
+				if (this.thread != null && !this.interrupted) {
+					if (this.root.interrupts++ == 0) {
+						this.root.foreignInterrupt = this.thread.isInterrupted();
+					}
+					found = this.thread;
+				}
+				this.interrupted = true;
+			}
+			if (found != null) {
+				found.interrupt();
+			}
+			synchronized (this.root) {
 			"""),
 
 	INTERRUPT_WITHOUT_LOCK_WHEN_OVERDUE("WorkInterruptStress.OverdueAndClose", INTERRUPT_WITHOUT_LOCK.change),
