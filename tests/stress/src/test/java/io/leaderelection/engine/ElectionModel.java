@@ -73,7 +73,10 @@ public final class ElectionModel {
 	public enum Scenario {
 
 		/** A grant, a resignation and a loss. */
-		END_OF_TERM(() -> new EndOfTerm().run()),
+		GRANT_AND_LOSS(() -> new OneTerm().run()),
+
+		/** The end of a hand-over, and a loss. */
+		HAND_OVER_AND_LOSS(() -> new OneTerm().runResigned()),
 
 		/** Work, a hand-over and a resignation. */
 		WORK_AND_HAND_OVER(() -> new WorkAndHandOver().run()),
@@ -89,7 +92,7 @@ public final class ElectionModel {
 
 	}
 
-	private static final class EndOfTerm {
+	private static final class OneTerm {
 
 		private final List<LeadershipEvent> events = new ArrayList<>();
 
@@ -104,8 +107,22 @@ public final class ElectionModel {
 		private boolean freed;
 
 		void run() {
-			runAll(this::lead, () -> this.resigned = this.election.resign(),
-					() -> this.election.lose(this.leadership, Reason.LEASE_EXPIRED, StressElections.NOTHING));
+			runAll(this::lead, () -> this.resigned = this.election.resign(), this::lose);
+			checkEnd();
+		}
+
+		void runResigned() {
+			this.granted = this.election.grant(this.leadership, this.election.nanoTime());
+			this.resigned = this.election.resign();
+			runAll(this::handOver, this::lose);
+			checkEnd();
+		}
+
+		private void lose() {
+			this.election.lose(this.leadership, Reason.LEASE_EXPIRED, StressElections.NOTHING);
+		}
+
+		private void checkEnd() {
 			if (this.granted && !this.freed) {
 				// Resigned or lost after the election thread had looked, or not at all
 				handOver();

@@ -70,7 +70,7 @@ class ScheduleTests {
 	 */
 	private enum Mistake {
 
-		LEADERSHIP_BEFORE_LOCK(Scenario.END_OF_TERM, """
+		LEADERSHIP_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
 				boolean relinquish(TermLeadership leadership) {
 					this.lock.lock();
 					try {
@@ -86,7 +86,7 @@ class ScheduleTests {
 					try {
 				"""),
 
-		GRANT_BEFORE_LOCK(Scenario.END_OF_TERM, """
+		GRANT_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
 				this.lock.lock();
 				try {
 					Granted granted = this.state.granted();
@@ -102,7 +102,7 @@ class ScheduleTests {
 				try {
 				"""),
 
-		DEPARTURE_BEFORE_LOCK(Scenario.END_OF_TERM, """
+		DEPARTURE_BEFORE_LOCK(Scenario.GRANT_AND_LOSS, """
 				boolean grant(TermLeadership leadership, long anchor) {
 					this.lock.lock();
 					try {

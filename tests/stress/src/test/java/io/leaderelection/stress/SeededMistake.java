@@ -103,7 +103,25 @@ enum SeededMistake {
 	CLEARED_FOR_OUTER_WORK("WorkInterruptStress.LossOfNestedElections", "Work", "if (this.interrupts > 0) {",
 			"if (false) {"),
 
-	CONTINUED_WITHOUT_CHECK("WorkInterruptStress.LossAndContinuation", "Work", "if (late || !", "if (!"),
+	CHECK_BEFORE_CONTINUATION("WorkInterruptStress.LossAndContinuation", "Work", """
+			synchronized (this.root) {
+				this.cancellation = cancellation;
+				late = this.interrupted;
+			}
+			if (this.outer != null) {
+				this.gate.registerInner(this);
+			}
+			if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
+			""", """
+			late = !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership);
+			synchronized (this.root) {
+				this.cancellation = cancellation;
+			}
+			if (this.outer != null) {
+				this.gate.registerInner(this);
+			}
+			if (late) {
+			"""),
 
 	INNER_CONTINUED_WITHOUT_CHECK("WorkInterruptStress.OverdueAndInnerContinuation", "Work",
 			" || this.gate.hasInterrupted(this.leadership)) {", ") {"),
