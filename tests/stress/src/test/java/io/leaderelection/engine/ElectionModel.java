@@ -45,6 +45,9 @@ public final class ElectionModel {
 	 */
 	public static void main(String... arguments) {
 		Scenario scenario = Scenario.valueOf(arguments[0]);
+		// Lincheck allows 30 seconds for one schedule, and instruments classes meanwhile
+		Lincheck.runConcurrentTest(1, StressElections::leading);
+		Lincheck.runConcurrentTest(1, () -> StressElections.lose(StressElections.leading()));
 		Lincheck.runConcurrentTest(Integer.parseInt(arguments[1]), scenario.run);
 	}
 
