@@ -210,17 +210,29 @@ enum SeededMistake {
 			this.requested = false;
 			"""),
 
-	DRAIN_BEFORE_STATE("HandOverStress.WorkAndRelease", "LeadingTerm", """
-			ElectionState state = this.election.state();
-			Granted position = state.granted();
+	LOOK_BEFORE_RESIGNATION("HandOverStress.WorkAndRelease", "LeadingTerm", """
+			while (true) {
+				ElectionState state = this.election.state();
+				Granted position = state.granted();
+				if (position == null || position.leadership() != granted) {
+					throw lapsed();
+				}
+				Departure departure = state.departure();
+				if (departure != null) {
+					announce(granted, departure);
+					if (position instanceof Draining && this.election.isDrained()) {
 			""", """
 			boolean drained = this.election.isDrained();
-			ElectionState state = this.election.state();
-			Granted position = state.granted();
-			if (drained && position instanceof Draining) {
-				this.election.notifyListeners(granted);
-				continue;
-			}
+			while (true) {
+				ElectionState state = this.election.state();
+				Granted position = state.granted();
+				if (position == null || position.leadership() != granted) {
+					throw lapsed();
+				}
+				Departure departure = state.departure();
+				if (departure != null) {
+					announce(granted, departure);
+					if (position instanceof Draining && (drained || this.election.isDrained())) {
 			"""),
 
 	STOP_BEFORE_OPENER("StopStress.OpeningAndStop", "SupervisedSession", """
