@@ -26,9 +26,10 @@ import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.ZZZ_Result;
+import org.openjdk.jcstress.infra.results.ZZ_Result;
 
 /**
- * A stop while the election thread begins to open a session.
+ * A stop or a deadline while the election thread opens a session.
  */
 public final class StopStress {
 
@@ -90,6 +91,46 @@ public final class StopStress {
 				this.run = task;
 			}
 			return StressElections.NoThread.INSTANCE;
+		}
+
+	}
+
+	/**
+	 * An opening ends by itself while it is interrupted.
+	 */
+	@JCStressTest
+	@Outcome(id = ".*, false", expect = Expect.ACCEPTABLE, desc = "The opening only")
+	@Outcome(id = ".*, true", expect = Expect.FORBIDDEN, desc = "The interrupt has outlived the opening")
+	@State
+	public static class InterruptOfOpening implements StressElections.IdleSession {
+
+		private final Election election = StressElections.started(StressElections.NO_LISTENER);
+
+		private final SupervisedSession session = new SupervisedSession(this::open, this.election,
+				new Watchdog(this.election.platform()), StressElections.NOTHING);
+
+		private boolean interrupted;
+
+		@Actor
+		public void open(ZZ_Result result) {
+			try {
+				this.session.open(() -> false);
+			}
+			catch (SessionException ex) {
+				throw new IllegalStateException(ex);
+			}
+			result.r1 = this.interrupted;
+			result.r2 = Thread.interrupted();
+		}
+
+		@Actor
+		public void interrupt() {
+			this.session.interruptOpening();
+		}
+
+		private ElectionSession open() {
+			this.interrupted = Thread.currentThread().isInterrupted();
+			return this;
 		}
 
 	}

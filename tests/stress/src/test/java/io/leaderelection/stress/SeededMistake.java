@@ -250,14 +250,22 @@ enum SeededMistake {
 				if (stopped) {
 			"""),
 
-	OPENING_INTERRUPTED_LATE("StopStress.OpeningAndStop", "SupervisedSession", """
+	OPENING_INTERRUPTED_LATE("StopStress.InterruptOfOpening", "SupervisedSession", """
 			synchronized (this.openingMonitor) {
 				if (this.opener != null) {
 					this.opener.interrupt();
+					this.sessions.abandon();
+				}
+			}
 			""", """
-			{
-				if (this.opener != null) {
-					this.opener.interrupt();
+			Thread found;
+			synchronized (this.openingMonitor) {
+				found = this.opener;
+			}
+			if (found != null) {
+				found.interrupt();
+				this.sessions.abandon();
+			}
 			""");
 
 	private final String test;
