@@ -295,6 +295,9 @@ final class SimulatedSession implements ElectionSession {
 			throw new SessionException(problem, null);
 		}
 		this.confirmed = row;
+		if (!this.warmUp) {
+			this.node.confirmed();
+		}
 		boolean requested = row.requests()
 			.stream()
 			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
@@ -318,6 +321,9 @@ final class SimulatedSession implements ElectionSession {
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		Barrier barrier = askAgain(() -> this.programs.passBarrier(wait, this.leaseMillis));
+		if (barrier.passed() && !this.warmUp) {
+			this.node.passedBarrier(this.connection);
+		}
 		return barrier.passed() ? null : "the transaction of the session with pid " + barrier.holder();
 	}
 
@@ -335,6 +341,9 @@ final class SimulatedSession implements ElectionSession {
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
 		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
+		if (!this.warmUp) {
+			this.node.releases(clean);
+		}
 		try {
 			return this.connection.request(this.programs.release(this.term, clean, idle, wait), this.readTimeout);
 		}
