@@ -40,6 +40,7 @@ import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +58,8 @@ final class SimulatedSession implements ElectionSession {
 	private static final long OBSERVE_INTERVAL = 1_500_000_000;
 
 	private static final int MOST_TRIES = 5;
+
+	private static final long CANCEL_TIMEOUT = 2_000_000_000;
 
 	private final Node node;
 
@@ -335,6 +338,20 @@ final class SimulatedSession implements ElectionSession {
 			throw new SessionException("The session on the database has ended: " + this.connection.brokenBy(), null);
 		}
 		return PROBE_INTERVAL;
+	}
+
+	@Override
+	public void wake() {
+		if (this.node.world().mutant() == Mutant.WAKE_UNDER_LOCK) {
+			this.node.runAside("cancel request", this::requestCancellation);
+		}
+	}
+
+	/**
+	 * A request on a connection of its own, which may take a while to establish.
+	 */
+	private void requestCancellation() {
+		this.node.world().scheduler().sleepUninterruptibly(this.node.random().nextLong(CANCEL_TIMEOUT));
 	}
 
 	@Override

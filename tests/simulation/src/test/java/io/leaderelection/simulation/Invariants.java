@@ -176,8 +176,9 @@ final class Invariants {
 	 * G2: a late confirmation does not revive a term.
 	 */
 	private void checkTrust(Node node, Seen seen, GrantedTerm granted) {
-		long late = node.process().clock() - seen.trustedUntil;
-		if (granted.trustedUntil() != seen.trustedUntil && late > MOMENT) {
+		long now = node.process().clock();
+		long late = now - seen.trustedUntil;
+		if (late > MOMENT && granted.trustedUntil() - now > 0) {
 			violated("G2 trust", node + " trusts term " + granted.leadership().getTerm() + " again, " + late
 					+ " ns after its trust had expired");
 		}
@@ -325,8 +326,8 @@ final class Invariants {
 		Leadership last = seen.last;
 		if (last != null && (seen.works.containsValue(last) || seen.detachedWorks.containsValue(last)
 				|| seen.abandonedWorks.containsValue(last))) {
-			violated("G4 clean", node + " frees its lock cleanly although work in term " + last.getTerm()
-					+ " has not ended");
+			violated("G4 clean",
+					node + " frees its lock cleanly although work in term " + last.getTerm() + " has not ended");
 		}
 	}
 

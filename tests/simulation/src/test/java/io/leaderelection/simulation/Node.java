@@ -165,6 +165,18 @@ public final class Node {
 	}
 
 	/**
+	 * Run something on a task of its own, or on this one if there is no other.
+	 */
+	public void runAside(String description, Runnable body) {
+		try {
+			this.world.scheduler().newTask(this.process, description, body).start();
+		}
+		catch (OutOfMemoryError ex) {
+			body.run();
+		}
+	}
+
+	/**
 	 * Stop in an orderly way, and then start again or begin another process.
 	 */
 	void stopAndStart(boolean sameProcess, long pause) {
