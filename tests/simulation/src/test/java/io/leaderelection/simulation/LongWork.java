@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class LongWork {
 
+	private static final int INNER = 3;
+
 	private final Node node;
 
 	private final World world;
@@ -69,11 +71,28 @@ final class LongWork {
 			abandon(work);
 			return;
 		}
-		if (this.world.chance(30)) {
-			this.node.spawn("inner work", () -> workInside(work));
+		if (this.world.chance(50)) {
+			beginInside(work);
 		}
 		ended();
 		work.end();
+	}
+
+	/**
+	 * Have work begin inside this work while this work ends, now and then as the last
+	 * that a hand-over waits for.
+	 */
+	private void beginInside(Work work) {
+		if (this.world.chance(50)) {
+			this.node.resign();
+			this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS / 10, 100 * World.MILLIS));
+		}
+		for (int left = INNER; left > 0; left--) {
+			this.node.spawn("inner work", () -> workInside(work));
+		}
+		for (int left = this.world.random().nextInt(8); left > 0; left--) {
+			this.node.step();
+		}
 	}
 
 	/**
@@ -91,9 +110,6 @@ final class LongWork {
 		ended();
 	}
 
-	/**
-	 * Work on another thread inside this work, which may just be ending.
-	 */
 	private void workInside(Work outer) {
 		try (Work inner = this.node.elector().elector().gate().enter("inner work", outer)) {
 			if (inner != null) {
