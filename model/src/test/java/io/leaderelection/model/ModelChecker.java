@@ -71,12 +71,12 @@ final class ModelChecker {
 			Path configuration = Files.writeString(directory.resolve("model.cfg"), instance.configuration());
 			File output = directory.resolve("output.txt").toFile();
 			long start = System.nanoTime();
-			Process process = new ProcessBuilder(
-					List.of(Path.of(System.getProperty("java.home"), "bin/java").toString(), "-XX:+UseParallelGC",
-							"-Djava.io.tmpdir=" + directory, "-cp",
-							Path.of(TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString(),
-							TLC.class.getName(), "-workers", String.valueOf(workers), "-fp", "0", "-lncheck", "final",
-							"-config", configuration.toString(), "-metadir", directory.toString(), instance.module()))
+			Process process = new ProcessBuilder(List.of(
+					Path.of(System.getProperty("java.home"), "bin/java").toString(),
+					(workers > 1) ? "-XX:+UseParallelGC" : "-XX:+UseSerialGC", "-Djava.io.tmpdir=" + directory, "-cp",
+					Path.of(TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString(),
+					TLC.class.getName(), "-workers", String.valueOf(workers), "-fp", "0", "-lncheck", "final",
+					"-config", configuration.toString(), "-metadir", directory.toString(), instance.module()))
 				.directory(MODULES.toFile())
 				.redirectErrorStream(true)
 				.redirectOutput(output)
