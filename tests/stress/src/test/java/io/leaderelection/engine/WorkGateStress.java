@@ -36,6 +36,16 @@ public final class WorkGateStress {
 	}
 
 	/**
+	 * Have work leave its thread, which runs the next sample, but stay in flight.
+	 */
+	private static void leaveRunning(@Nullable Work work) {
+		if (work != null) {
+			work.continueUntilEnd(StressElections.NOTHING);
+			work.close();
+		}
+	}
+
+	/**
 	 * Work is counted first and leadership is checked second; a hand-over changes the
 	 * state first and looks for work second.
 	 */
@@ -51,7 +61,9 @@ public final class WorkGateStress {
 
 		@Actor
 		public void enter(ZZ_Result result) {
-			result.r1 = this.election.gate().enter("job") != null;
+			Work work = this.election.gate().enter("job");
+			result.r1 = work != null;
+			leaveRunning(work);
 		}
 
 		@Actor
@@ -84,8 +96,7 @@ public final class WorkGateStress {
 				enter(null).close();
 			}
 			this.outer = enter(null);
-			this.outer.continueUntilEnd(StressElections.NOTHING);
-			this.outer.close();
+			leaveRunning(this.outer);
 			this.election.resign();
 		}
 
@@ -99,8 +110,10 @@ public final class WorkGateStress {
 
 		@Actor
 		public void enterInnerAndEndOuter(ZZ_Result result) {
-			result.r1 = this.election.gate().enter("inner", this.outer) != null;
+			Work inner = this.election.gate().enter("inner", this.outer);
+			result.r1 = inner != null;
 			this.outer.end();
+			leaveRunning(inner);
 		}
 
 		@Actor
@@ -128,16 +141,15 @@ public final class WorkGateStress {
 
 		public InnerEntryAndEnd() {
 			this.outer = this.election.gate().enter("outer");
-			if (this.outer != null) {
-				this.outer.continueUntilEnd(StressElections.NOTHING);
-				this.outer.close();
-			}
+			leaveRunning(this.outer);
 			this.election.resign();
 		}
 
 		@Actor
 		public void enterInner(ZZ_Result result) {
-			result.r1 = this.election.gate().enter("inner", this.outer) != null;
+			Work inner = this.election.gate().enter("inner", this.outer);
+			result.r1 = inner != null;
+			leaveRunning(inner);
 		}
 
 		@Actor
@@ -171,10 +183,7 @@ public final class WorkGateStress {
 		public EndAndDrain() {
 			this.election.runBy(this);
 			this.work = this.election.gate().enter("job");
-			if (this.work != null) {
-				this.work.continueUntilEnd(StressElections.NOTHING);
-				this.work.close();
-			}
+			leaveRunning(this.work);
 		}
 
 		@Override
@@ -222,10 +231,7 @@ public final class WorkGateStress {
 
 		public CancellationAndDrain() {
 			this.work = this.election.gate().enter("job");
-			if (this.work != null) {
-				this.work.continueUntilEnd(StressElections.NOTHING);
-				this.work.close();
-			}
+			leaveRunning(this.work);
 			this.election.resign();
 		}
 
