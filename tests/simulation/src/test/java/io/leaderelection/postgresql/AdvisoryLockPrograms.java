@@ -117,6 +117,13 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
+	/**
+	 * Return whether a key of the class of terms is the marker of a clean hand-over.
+	 */
+	public static boolean isMarker(LockKey key) {
+		return key.low() == ElectionKeys.CLEAN;
+	}
+
 	public Statement<Boolean> becomeCandidate() {
 		return new Query<>((backend) -> {
 			boolean observes = backend.holds(this.observer, LockMode.SHARE);

@@ -16,6 +16,7 @@
 
 package io.leaderelection.simulation;
 
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Work;
 import org.jspecify.annotations.Nullable;
 
@@ -64,8 +65,45 @@ final class LongWork {
 			this.scheduler.sleepUninterruptibly(slice);
 			left -= slice;
 		}
+		if (this.world.chance(20)) {
+			abandon(work);
+			return;
+		}
+		if (this.world.chance(30)) {
+			this.node.spawn("inner work", () -> workInside(work));
+		}
 		ended();
 		work.end();
+	}
+
+	/**
+	 * The application does not want the result any longer, but the code goes on for a
+	 * while. It ends before the engine assumes that it has ended.
+	 */
+	private void abandon(Work work) {
+		Object began = this.id;
+		if (began != null) {
+			this.world.invariants().workAbandoned(this.node, began);
+		}
+		work.endCancelled();
+		long longest = Math.max(this.world.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos()) / 5 * 4;
+		this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, longest));
+		ended();
+	}
+
+	/**
+	 * Work on another thread inside this work, which may just be ending.
+	 */
+	private void workInside(Work outer) {
+		try (Work inner = this.node.elector().elector().gate().enter("inner work", outer)) {
+			if (inner != null) {
+				Object began = this.world.invariants().workBegan(this.node, inner.getLeadership());
+				this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 100 * World.MILLIS));
+				if (this.node.isUp()) {
+					this.world.invariants().workEnded(this.node, began);
+				}
+			}
+		}
 	}
 
 	private void ended() {

@@ -77,8 +77,9 @@ class SimulationMutantTests {
 			case OPEN_FENCE -> List.of("G1 fence");
 			case NO_LIMIT_IN_FENCE -> List.of("G6 fence");
 			case THREAD_DIES -> List.of("G6 stop", "G6 liveness");
+			case WATCHDOG_DIES -> List.of("G2 revocation", "G6 stop", "G6 liveness");
 			case EVENT_NEEDS_THREAD -> List.of("G6 liveness", "G5 events");
-			case CANCEL_BEFORE_ABORT, LOG_BEFORE_ABORT -> List.of("G2 revocation", "G2 exclusion");
+			case CANCEL_BEFORE_ABORT, WAKE_UNDER_LOCK, LOG_BEFORE_ABORT -> List.of("G2 revocation", "G2 exclusion");
 			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 		};
