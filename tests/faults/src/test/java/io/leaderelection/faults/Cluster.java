@@ -331,13 +331,17 @@ final class Cluster implements AutoCloseable {
 		return Long.parseLong(held.details().split(" ")[0]);
 	}
 
+	private boolean isTable() {
+		return this.properties.contains("leader-election.store=table");
+	}
+
 	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
 		return this.server
-			.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leader-election default " + node.name()
-					+ "'")
+			.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leader-election "
+					+ (isTable() ? "table " : "default ") + node.name() + "'")
 			.stream()
 			.map(Integer::valueOf)
 			.toList();
@@ -420,7 +424,8 @@ final class Cluster implements AutoCloseable {
 	}
 
 	private Invariants check(History history) {
-		return new Invariants(history, this.lease, this.takeoverDelay).check();
+		Invariants invariants = new Invariants(history, this.lease, this.takeoverDelay);
+		return isTable() ? invariants.withoutLocks().check() : invariants.check();
 	}
 
 	/**
