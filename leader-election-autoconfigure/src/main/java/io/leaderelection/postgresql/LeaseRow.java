@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.util.Objects;
+import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 
@@ -56,6 +57,13 @@ record LeaseRow(String election, long term, long timeline, long serverTimeline, 
 	}
 
 	/**
+	 * Return whether a session holds the lease in a term.
+	 */
+	boolean isHeldBy(long holderTerm, UUID holderToken) {
+		return this.term == holderTerm && holderToken.toString().equals(this.token);
+	}
+
+	/**
 	 * Return whether the server has been promoted since the last takeover.
 	 */
 	boolean isOutdated() {
@@ -63,11 +71,12 @@ record LeaseRow(String election, long term, long timeline, long serverTimeline, 
 	}
 
 	/**
-	 * Return whether nothing has been written between two observations.
+	 * Return whether nothing has been written between two observations. After a promotion
+	 * of a standby this is not known: what was written may have been lost.
 	 */
 	boolean isSame(LeaseRow other) {
-		return this.term == other.term && this.timeline == other.timeline && this.beat == other.beat
-				&& Objects.equals(this.token, other.token);
+		return this.term == other.term && this.timeline == other.timeline && this.serverTimeline == other.serverTimeline
+				&& this.beat == other.beat && Objects.equals(this.token, other.token);
 	}
 
 	/**

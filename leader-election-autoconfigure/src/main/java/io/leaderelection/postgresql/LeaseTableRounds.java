@@ -707,13 +707,14 @@ final class LeaseTableRounds {
 
 		/**
 		 * Record the answer of a round.
-		 * @return whether the request is done: a row that another session has locked may
-		 * not have been renewed although its term has not ended
+		 * @return whether the request is done: a row that another session has locked has
+		 * not been renewed although its term has not ended
 		 */
 		boolean answer(@Nullable LeaseRow answer) {
 			this.row = answer;
 			boolean locked = this.renewal != null && answer != null && !answer.renewed()
-					&& answer.term() == this.renewal.term() && this.renewal.token().toString().equals(answer.token());
+					&& answer.isHeldBy(this.renewal.term(), this.renewal.token())
+					&& answer.beat() <= this.renewal.beat();
 			if (locked) {
 				this.due = System.nanoTime() + MIN_BACKOFF;
 			}

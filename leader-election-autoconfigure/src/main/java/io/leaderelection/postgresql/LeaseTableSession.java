@@ -244,6 +244,10 @@ final class LeaseTableSession implements ElectionSession {
 		if (row == null) {
 			throw new SessionException("The row of the election has been deleted", null);
 		}
+		if (!row.renewed() && row.isHeldBy(this.term.transactionId(), token())) {
+			// Followers have not seen this renewal, so it must not extend trust
+			throw new SessionException("Another session has changed the beat of the row to " + row.beat(), null);
+		}
 		if (!row.renewed()) {
 			throw new SessionException("The term has ended: " + ((row.holder() != null)
 					? "node '" + row.holder() + "' holds the lease in the term " + term(row) : "the lease is free"),

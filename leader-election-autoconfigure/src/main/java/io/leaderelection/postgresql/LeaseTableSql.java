@@ -191,6 +191,12 @@ class LeaseTableSql {
 	/**
 	 * Return the rows of elections, after a renewal of those that this node leads. The
 	 * other columns of a renewed row are those from before.
+	 * <p>
+	 * A renewal never takes the beat back: one that was sent on a connection that this
+	 * node has given up may run later than the next one. Renewals are durable, by one
+	 * flush for all elections of a node: otherwise a crash of the server could bring back
+	 * a beat that a follower has observed for some time, although the leader trusts its
+	 * lease since a later one.
 	 * @param elections the elections
 	 * @param renewals what to renew
 	 */
@@ -198,18 +204,17 @@ class LeaseTableSql {
 		String renewed = renewals.isEmpty() ? "SELECT NULL::varchar AS election WHERE false" : """
 				UPDATE %1$s AS entry SET beat = own.beat, heartbeat = clock_timestamp()
 				    FROM own WHERE entry.election = own.election RETURNING entry.election""".formatted(this.table);
-		String own = renewals.isEmpty() ? ""
-				: """
-						own AS (SELECT election, renewal.beat FROM %1$s AS entry
-						    JOIN (VALUES %2$s) AS renewal (election, term, token, beat) USING (election)
-						    WHERE entry.term = renewal.term AND entry.token = renewal.token FOR NO KEY UPDATE OF entry SKIP LOCKED),
-						  """
-					.formatted(this.table,
-							renewals.stream()
-								.map((renewal) -> "(%s, %d, %s::uuid, %d)".formatted(quote(renewal.election()),
-										renewal.term(), quote(renewal.token().toString()), renewal.beat()))
-								.collect(Collectors.joining(", ")));
-		return begin("off")
+		String own = renewals.isEmpty() ? "" : """
+				own AS (SELECT election, renewal.beat FROM %1$s AS entry
+				    JOIN (VALUES %2$s) AS renewal (election, term, token, beat) USING (election)
+				    WHERE entry.term = renewal.term AND entry.token = renewal.token AND entry.beat <= renewal.beat
+				    FOR NO KEY UPDATE OF entry SKIP LOCKED),
+				  """.formatted(this.table,
+				renewals.stream()
+					.map((renewal) -> "(%s, %d, %s::uuid, %d)".formatted(quote(renewal.election()), renewal.term(),
+							quote(renewal.token().toString()), renewal.beat()))
+					.collect(Collectors.joining(", ")));
+		return begin(renewals.isEmpty() ? "off" : "local")
 				+ """
 						WITH %srenewed AS (%s)
 						SELECT entry.election, term, timeline, %s AS server_timeline, beat, lease, holder, token::text AS token, since,
@@ -231,8 +236,8 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Take an election over, if its row is still as it was observed and no node holds a
-	 * lock of the other store.
+	 * Take an election over, if its row is still as it was observed, on a server that has
+	 * not been promoted since then, and no node holds a lock of the other store.
 	 * <p>
 	 * A takeover changes the term, so that no transaction of an earlier term passes the
 	 * fence from then on, and the barrier. The latter is part of a key and therefore
@@ -249,7 +254,7 @@ class LeaseTableSql {
 		return begin("local") + """
 				WITH other AS MATERIALIZED (%1$s),
 				  free AS (SELECT election FROM %2$s WHERE election = %3$s AND term = %4$d AND timeline = %5$d
-				    AND beat = %6$d AND NOT EXISTS (SELECT FROM other) FOR %7$s SKIP LOCKED),
+				    AND beat = %6$d AND %9$s = %16$d AND NOT EXISTS (SELECT FROM other) FOR %7$s SKIP LOCKED),
 				  taken AS (UPDATE %2$s AS entry SET term = %8$s, timeline = %9$s, %10$s beat = 0, lease = %11$d,
 				    holder = %12$s, token = %13$s::uuid, host = %14$s, pid = %15$d, since = clock_timestamp(),
 				    heartbeat = clock_timestamp(), resign_term = NULL
@@ -259,7 +264,7 @@ class LeaseTableSql {
 				""".formatted(locksOfOtherStore(keys), this.table, quote(row.election()), row.term(), row.timeline(),
 				row.beat(), barrier ? "UPDATE" : "NO KEY UPDATE", TRANSACTION_ID, timeline(),
 				barrier ? "barrier = " + TRANSACTION_ID + "," : "", holder.leaseMillis(), quote(holder.node()),
-				quote(holder.token().toString()), quote(holder.host()), holder.pid());
+				quote(holder.token().toString()), quote(holder.host()), holder.pid(), row.serverTimeline());
 	}
 
 	/**
@@ -471,8 +476,8 @@ class LeaseTableSql {
 	 * @param election the key of the election
 	 * @param term the transaction id of its term
 	 * @param token the token of the session
-	 * @param beat counted by the holder: a number that the server counted could repeat
-	 * after a crash, since renewals are not durable
+	 * @param beat counted by the holder, so that a renewal that is repeated on another
+	 * connection is the same one
 	 */
 	record Renewal(String election, long term, UUID token, long beat) {
 	}

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
@@ -44,39 +45,45 @@ final class LeaseWatch {
 	 */
 	void observe(@Nullable LeaseRow observed, long reply) {
 		LeaseRow known = this.row;
+		if (observed == null || !Objects.equals(observed.token(), this.formerToken)) {
+			// A promotion may bring the former lease of this node back, while a later
+			// holder trusts its own
+			this.formerToken = null;
+		}
 		if (observed == null) {
 			if (known != null && known.isHeld()) {
 				// The holder may not know yet that the row was deleted
-				waitFor(known.leaseMillis(), reply);
+				waitFor(known, known, reply);
 			}
 		}
-		else if (observed.isHeld()) {
-			if (known == null || !observed.isSame(known)) {
-				waitFor(observed.leaseMillis(), reply);
+		else if (known == null || !observed.isSame(known)) {
+			boolean wentBack = known != null && !observed.isSince(known);
+			if (observed.isHeld() || observed.isOutdated() || wentBack) {
+				// A free row, too, if a later takeover may have been lost
+				waitFor(observed, known, reply);
 			}
-		}
-		else if (observed.isOutdated() || (known != null && !observed.isSince(known))) {
-			if (known == null || !observed.isSame(known)) {
-				// A later takeover may have been lost, for instance by a promotion
-				waitFor(Math.max(observed.leaseMillis(), (known != null) ? known.leaseMillis() : 0), reply);
+			else if (known != null && known.isHeld()) {
+				this.waits = false;
 			}
-		}
-		else if (known != null && known.isHeld()) {
-			this.waits = false;
 		}
 		this.row = observed;
 	}
 
-	private void waitFor(long leaseMillis, long reply) {
+	private void waitFor(LeaseRow observed, @Nullable LeaseRow known, long reply) {
+		long leaseMillis = Math.max(observed.leaseMillis(), (known != null) ? known.leaseMillis() : 0);
 		this.waits = true;
 		this.freeAt = reply + TimeUnit.MILLISECONDS.toNanos(leaseMillis);
 	}
 
 	/**
-	 * Note that a session of this node has ended: nobody trusts its lease any longer.
+	 * Note that a session of this node has ended: nobody trusts its lease any longer,
+	 * unless the server is promoted.
 	 */
 	void forget(String token) {
-		this.formerToken = token;
+		LeaseRow known = this.row;
+		if (known == null || !known.isHeld() || token.equals(known.token())) {
+			this.formerToken = token;
+		}
 	}
 
 	@Nullable LeaseRow row() {
@@ -92,7 +99,7 @@ final class LeaseWatch {
 		if (known == null) {
 			return null;
 		}
-		boolean own = known.token() != null && known.token().equals(this.formerToken);
+		boolean own = known.isHeld() && !known.isOutdated() && Objects.equals(known.token(), this.formerToken);
 		return (this.waits && !own) ? this.freeAt - now : 0L;
 	}
 

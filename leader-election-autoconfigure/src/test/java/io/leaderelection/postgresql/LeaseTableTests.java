@@ -47,6 +47,8 @@ import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -157,6 +159,68 @@ class LeaseTableTests {
 		this.server.execute("UPDATE leader_election SET beat = 0 WHERE election = '" + this.key + "'");
 		first.confirm();
 		assertThat(row("beat")).isEqualTo("3");
+	}
+
+	@Test
+	void lateRenewalDoesNotTakeTheBeatBack() throws Exception {
+		ElectionSession first = open("node-a");
+		Won won = win(first);
+		first.confirm();
+		first.confirm();
+		LeaseTableConnection late = connector("node-a").connect();
+		this.connections.add(late.connection());
+		LeaseRow answer = late
+			.round(List.of(this.key),
+					List.of(new Renewal(this.key, won.term().transactionId(), ((LeaseTableSession) first).token(), 1)))
+			.get(this.key);
+		assertThat(answer.renewed()).isFalse();
+		assertThat(row("beat")).isEqualTo("2");
+	}
+
+	@Test
+	void beatThatAnotherSessionHasRaisedEndsTheTerm() throws SessionException {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.confirm();
+		this.server.execute("UPDATE leader_election SET beat = 1000 WHERE election = '" + this.key + "'");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+			.withMessage("Another session has changed the beat of the row to 1000");
+		assertThat(row("beat")).isEqualTo("1000");
+	}
+
+	@Test
+	void renewalSurvivesACrashOfTheServer() throws SessionException {
+		// Nothing but a flush of its own brings it to the disk within this time
+		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
+			LeaseTable table = new LeaseTable(source(own.jdbcUrl()), node("node-a"), LeaseTableSql.DEFAULT_TABLE, true,
+					LEASE);
+			ElectionSession session = open(table, this.election, LEASE);
+			win(session);
+			for (int i = 0; i < 3; i++) {
+				session.confirm();
+			}
+			own.stop("immediate");
+			own.startAgain();
+			assertThat(own.query("SELECT beat FROM leader_election")).containsExactly("3");
+			session.abort();
+		}
+	}
+
+	@Test
+	void rowIsNotTakenOverOnAServerThatWasPromotedSinceItWasRead() throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		LeaseTableConnection opened = connector("node-b").connect();
+		this.connections.add(opened.connection());
+		LeaseRow read = opened.round(List.of(this.key), List.of()).get(this.key);
+		LeaseRow before = new LeaseRow(read.election(), read.term(), read.timeline(), read.serverTimeline() - 1,
+				read.beat(), read.leaseMillis(), read.holder(), read.token(), read.since(), 0, false);
+		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+		for (LeaseRow row : List.of(before, read)) {
+			long term = Jdbc.last(opened.connection(), opened.sql().takeOver(row, this.keys, holder, true),
+					(taken) -> taken.getLong("term"));
+			assertThat(term != 0).isEqualTo(row == read);
+		}
 	}
 
 	@Test
@@ -303,7 +367,7 @@ class LeaseTableTests {
 		for (ElectionSession session : all) {
 			session.close();
 		}
-		Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> connections("node-shared") == 0);
+		await().atMost(Duration.ofSeconds(10)).until(() -> connections("node-shared") == 0);
 		assertThat(this.server.query("SELECT count(*) FROM leader_election_candidate WHERE node = 'node-shared'"))
 			.containsExactly("0");
 	}
@@ -622,13 +686,23 @@ class LeaseTableTests {
 		return new ElectionSettings(election, "node", lease, Duration.ZERO, Duration.ofSeconds(1), true);
 	}
 
+	private LeaseTableConnector connector(String node) {
+		return new LeaseTableConnector(source(this.server.port()), LeaseTableSql.DEFAULT_TABLE, true, node,
+				Duration.ofSeconds(5), (identity, sql) -> {
+				});
+	}
+
 	private ConnectionSource source(int port) {
+		return source(this.server.jdbcUrl(port));
+	}
+
+	private ConnectionSource source(String url) {
 		return (settings) -> {
 			Properties properties = new Properties();
 			properties.putAll(settings);
 			properties.setProperty("user", this.server.username());
 			properties.setProperty("password", this.server.password());
-			return DriverManager.getConnection(this.server.jdbcUrl(port), properties);
+			return DriverManager.getConnection(url, properties);
 		};
 	}
 

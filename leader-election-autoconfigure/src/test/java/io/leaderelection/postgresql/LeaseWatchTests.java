@@ -27,7 +27,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class LeaseWatchTests {
 
-	private static final long LEASE = TimeUnit.MILLISECONDS.toNanos(1000);
+	private static final long LEASE_MILLIS = 1000;
+
+	private static final long LEASE = TimeUnit.MILLISECONDS.toNanos(LEASE_MILLIS);
 
 	/** The monotonic clock may overflow. */
 	private static final long START = Long.MAX_VALUE - 10;
@@ -118,6 +120,48 @@ class LeaseWatchTests {
 		assertThat(this.watch.remaining(LATER)).isEqualTo(LEASE);
 	}
 
+	@Test
+	void unchangedRowOfAPromotedServerStartsTheTimeAgain() {
+		this.watch.observe(row(7, 1, 1, 1, "token-7"), START);
+		this.watch.observe(row(7, 1, 1, 2, "token-7"), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(LEASE);
+	}
+
+	@Test
+	void ownFormerLeaseThatAPromotionBringsBackIsNotFreeAtOnce() {
+		this.watch.observe(held(7, 1), START);
+		this.watch.forget("token-7");
+		this.watch.observe(row(7, 1, 1, 2, "token-7"), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(LEASE);
+	}
+
+	@Test
+	void ownFormerLeaseIsForgottenOnceAnotherHolderWasSeen() {
+		this.watch.observe(held(7, 1), START);
+		this.watch.forget("token-7");
+		this.watch.observe(held(8, 0), START);
+		this.watch.observe(held(7, 1), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(LEASE);
+	}
+
+	@Test
+	void ownFormerLeaseIsNotFreeAtOnceIfAnotherHolderWasSeenBeforeItsSessionEnded() {
+		this.watch.observe(held(8, 0), START);
+		this.watch.forget("token-7");
+		this.watch.observe(held(7, 1), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(LEASE);
+	}
+
+	@Test
+	void longerLeaseOfALostTakeoverCounts() {
+		this.watch.observe(row(8, 1, 1, 1, "token-8", 3 * LEASE_MILLIS), START);
+		this.watch.observe(row(7, 1, 1, 2, "token-7"), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(3 * LEASE);
+		this.watch.observe(row(8, 1, 1, 2, "token-8", 3 * LEASE_MILLIS), LATER);
+		this.watch.observe(row(7, 2, 1, 2, null), LATER);
+		assertThat(this.watch.remaining(LATER)).isEqualTo(3 * LEASE);
+	}
+
 	private static LeaseRow held(long term, long beat) {
 		return row(term, beat, 1, 1, "token-" + term);
 	}
@@ -127,8 +171,13 @@ class LeaseWatchTests {
 	}
 
 	private static LeaseRow row(long term, long beat, long timeline, long serverTimeline, String token) {
-		return new LeaseRow("test", term, timeline, serverTimeline, beat, (term != 0) ? 1000 : 0,
-				(token != null) ? "node" : null, token, null, 0, false);
+		return row(term, beat, timeline, serverTimeline, token, (term != 0) ? LEASE_MILLIS : 0);
+	}
+
+	private static LeaseRow row(long term, long beat, long timeline, long serverTimeline, String token,
+			long leaseMillis) {
+		return new LeaseRow("test", term, timeline, serverTimeline, beat, leaseMillis, (token != null) ? "node" : null,
+				token, null, 0, false);
 	}
 
 }
