@@ -150,11 +150,30 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * that takes the lease over later than this finds it.
 	 */
 	private void checkLeaseTable() throws SessionException {
-		String query = this.leaseHolder;
-		String holder = (query != null) ? queryAgain(() -> query, (row) -> row.getString("holder")) : "";
+		String holder = readLeaseHolder();
 		if (!holder.isEmpty()) {
 			throw new SessionException("Node '" + holder + "' leads this election with leader-election.store=table. "
 					+ "Nodes of one election must all use the same store: stop the others first", null);
+		}
+	}
+
+	/**
+	 * Read the table of the other store, which this session does not need: it may be
+	 * locked or dropped, or the role may lose its privileges.
+	 */
+	private String readLeaseHolder() throws SessionException {
+		if (this.leaseHolder == null) {
+			return "";
+		}
+		try {
+			return Jdbc.last(this.connection, this.leaseHolder, (row) -> row.getString("holder"));
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isBroken(this.connection, ex)) {
+				throw lost(ex);
+			}
+			logger.debug("The lease table cannot be read", ex);
+			return "";
 		}
 	}
 

@@ -134,6 +134,24 @@ final class Jdbc {
 	}
 
 	/**
+	 * Return whether a statement failed because its session has ended.
+	 */
+	static boolean isBroken(Connection connection, SQLException ex) {
+		String state = String.valueOf(ex.getSQLState());
+		return isClosed(connection) || state.startsWith("08") || state.startsWith("57P");
+	}
+
+	private static boolean isClosed(Connection connection) {
+		try {
+			return connection.isClosed();
+		}
+		catch (SQLException ex) {
+			logger.debug("The state of the connection is unknown", ex);
+			return true;
+		}
+	}
+
+	/**
 	 * End a connection at once. Never blocks.
 	 */
 	static void abort(Connection connection) {

@@ -19,7 +19,6 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 
@@ -145,8 +144,7 @@ final class LeaseTableConnector {
 
 	private @Nullable LeaseTableShape inspect(Connection connection) throws SQLException, SessionException {
 		try {
-			List<LeaseTableShape> found = Jdbc.rows(connection, LeaseTableSql.inspect(this.table), LeaseTableShape::of);
-			return found.isEmpty() ? null : found.get(0);
+			return LeaseTableShape.find(connection, LeaseTableSql.inspect(this.table));
 		}
 		catch (SQLException ex) {
 			if (INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState())) {
@@ -163,7 +161,7 @@ final class LeaseTableConnector {
 	 */
 	private void create(Connection connection) throws SQLException, SessionException {
 		try {
-			Jdbc.rows(connection, LeaseTableSql.schema(this.table) + "; SELECT true", (row) -> true);
+			Jdbc.rows(connection, LeaseTableShape.script(this.table) + "; SELECT true", (row) -> true);
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isInterrupted(connection, ex)) {

@@ -16,10 +16,17 @@
 
 package io.leaderelection.postgresql;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.List;
 
 import io.leaderelection.engine.UnusableStoreException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The tables as a connection finds them.
@@ -30,13 +37,63 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param missing the columns that are missing or have another type
  * @param keys whether the lease table has its two keys
  * @param privileges whether the role has the necessary privileges
+ * @param readable whether the role may read the lease table
  */
 record LeaseTableShape(String name, String candidates, boolean permanent, String missing, boolean keys,
-		boolean privileges) {
+		boolean privileges, boolean readable) {
+
+	/** The script that creates tables with the default names. */
+	static final String SCHEMA = "/io/leaderelection/schema-postgresql.sql";
 
 	static LeaseTableShape of(ResultSet row) throws SQLException {
 		return new LeaseTableShape(row.getString("name"), row.getString("candidates"), row.getBoolean("permanent"),
-				row.getString("missing"), row.getBoolean("keys"), row.getBoolean("privileges"));
+				row.getString("missing"), row.getBoolean("keys"), row.getBoolean("privileges"),
+				row.getBoolean("readable"));
+	}
+
+	/**
+	 * Return the shape of the tables, or {@code null} if they do not exist.
+	 * @param query the query for it
+	 */
+	static @Nullable LeaseTableShape find(Connection connection, String query) throws SQLException {
+		List<LeaseTableShape> found = Jdbc.rows(connection, query, LeaseTableShape::of);
+		return found.isEmpty() ? null : found.get(0);
+	}
+
+	/**
+	 * Return the script that creates the tables with a name.
+	 */
+	static String script(String table) {
+		try (InputStream script = LeaseTableShape.class.getResourceAsStream(SCHEMA)) {
+			if (script == null) {
+				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
+			}
+			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
+			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(" + LeaseTableSql.CANDIDATES + ")? \\(",
+					table + "$1 (");
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * Return whether these are tables of elections, which the role may read: another
+	 * application may have a table with the same name.
+	 */
+	boolean isReadable() {
+		return this.readable && mismatch() == null;
+	}
+
+	private @Nullable String mismatch() {
+		if (!this.permanent) {
+			return "it is not a permanent table, or not a table at all";
+		}
+		if (!this.missing.isEmpty()) {
+			return "columns are missing or have another type: " + this.missing;
+		}
+		return this.keys ? null : "it lacks the primary key on (election) or the unique key on (election, barrier), "
+				+ "on which the fence rests";
 	}
 
 	/**
@@ -44,11 +101,7 @@ record LeaseTableShape(String name, String candidates, boolean permanent, String
 	 * @throws UnusableStoreException if operator action is required
 	 */
 	void check(ServerInspection server) throws UnusableStoreException {
-		String reason = !this.permanent ? "it is not a permanent table, or not a table at all" : !this.missing
-			.isEmpty() ? "columns are missing or have another type: " + this.missing : !this.keys
-					? "it lacks the primary key on (election) or the unique key on (election, barrier), on which the "
-							+ "fence rests"
-					: null;
+		String reason = mismatch();
 		if (reason != null) {
 			throw new UnusableStoreException("The table " + this.name + " cannot hold elections: " + reason + ".",
 					"Create it with the script io/leaderelection/schema-postgresql.sql, which is in the jar, or set "

@@ -16,10 +16,6 @@
 
 package io.leaderelection.postgresql;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -36,9 +32,6 @@ import io.leaderelection.Term;
  * others.
  */
 class LeaseTableSql {
-
-	/** The script that creates tables with the default names. */
-	static final String SCHEMA = "/io/leaderelection/schema-postgresql.sql";
 
 	static final String DEFAULT_TABLE = "leader_election";
 
@@ -66,7 +59,8 @@ class LeaseTableSql {
 			    AND has_table_privilege(t.oid, 'SELECT') AND has_table_privilege(t.oid, 'INSERT')
 			    AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(c.oid, 'SELECT')
 			    AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
-			    AND has_table_privilege(c.oid, 'DELETE') AS privileges
+			    AND has_table_privilege(c.oid, 'DELETE') AS privileges,
+			  has_schema_privilege(tn.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AS readable
 			FROM (SELECT string_to_array(current_setting('leader_election.tables'), ',', '')::oid[] AS oids) AS tables
 			  JOIN pg_class AS t ON t.oid = oids[1] JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
 			  JOIN pg_class AS c ON c.oid = oids[2] JOIN pg_namespace AS cn ON cn.oid = c.relnamespace
@@ -113,6 +107,12 @@ class LeaseTableSql {
 			  (SELECT ?::pg_catalog.text AS idle) AS longest
 			""";
 
+	/** For sessions whose leadership or candidacy must not depend on the table. */
+	private static final String BRIEFLY = """
+			SELECT pg_catalog.set_config('lock_timeout', '100', true),
+			  pg_catalog.set_config('statement_timeout', '500', true);
+			""";
+
 	private final String table;
 
 	private final String candidates;
@@ -145,47 +145,22 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Return the script that creates the tables with a name.
+	 * Return the query of {@link #inspect}, for a session that need not know the answer.
 	 */
-	static String schema(String table) {
-		try (InputStream script = LeaseTableSql.class.getResourceAsStream(SCHEMA)) {
-			if (script == null) {
-				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
-			}
-			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
-			return text.replaceAll("\\b" + DEFAULT_TABLE + "(" + CANDIDATES + ")? \\(", table + "$1 (");
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+	static String inspectBriefly(String table) {
+		return BRIEFLY + inspect(table);
 	}
 
 	/**
 	 * Return a query for the node that leads by the lease table, for a node that would
-	 * use the advisory lock. It must not fail, so it runs only if the role may read the
-	 * table.
+	 * use the advisory lock.
 	 * @param table the qualified name of the table
 	 */
 	static String activeHolder(String table, String election) {
-		return """
+		return BRIEFLY + """
 				SELECT coalesce(max(holder), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
 				  AND heartbeat > clock_timestamp() - lease * interval '1 ms'
 				""".formatted(table, quote(election));
-	}
-
-	/**
-	 * Return a query for the qualified name of the lease table, or null if there is none
-	 * or the role may not read it.
-	 */
-	static String readableTable(String table) {
-		return """
-				SELECT CASE WHEN pg_catalog.has_table_privilege(t.oid, 'SELECT')
-				  AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
-				  THEN pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(t.relname) END AS name
-				FROM (SELECT pg_catalog.to_regclass(%s) AS found) AS f LEFT JOIN pg_catalog.pg_class AS t
-				    ON t.oid OPERATOR(pg_catalog.=) f.found
-				  LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.relnamespace
-				""".formatted(quote(table));
 	}
 
 	/**

@@ -20,7 +20,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
@@ -32,6 +31,8 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -40,6 +41,8 @@ import org.postgresql.PGConnection;
  * all settings before the session is used.
  */
 public final class PostgreSqlSessions implements ElectionSessions {
+
+	private static final Log logger = LogFactory.getLog(PostgreSqlSessions.class);
 
 	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
 
@@ -201,10 +204,18 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		if (configured == null || !this.settings.candidate()) {
 			return null;
 		}
-		List<String> found = Jdbc.rows(connection, LeaseTableSql.readableTable(configured.table()),
-				(row) -> row.getString("name"));
-		String table = found.isEmpty() ? null : found.get(0);
-		return (table != null) ? LeaseTableSql.activeHolder(table, configured.key()) : null;
+		try {
+			LeaseTableShape found = LeaseTableShape.find(connection, LeaseTableSql.inspectBriefly(configured.table()));
+			return (found != null && found.isReadable()) ? LeaseTableSql.activeHolder(found.name(), configured.key())
+					: null;
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isBroken(connection, ex)) {
+				throw ex;
+			}
+			logger.debug("Cannot determine whether there is a lease table", ex);
+			return null;
+		}
 	}
 
 	static PGConnection unwrap(Connection connection) throws SQLException, UnusableStoreException {
