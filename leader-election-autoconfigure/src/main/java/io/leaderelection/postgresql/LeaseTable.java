@@ -33,13 +33,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTable {
 
-	private static final Duration SHORTEST_TIMEOUT = Duration.ofSeconds(1);
+	private static final Duration SHORTEST_TIMEOUT = Duration.ofMillis(500);
 
 	private static final Duration LONGEST_TIMEOUT = Duration.ofSeconds(5);
 
-	private final LeaseTableConnector connector;
-
-	private final LeaseTableRounds rounds;
+	private final LeaseTableRequests requests;
 
 	private final Node node;
 
@@ -55,17 +53,21 @@ public final class LeaseTable {
 	 */
 	public LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease) {
 		this.node = node;
-		this.connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
+		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
 				(identity, sql) -> this.home = new Home(identity, sql));
-		this.rounds = new LeaseTableRounds(this.connector, node.id());
+		this.requests = new LeaseTableRequests(connector, node.id());
 	}
 
 	/**
-	 * A connection that does not answer must be replaced before a lease expires.
+	 * A connection that does not answer is replaced while there is still time for a
+	 * renewal on another one: a renewal begins a fifth of the lease after the last one,
+	 * and trust ends at three quarters.
 	 */
 	private static Duration timeout(Duration shortestLease) {
-		Duration half = shortestLease.dividedBy(2);
-		Duration timeout = (half.compareTo(SHORTEST_TIMEOUT) < 0) ? SHORTEST_TIMEOUT : half;
+		Duration timeout = shortestLease.multipliedBy(3).dividedBy(10);
+		if (timeout.compareTo(SHORTEST_TIMEOUT) < 0) {
+			return SHORTEST_TIMEOUT;
+		}
 		return (timeout.compareTo(LONGEST_TIMEOUT) > 0) ? LONGEST_TIMEOUT : timeout;
 	}
 
@@ -114,26 +116,25 @@ public final class LeaseTable {
 			this.fence = new LeaseTableFence(key, settings.lease(), () -> LeaseTable.this.home);
 		}
 
+		/**
+		 * An interrupt ends the wait for the connection, but not its opening, for which
+		 * other elections may wait as well.
+		 */
 		@Override
 		public ElectionSession open() throws SessionException {
 			Node node = LeaseTable.this.node;
 			Holder holder = new Holder(node.id(), UUID.randomUUID(), this.settings.lease().toMillis(), node.host(),
 					node.pid());
-			LeaseTableSession session = new LeaseTableSession(LeaseTable.this.rounds, this.fence, this.settings,
+			LeaseTableSession session = new LeaseTableSession(LeaseTable.this.requests, this.fence, this.settings,
 					this.key, this.keys, holder, this.termEpoch);
 			try {
-				LeaseTable.this.rounds.join(session);
+				LeaseTable.this.requests.join(session);
 				return session;
 			}
 			catch (SessionException | RuntimeException | Error ex) {
 				session.abort();
 				throw ex;
 			}
-		}
-
-		@Override
-		public void abandon() {
-			LeaseTable.this.connector.abandon();
 		}
 
 		@Override

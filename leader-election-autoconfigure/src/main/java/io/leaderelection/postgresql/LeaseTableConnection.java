@@ -18,14 +18,20 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.postgresql.Jdbc.RowMapper;
+import io.leaderelection.postgresql.LeaseTableRequest.Task;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -34,8 +40,8 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /**
- * The connection of a node to its lease table. Confined to one thread, except for
- * {@link #connection()}, which may be aborted by any thread.
+ * The connection of a node to its lease table. Confined to one thread, except where
+ * noted.
  */
 final class LeaseTableConnection {
 
@@ -43,22 +49,34 @@ final class LeaseTableConnection {
 
 	private static final String STANDBY = "25006";
 
+	/**
+	 * The server is read-only, or the table has been dropped or changed, or privileges
+	 * have.
+	 */
+	private static final Set<String> CHANGED = Set.of(STANDBY, "0A000", "3F000", "42501", "42703", "42P01");
+
 	private final Connection connection;
 
 	private final LeaseTableSql sql;
 
 	private final @Nullable PGConnection listener;
 
+	private final long limit;
+
+	private volatile @Nullable Long deadline;
+
 	/**
 	 * Create a new {@code LeaseTableConnection} instance.
 	 * @param connection the connection
 	 * @param sql the statements
 	 * @param listener the same connection if it receives notices of releases
+	 * @param limit how long a statement may take
 	 */
-	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener) {
+	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener, Duration limit) {
 		this.connection = connection;
 		this.sql = sql;
 		this.listener = listener;
+		this.limit = limit.toNanos();
 	}
 
 	Connection connection() {
@@ -78,58 +96,96 @@ final class LeaseTableConnection {
 	}
 
 	/**
-	 * Return whether another node has released a lease. Blocks for about a millisecond at
+	 * Return the notices of releases by other nodes. Blocks for about a millisecond at
 	 * most.
 	 */
-	boolean receivesNotice() throws SQLException {
-		if (this.listener == null) {
-			return false;
-		}
-		PGNotification[] notifications = this.listener.getNotifications(1);
-		return notifications != null && notifications.length > 0;
+	Set<String> receiveNotices() throws SQLException {
+		PGNotification[] received = (this.listener != null) ? this.listener.getNotifications(1) : null;
+		return (received != null) ? Stream.of(received).map(PGNotification::getParameter).collect(Collectors.toSet())
+				: Set.of();
 	}
 
 	Map<String, LeaseRow> round(Collection<String> elections, Collection<Renewal> renewals) throws SQLException {
-		Map<String, LeaseRow> rows = new HashMap<>();
-		for (LeaseRow row : Jdbc.rows(this.connection, this.sql.round(elections, renewals), (row) -> {
+		List<LeaseRow> rows = rows(this.sql.round(elections, renewals), (row) -> {
 			if (row.getBoolean("in_recovery")) {
 				throw new SQLException("The server is a standby now", STANDBY);
 			}
 			return LeaseRow.of(row);
-		})) {
-			rows.put(row.election(), row);
-		}
-		return rows;
+		});
+		return rows.stream().collect(Collectors.toMap(LeaseRow::election, (row) -> row));
 	}
 
 	void insert(Collection<String> elections) throws SQLException {
-		Jdbc.last(this.connection, this.sql.insert(elections), (row) -> true);
+		rows(this.sql.insert(elections), (row) -> true);
 	}
 
 	Map<String, List<Candidate>> candidates(UUID id, String node, Collection<String> own, Collection<String> elections,
 			long expiryMillis) throws SQLException {
 		Map<String, List<Candidate>> candidates = new HashMap<>();
-		Jdbc.rows(this.connection, this.sql.candidates(id, node, own, elections, expiryMillis),
+		rows(this.sql.candidates(id, node, own, elections, expiryMillis),
 				(row) -> candidates.computeIfAbsent(row.getString("election"), (election) -> new ArrayList<>())
 					.add(new Candidate(row.getString("node"), row.getString("session"))));
 		return candidates;
 	}
 
+	private <T> List<T> rows(String text, RowMapper<T> mapper) throws SQLException {
+		return limited(() -> Jdbc.rows(this.connection, text, mapper));
+	}
+
+	<T> T run(Task<T> task) throws SQLException {
+		return limited(() -> task.run(this.connection, this.sql));
+	}
+
+	private <T> T limited(Statement<T> statement) throws SQLException {
+		this.deadline = System.nanoTime() + this.limit;
+		try {
+			return statement.run();
+		}
+		finally {
+			this.deadline = null;
+		}
+	}
+
+	/**
+	 * End the connection if a statement takes too long. May be called by any thread;
+	 * never blocks.
+	 */
+	void endOverdue() {
+		Long end = this.deadline;
+		if (end != null && end - System.nanoTime() <= 0) {
+			Jdbc.abort(this.connection);
+		}
+	}
+
+	/**
+	 * Return whether a new connection is necessary: the session has ended, the server may
+	 * be another one, the table must be inspected again, or the cause is not known.
+	 */
+	boolean mustBeReplaced(SQLException ex) {
+		String state = String.valueOf(ex.getSQLState());
+		return state.length() != 5 || Jdbc.isBroken(this.connection, ex) || CHANGED.contains(state);
+	}
+
 	/**
 	 * Close the connection.
-	 * @param candidate removed from the candidates if the connection is alive
+	 * @param candidate removed from the candidates
 	 */
-	void close(@Nullable UUID candidate) {
+	void close(UUID candidate) {
 		try {
-			if (candidate != null && !this.connection.isClosed()) {
-				Jdbc.last(this.connection, this.sql.withdraw(candidate), (row) -> true);
-			}
+			rows(this.sql.withdraw(candidate), (row) -> true);
 			this.connection.close();
 		}
 		catch (SQLException ex) {
 			logger.debug("The connection ended before it was closed", ex);
 			Jdbc.abort(this.connection);
 		}
+	}
+
+	@FunctionalInterface
+	private interface Statement<T> {
+
+		T run() throws SQLException;
+
 	}
 
 }

@@ -34,6 +34,8 @@ import org.postgresql.PGConnection;
  */
 final class LeaseTableConnector {
 
+	private static final Duration SHORTEST_OPENING_TIMEOUT = Duration.ofSeconds(2);
+
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	private final ConnectionSource source;
@@ -48,7 +50,7 @@ final class LeaseTableConnector {
 
 	private final BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen;
 
-	private volatile @Nullable Connection opening;
+	private volatile @Nullable Opening opening;
 
 	/**
 	 * Create a new {@code LeaseTableConnector} instance.
@@ -75,9 +77,10 @@ final class LeaseTableConnector {
 
 	LeaseTableConnection connect() throws SQLException, SessionException {
 		Connection connection = null;
+		long deadline = System.nanoTime() + openingTimeout().toNanos();
 		try {
 			connection = this.source.connect(driverSettings());
-			this.opening = connection;
+			this.opening = new Opening(connection, deadline);
 			return open(connection);
 		}
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
@@ -93,10 +96,21 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * End an opening in progress. May be called by any thread; never blocks.
+	 * End an opening that takes too long. May be called by any thread; never blocks.
 	 */
-	void abandon() {
-		abort(this.opening);
+	void endOverdue() {
+		Opening current = this.opening;
+		if (current != null && current.deadline() - System.nanoTime() <= 0) {
+			abort(current.connection());
+		}
+	}
+
+	/**
+	 * An opening takes several round trips.
+	 */
+	private Duration openingTimeout() {
+		Duration twice = this.timeout.multipliedBy(2);
+		return (twice.compareTo(SHORTEST_OPENING_TIMEOUT) > 0) ? twice : SHORTEST_OPENING_TIMEOUT;
 	}
 
 	private static void abort(@Nullable Connection connection) {
@@ -119,7 +133,7 @@ final class LeaseTableConnector {
 		}
 		connection.setNetworkTimeout(Runnable::run, (int) this.timeout.toMillis());
 		this.onOpen.accept(identity, sql);
-		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null);
+		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null, this.timeout);
 	}
 
 	private LeaseTableShape shape(Connection connection, ServerInspection server)
@@ -179,14 +193,16 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * Return the settings of pgjdbc. No setting belongs to a session on the server.
+	 * Return the settings of pgjdbc, in seconds, that apply until the connection is open.
+	 * No setting belongs to a session on the server.
 	 */
 	private Properties driverSettings() {
 		Properties properties = new Properties();
 		properties.setProperty("ApplicationName", this.applicationName);
-		properties.setProperty("connectTimeout", "5");
-		properties.setProperty("loginTimeout", "10");
-		properties.setProperty("socketTimeout", Long.toString(this.timeout.plusMillis(999).toSeconds()));
+		String seconds = Long.toString(openingTimeout().plusMillis(999).toSeconds());
+		properties.setProperty("connectTimeout", seconds);
+		properties.setProperty("loginTimeout", seconds);
+		properties.setProperty("socketTimeout", seconds);
 		properties.setProperty("cancelSignalTimeout", "2");
 		properties.setProperty("tcpKeepAlive", "true");
 		properties.setProperty("preferQueryMode", "simple");
@@ -208,14 +224,9 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * Return whether a new connection is necessary: the session has ended, the server may
-	 * be another one, or the table must be inspected again.
+	 * An opening in progress.
 	 */
-	static boolean endsConnection(SQLException ex) {
-		String state = String.valueOf(ex.getSQLState());
-		boolean transientFailure = state.startsWith("40") || state.startsWith("53") || state.startsWith("55")
-				|| state.equals("57014");
-		return !transientFailure;
+	private record Opening(Connection connection, long deadline) {
 	}
 
 }

@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
@@ -28,7 +29,7 @@ import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
-import io.leaderelection.postgresql.LeaseTableRounds.Snapshot;
+import io.leaderelection.postgresql.LeaseTableElections.Snapshot;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.jspecify.annotations.Nullable;
@@ -45,9 +46,9 @@ final class LeaseTableSession implements ElectionSession {
 
 	private static final long OBSERVE_WAIT = TimeUnit.MILLISECONDS.toNanos(150);
 
-	private static final long RETRY_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
+	private static final long FIRST_RETRY = TimeUnit.MILLISECONDS.toNanos(25);
 
-	private static final long LONGEST_BARRIER_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
+	private static final long RELEASE_RETRY = TimeUnit.MILLISECONDS.toNanos(20);
 
 	private static final long RELEASE_LIMIT = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -56,7 +57,7 @@ final class LeaseTableSession implements ElectionSession {
 	/** No term has this transaction id. */
 	private static final Term NONE = new Term(0, 0, 0);
 
-	private final LeaseTableRounds rounds;
+	private final LeaseTableRequests requests;
 
 	private final LeaseTableFence fence;
 
@@ -74,7 +75,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private volatile boolean candidate;
 
-	private volatile boolean aborted;
+	private final CountDownLatch aborted = new CountDownLatch(1);
 
 	private Term term = NONE;
 
@@ -85,13 +86,14 @@ final class LeaseTableSession implements ElectionSession {
 
 	private @Nullable String foreign;
 
-	private boolean blocked;
+	/** When to try a takeover again that has failed, or 0. */
+	private long retry;
 
 	private @Nullable Term requested;
 
 	/**
 	 * Create a new {@code LeaseTableSession} instance.
-	 * @param rounds runs its statements
+	 * @param requests runs its statements
 	 * @param fence the fence of the election
 	 * @param settings the settings of the election
 	 * @param key the key of its row
@@ -99,9 +101,9 @@ final class LeaseTableSession implements ElectionSession {
 	 * @param holder what a takeover writes
 	 * @param termEpoch the epoch of its terms
 	 */
-	LeaseTableSession(LeaseTableRounds rounds, LeaseTableFence fence, ElectionSettings settings, String key,
+	LeaseTableSession(LeaseTableRequests requests, LeaseTableFence fence, ElectionSettings settings, String key,
 			ElectionKeys keys, Holder holder, int termEpoch) {
-		this.rounds = rounds;
+		this.requests = requests;
 		this.fence = fence;
 		this.settings = settings;
 		this.key = key;
@@ -124,7 +126,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	boolean isAborted() {
-		return this.aborted;
+		return this.aborted.getCount() == 0;
 	}
 
 	Duration interval() {
@@ -134,13 +136,13 @@ final class LeaseTableSession implements ElectionSession {
 	@Override
 	public void becomeCandidate() {
 		this.candidate = true;
-		this.rounds.candidacyChanged();
+		this.requests.elections().candidacyChanged();
 	}
 
 	@Override
 	public void withdraw() {
 		this.candidate = false;
-		this.rounds.candidacyChanged();
+		this.requests.elections().candidacyChanged();
 	}
 
 	/**
@@ -149,19 +151,21 @@ final class LeaseTableSession implements ElectionSession {
 	 */
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
-		Snapshot snapshot = this.rounds.snapshot(this);
-		if (!snapshot.free() || this.blocked || this.foreign != null) {
+		Snapshot snapshot = this.requests.elections().snapshot(this);
+		if (!snapshot.isFree() || this.retry > 0 || this.foreign != null) {
 			long wait = timeout.toNanos();
-			snapshot = this.rounds.read(this, this.blocked ? Math.min(wait, RETRY_WAIT) : wait);
+			snapshot = this.requests.read(this, (this.retry > 0) ? Math.min(wait, this.retry) : wait);
 		}
 		LeaseRow row = snapshot.row();
-		this.blocked = false;
 		this.foreign = null;
-		if (snapshot.free() && row != null) {
+		if (snapshot.isFree() && row != null) {
 			Acquisition.Won won = takeOver(row);
 			if (won != null) {
 				return won;
 			}
+		}
+		else {
+			this.retry = 0;
 		}
 		return new Acquisition.Held(view(snapshot));
 	}
@@ -179,9 +183,10 @@ final class LeaseTableSession implements ElectionSession {
 		Term taken = takeover.term();
 		if (taken == null) {
 			// Another node was faster, or another session has locked the row
-			this.blocked = true;
+			this.retry = Math.max(FIRST_RETRY, Math.min(2 * this.retry, longestRetry()));
 			return null;
 		}
+		this.retry = 0;
 		this.term = taken;
 		this.beat = 0;
 		this.alone = false;
@@ -191,7 +196,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private Takeover takeOver(LeaseRow row, boolean barrier) throws SessionException {
-		return this.rounds.run(this, (connection, sql) -> Jdbc.last(connection,
+		return this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
 				sql.takeOver(row, this.keys, this.holder, barrier), (taken) -> Takeover.of(taken, this.termEpoch)));
 	}
 
@@ -201,7 +206,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public View observe() throws SessionException {
-		return view(this.rounds.read(this, OBSERVE_WAIT));
+		return view(this.requests.read(this, OBSERVE_WAIT));
 	}
 
 	private View view(Snapshot snapshot) {
@@ -233,13 +238,13 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private void request(Term term, boolean requested) throws SessionException {
-		this.rounds.run(this, (connection, sql) -> Jdbc.last(connection,
+		this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
 				sql.requestResignation(this.key, term, requested), (row) -> row.getLong("changed")));
 	}
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		LeaseRow row = this.rounds.renew(this, new Renewal(this.key, this.term.transactionId(), token(), ++this.beat),
+		LeaseRow row = this.requests.renew(this, new Renewal(this.key, this.term.transactionId(), token(), ++this.beat),
 				this.beat == 1);
 		if (row == null) {
 			throw new SessionException("The row of the election has been deleted", null);
@@ -264,18 +269,22 @@ final class LeaseTableSession implements ElectionSession {
 	 * finds the takeover.
 	 */
 	private int findOtherStore() throws SessionException {
-		return this.rounds.run(this,
+		return this.requests.run(this,
 				(connection, sql) -> Jdbc.last(connection, sql.otherStore(this.keys), (row) -> row.getInt("pid")));
 	}
 
 	@Override
 	public List<Candidate> candidates() {
-		return this.rounds.snapshot(this).candidates();
+		return this.requests.elections().snapshot(this).candidates();
 	}
 
 	@Override
 	public String name() {
 		return this.names.of(this.holder.node());
+	}
+
+	private long longestRetry() {
+		return interval().toNanos() / 4;
 	}
 
 	/**
@@ -286,8 +295,8 @@ final class LeaseTableSession implements ElectionSession {
 		record Barrier(boolean passed, boolean held) {
 		}
 		long deadline = System.nanoTime() + timeout.toNanos();
-		for (long pause = TimeUnit.MILLISECONDS.toNanos(1);; pause = Math.min(2 * pause, LONGEST_BARRIER_PAUSE)) {
-			Barrier barrier = this.rounds.run(this,
+		for (long pause = TimeUnit.MILLISECONDS.toNanos(1);; pause = Math.min(2 * pause, longestRetry())) {
+			Barrier barrier = this.requests.run(this,
 					(connection, sql) -> Jdbc.last(connection, sql.passBarrier(this.key, this.term, token()),
 							(row) -> new Barrier(row.getBoolean("passed"), row.getBoolean("held"))));
 			if (barrier.passed()) {
@@ -297,10 +306,10 @@ final class LeaseTableSession implements ElectionSession {
 				throw new SessionException("The term has ended before it was granted", null);
 			}
 			if (deadline - System.nanoTime() <= 0) {
-				return "the transaction of the " + this.rounds.run(this, (connection, sql) -> Jdbc.last(connection,
+				return "the transaction of the " + this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
 						sql.lockers(this.key, this.settings.lease().toMillis()), LeaseTableSession::describe));
 			}
-			this.rounds.pause(this, pause);
+			pause(pause);
 		}
 	}
 
@@ -310,15 +319,15 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public Duration probe() throws SessionException {
-		if (this.aborted) {
-			throw new SessionException("The session has been aborted", null);
+		if (isAborted()) {
+			throw aborted(null);
 		}
 		return PROBE_INTERVAL;
 	}
 
 	@Override
 	public void wake() {
-		this.rounds.hurry(this);
+		this.requests.hurry((session) -> session == this);
 	}
 
 	/**
@@ -329,25 +338,41 @@ final class LeaseTableSession implements ElectionSession {
 	public boolean release(boolean clean) throws SessionException {
 		long deadline = System.nanoTime() + RELEASE_LIMIT;
 		while (true) {
-			boolean held = this.rounds.run(this,
+			boolean held = this.requests.run(this,
 					(connection, sql) -> Jdbc.last(connection, sql.release(this.key, this.term, token(), clean),
 							(row) -> row.getInt("freed") == 0 && row.getBoolean("held")));
 			if (!held || deadline - System.nanoTime() <= 0) {
 				return false;
 			}
-			this.rounds.pause(this, LONGEST_BARRIER_PAUSE);
+			pause(RELEASE_RETRY);
 		}
+	}
+
+	private void pause(long nanos) throws SessionException {
+		try {
+			if (this.aborted.await(nanos, TimeUnit.NANOSECONDS)) {
+				throw aborted(null);
+			}
+		}
+		catch (InterruptedException ex) {
+			throw aborted(ex);
+		}
+	}
+
+	static SessionException aborted(@Nullable Throwable cause) {
+		return new SessionException("The session has been aborted", cause);
 	}
 
 	@Override
 	public void close() {
-		this.rounds.leave(this, CLOSE_LIMIT);
+		this.requests.leave(this);
+		this.requests.awaitEnd(CLOSE_LIMIT);
 	}
 
 	@Override
 	public void abort() {
-		this.aborted = true;
-		this.rounds.leave(this);
+		this.aborted.countDown();
+		this.requests.leave(this);
 	}
 
 	/**

@@ -113,6 +113,9 @@ class LeaseTableSql {
 			  pg_catalog.set_config('statement_timeout', '500', true);
 			""";
 
+	/** How long a statement waits that delays the other elections of its node. */
+	private static final long SHORT_MILLIS = 100;
+
 	private final String table;
 
 	private final String candidates;
@@ -203,7 +206,7 @@ class LeaseTableSql {
 	 * Insert the missing rows of elections.
 	 */
 	String insert(Collection<String> elections) {
-		return begin("local") + """
+		return begin("local", SHORT_MILLIS) + """
 				INSERT INTO %s (election, term, timeline, barrier, beat, lease)
 				SELECT election, 0, 0, 0, 0, 0 FROM unnest(ARRAY[%s]) AS missing (election)
 				ON CONFLICT DO NOTHING
@@ -278,7 +281,9 @@ class LeaseTableSql {
 	/**
 	 * Return a query for the sessions that have locked a row, and end those that have
 	 * waited for the rest of a request for longer than the lease, as
-	 * {@link AdvisoryLockSql#passBarrier} does.
+	 * {@link AdvisoryLockSql#passBarrier} does. The row has either the transaction that
+	 * has locked it or a set of transactions, and the number of a set may be that of any
+	 * transaction: only those that have locked something in the table count.
 	 */
 	String lockers(String election, long leaseMillis) {
 		return begin("off") + """
@@ -297,7 +302,9 @@ class LeaseTableSql {
 				  END;
 				  SELECT coalesce(string_agg(pid::text, ',' ORDER BY pid), '') INTO pids FROM pg_locks
 				    WHERE locktype = 'transactionid' AND granted AND mode = 'ExclusiveLock'
-				      AND pid <> pg_backend_pid() AND transactionid::text = ANY (members || locker);
+				      AND pid <> pg_backend_pid() AND transactionid::text = ANY (members || locker)
+				      AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'relation' AND granted
+				        AND database = %4$d AND relation = to_regclass(%5$s));
 				  PERFORM set_config('leader_election.lockers', pids, true);
 				  FOR stuck IN SELECT pid FROM pg_stat_get_activity(NULL)
 				      WHERE pid::text = ANY (string_to_array(pids, ','))
@@ -314,7 +321,7 @@ class LeaseTableSql {
 				FROM (SELECT min(pid) AS pid FROM unnest(string_to_array(
 				    nullif(current_setting('leader_election.lockers'), ''), ',')::int[]) AS lockers (pid)) AS first
 				  LEFT JOIN pg_stat_get_activity(NULL) AS activity USING (pid)
-				""".formatted(this.table, quote(election), leaseMillis);
+				""".formatted(this.table, quote(election), leaseMillis, this.server.database(), quote(this.table));
 	}
 
 	/**
@@ -333,8 +340,10 @@ class LeaseTableSql {
 							clean ? "holder = NULL," : "");
 	}
 
-	/** A notice has less than 8000 bytes, and names the table. */
-	private String notice(String election) {
+	/**
+	 * Return the notice of a release. It has less than 8000 bytes, and names the table.
+	 */
+	String notice(String election) {
 		return this.table + " " + election;
 	}
 
@@ -371,7 +380,7 @@ class LeaseTableSql {
 				VALUES (%2$s::uuid, %3$s, ARRAY[%4$s]::varchar[], clock_timestamp())
 				ON CONFLICT (session) DO UPDATE SET elections = excluded.elections, seen = excluded.seen;
 				""".formatted(this.candidates, quote(session.toString()), quote(node), list(own));
-		return begin("off") + (own.isEmpty() ? deleteCandidate(session) : register) + """
+		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register) + """
 				DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
 				  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
 				SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
@@ -425,13 +434,17 @@ class LeaseTableSql {
 	 * Return the settings of one transaction, against presets of the role.
 	 */
 	private String begin(String synchronousCommit) {
+		return begin(synchronousCommit, this.timeoutMillis / 2);
+	}
+
+	private String begin(String synchronousCommit, long lockTimeoutMillis) {
 		return """
 				SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
 				SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
 				  pg_catalog.set_config('synchronous_commit', '%1$s', true),
 				  pg_catalog.set_config('lock_timeout', '%2$d', true),
 				  pg_catalog.set_config('statement_timeout', '%3$d', true);
-				""".formatted(synchronousCommit, this.timeoutMillis / 2, this.timeoutMillis);
+				""".formatted(synchronousCommit, lockTimeoutMillis, this.timeoutMillis);
 	}
 
 	private static String list(Collection<String> values) {
