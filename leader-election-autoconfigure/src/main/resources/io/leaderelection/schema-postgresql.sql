@@ -1,5 +1,6 @@
 -- The tables for leader-election.store=table.
--- Since and heartbeat are informational: no decision depends on a clock of the database.
+-- Since is informational. The heartbeat only keeps nodes with the store advisory-lock from being candidates
+-- beside a leader in this table. No lease depends on a clock of the database.
 
 CREATE TABLE IF NOT EXISTS leader_election (
   election    varchar(255) NOT NULL PRIMARY KEY, -- group and name

@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
@@ -57,7 +58,7 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 
 	private final ElectionConnectionSource source;
 
-	private final String hostName;
+	private final Supplier<String> hostName;
 
 	private final String group;
 
@@ -69,10 +70,10 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	 * @param definitions the elections
 	 * @param source opens the connections
 	 * @param applicationName the name of the application, if it has one
-	 * @param hostName the name of the host
+	 * @param hostName determines the name of the host, which may take time
 	 */
 	PostgreSqlElectionSessionsFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
-			ElectionConnectionSource source, @Nullable String applicationName, String hostName) {
+			ElectionConnectionSource source, @Nullable String applicationName, Supplier<String> hostName) {
 		this.properties = properties;
 		this.definitions = definitions;
 		this.source = source;
@@ -111,7 +112,7 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 			.map((definition) -> definition.settings().lease())
 			.min(Duration::compareTo)
 			.orElseThrow();
-		Node node = new Node(this.definitions.all().get(0).settings().nodeId(), this.hostName,
+		Node node = new Node(this.definitions.all().get(0).settings().nodeId(), this.hostName.get(),
 				ProcessHandle.current().pid());
 		return new LeaseTable(this.source, node, this.properties.tableName(),
 				this.properties.initializeSchema() == SchemaInitialization.ALWAYS, shortest);
@@ -187,13 +188,18 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 				new TableRow(this.properties.tableName(), rowKey(definition)));
 	}
 
+	private String rowKey(ElectionDefinition definition) {
+		return rowKey(this.group, definition.election(), definition.lockId());
+	}
+
 	/**
 	 * Return the key of an election in the table: the same nodes meet as with the other
-	 * store.
+	 * store. No two elections have the same key: the first colon without a backslash ends
+	 * the group, which is not empty.
 	 */
-	private String rowKey(ElectionDefinition definition) {
-		Long lockId = definition.lockId();
-		return (lockId != null) ? "lock-id:" + lockId : this.group + ":" + definition.election();
+	static String rowKey(String group, String election, @Nullable Long lockId) {
+		return (lockId != null) ? ":lock-id:" + lockId
+				: group.replace("\\", "\\\\").replace(":", "\\:") + ":" + election;
 	}
 
 	private ElectionKeys keys(ElectionDefinition definition) {

@@ -44,8 +44,9 @@ import org.postgresql.PGConnection;
  * transaction finds it, and after that the barrier. The lock of a transaction does not
  * conflict with renewals, but with a change of the barrier, which is part of a key. So a
  * transaction either locks the row before that change, which then waits for its end, or
- * does not find its term any longer. A transaction with an older snapshot fails with a
- * serialization failure instead.
+ * does not find its term any longer. A transaction that reads an older snapshot still
+ * finds its term: before the change of the barrier it locks the row, too, and after it
+ * fails with a serialization failure.
  */
 final class LeaseTableFence implements TransactionFence {
 

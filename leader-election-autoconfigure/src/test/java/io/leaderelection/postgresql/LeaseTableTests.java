@@ -50,6 +50,7 @@ import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -220,6 +221,40 @@ class LeaseTableTests {
 			long term = Jdbc.last(opened.connection(), opened.sql().takeOver(row, this.keys, holder, true),
 					(taken) -> taken.getLong("term"));
 			assertThat(term != 0).isEqualTo(row == read);
+		}
+	}
+
+	@Test
+	void takeoverRequiresTheBeatThatWasObserved() throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.confirm();
+		LeaseTableConnection opened = connector("node-b").connect();
+		this.connections.add(opened.connection());
+		LeaseRow observed = opened.round(List.of(this.key), List.of()).get(this.key);
+		first.confirm();
+		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+		assertThat(Jdbc.<Long>last(opened.connection(), opened.sql().takeOver(observed, this.keys, holder, true),
+				(taken) -> taken.getLong("term")))
+			.isZero();
+		first.confirm();
+	}
+
+	@Test
+	void timeUntilATakeoverCountsFromTheReplyThatHasShownTheRow() throws SessionException {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.confirm();
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			LeaseTable table = table("node-b", proxy.port(), LEASE);
+			ElectionSession other = open(table, this.election + "-2", LEASE);
+			proxy.delay(Duration.ZERO, LEASE.dividedBy(4));
+			ElectionSession second = open(table, this.election, LEASE);
+			long reply = System.nanoTime();
+			proxy.delay(Duration.ZERO, Duration.ZERO);
+			awaitWon(second);
+			assertThat(elapsed(reply)).isGreaterThan(LEASE.minusMillis(50));
+			other.abort();
 		}
 	}
 
@@ -502,6 +537,17 @@ class LeaseTableTests {
 		}
 		transaction.rollback();
 		assertThat(second.passBarrier(Duration.ofSeconds(5))).isNull();
+	}
+
+	@Test
+	void transactionIsRefusedOnceTheLeaseIsFree() throws Exception {
+		TransactionFence fence = this.fenceOf("node-a");
+		ElectionSession first = this.sessions.get(0);
+		Won won = win(first);
+		first.release(true);
+		Connection transaction = connect();
+		transaction.setAutoCommit(false);
+		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.REFUSED);
 	}
 
 	@Test
