@@ -52,9 +52,14 @@ public final class LeaseTable {
 	 * @param shortestLease the shortest lease of its elections
 	 */
 	public LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease) {
+		this(source, node, name, create, shortestLease, LeaseTableSql::new);
+	}
+
+	LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease,
+			LeaseTableSql.Factory statements) {
 		this.node = node;
 		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
-				(identity, sql) -> this.home = new Home(identity, sql));
+				statements, (identity, sql) -> this.home = new Home(identity, sql));
 		this.requests = new LeaseTableRequests(connector, node.id());
 	}
 

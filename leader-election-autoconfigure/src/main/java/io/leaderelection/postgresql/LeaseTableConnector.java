@@ -34,7 +34,7 @@ import org.postgresql.PGConnection;
  */
 final class LeaseTableConnector {
 
-	private static final Duration SHORTEST_OPENING_TIMEOUT = Duration.ofSeconds(2);
+	private static final Duration SHORTEST_OPENING_TIMEOUT = Duration.ofSeconds(5);
 
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
@@ -48,6 +48,8 @@ final class LeaseTableConnector {
 
 	private final Duration timeout;
 
+	private final LeaseTableSql.Factory statements;
+
 	private final BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen;
 
 	private volatile @Nullable Opening opening;
@@ -59,15 +61,17 @@ final class LeaseTableConnector {
 	 * @param create whether to create missing tables
 	 * @param nodeId the id of the node
 	 * @param timeout how long a statement may take
+	 * @param statements creates the statements
 	 * @param onOpen called with the database of every new connection
 	 */
 	LeaseTableConnector(ConnectionSource source, String table, boolean create, String nodeId, Duration timeout,
-			BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen) {
+			LeaseTableSql.Factory statements, BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen) {
 		this.source = source;
 		this.table = table;
 		this.create = create;
 		this.applicationName = new SessionNames("table").of(nodeId);
 		this.timeout = timeout;
+		this.statements = statements;
 		this.onOpen = onOpen;
 	}
 
@@ -106,7 +110,7 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * An opening takes several round trips.
+	 * An opening takes about a dozen round trips.
 	 */
 	private Duration openingTimeout() {
 		Duration twice = this.timeout.multipliedBy(2);
@@ -125,7 +129,7 @@ final class LeaseTableConnector {
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
 		server.check(server.pid(), true);
 		LeaseTableShape tables = shape(connection, server);
-		LeaseTableSql sql = new LeaseTableSql(tables.name(), tables.candidates(), server, this.timeout.toMillis());
+		LeaseTableSql sql = this.statements.of(tables.name(), tables.candidates(), server, this.timeout.toMillis());
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		boolean direct = pgConnection.getBackendPID() == server.pid();
 		if (direct) {

@@ -482,4 +482,14 @@ class LeaseTableSql {
 	record Holder(String node, UUID token, long leaseMillis, String host, long pid) {
 	}
 
+	/**
+	 * Creates the statements.
+	 */
+	@FunctionalInterface
+	interface Factory {
+
+		LeaseTableSql of(String table, String candidates, ServerInspection server, long timeoutMillis);
+
+	}
+
 }

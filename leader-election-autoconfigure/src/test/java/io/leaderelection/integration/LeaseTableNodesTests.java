@@ -90,8 +90,8 @@ class LeaseTableNodesTests {
 		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 3);
 		first.close();
 		LocalNode next = awaitOneOf(second, third);
-		LocalNode.Seen revoked = first.seen().get(1);
-		LocalNode.Seen granted = next.seen().get(0);
+		LocalNode.Seen revoked = seen(first, 1);
+		LocalNode.Seen granted = seen(next, 0);
 		assertThat(granted.event().getLeadership().getTerm()).isGreaterThan(revoked.event().getLeadership().getTerm());
 		assertThat(Duration.ofNanos(granted.time() - revoked.time())).isBetween(Duration.ZERO, Duration.ofMillis(1200));
 	}
@@ -118,8 +118,8 @@ class LeaseTableNodesTests {
 			long cut = System.nanoTime();
 			proxy.blackHole();
 			second.awaitLeader();
-			LocalNode.Seen revoked = first.seen().get(1);
-			LocalNode.Seen granted = second.seen().get(0);
+			LocalNode.Seen revoked = seen(first, 1);
+			LocalNode.Seen granted = seen(second, 0);
 			assertThat(granted.time()).isGreaterThan(revoked.time());
 			assertThat(Duration.ofNanos(granted.time() - cut)).isLessThan(TAKEOVER);
 			proxy.heal();
@@ -281,7 +281,7 @@ class LeaseTableNodesTests {
 		assertThat(later.leads()).isFalse();
 		locked.close();
 		later.awaitLeader();
-		assertThat(Stream.of(leased, locked, later).map((node) -> node.seen().get(0).event().getLeadership().getTerm()))
+		assertThat(Stream.of(leased, locked, later).map((node) -> seen(node, 0).event().getLeadership().getTerm()))
 			.isSorted();
 	}
 
@@ -295,7 +295,7 @@ class LeaseTableNodesTests {
 			awaitLeaderIs(second, first);
 			first.close();
 			LocalNode next = awaitOneOf(second, third);
-			assertThat(Duration.ofNanos(next.seen().get(0).time() - first.seen().get(1).time()))
+			assertThat(Duration.ofNanos(seen(next, 0).time() - seen(first, 1).time()))
 				.isLessThan(Duration.ofMillis(1200));
 			next.close();
 			((next == second) ? third : second).awaitLeader();
@@ -359,6 +359,14 @@ class LeaseTableNodesTests {
 
 	private static ElectionStatus status(LocalNode node) {
 		return elector(node).status();
+	}
+
+	/**
+	 * Return an event, for which a listener may not have been called yet.
+	 */
+	private static LocalNode.Seen seen(LocalNode node, int number) {
+		Awaitility.await().atMost(LIMIT).until(() -> node.seen().size() > number);
+		return node.seen().get(number);
 	}
 
 	private static void awaitLeaderIs(LocalNode node, LocalNode leader) {

@@ -137,7 +137,8 @@ class LeaseTableRequestsTests {
 		}
 		LeaseTableSession session = join(requests, "first");
 		for (int i = 0; i < 20; i++) {
-			assertThat(submit(() -> requests.run(session, (connection, sql) -> true)).get(5, TimeUnit.SECONDS)).isTrue();
+			assertThat(submit(() -> requests.run(session, (connection, sql) -> true)).get(5, TimeUnit.SECONDS))
+				.isTrue();
 		}
 		end.countDown();
 		for (FutureTask<Boolean> reader : readers) {
@@ -331,8 +332,9 @@ class LeaseTableRequestsTests {
 			properties.setProperty("password", server.password());
 			return DriverManager.getConnection(server.jdbcUrl(), properties);
 		};
-		return new LeaseTableConnector(source, LeaseTableSql.DEFAULT_TABLE, true, "node", timeout, (identity, sql) -> {
-		});
+		return new LeaseTableConnector(source, LeaseTableSql.DEFAULT_TABLE, true, "node", timeout, LeaseTableSql::new,
+				(identity, sql) -> {
+				});
 	}
 
 }

@@ -734,7 +734,7 @@ class LeaseTableTests {
 
 	private LeaseTableConnector connector(String node) {
 		return new LeaseTableConnector(source(this.server.port()), LeaseTableSql.DEFAULT_TABLE, true, node,
-				Duration.ofSeconds(5), (identity, sql) -> {
+				Duration.ofSeconds(5), LeaseTableSql::new, (identity, sql) -> {
 				});
 	}
 
