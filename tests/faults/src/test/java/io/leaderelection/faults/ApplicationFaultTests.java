@@ -84,6 +84,7 @@ class ApplicationFaultTests {
 				});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void listenersThrow() {
@@ -136,6 +137,7 @@ class ApplicationFaultTests {
 				});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void contextPausedAndContinued() {

@@ -136,6 +136,7 @@ class FenceFaultTests {
 		});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void backendTerminatedBeforeTheFence() {
@@ -151,6 +152,7 @@ class FenceFaultTests {
 	 * A transaction that has passed the fence and is busy commits, and the next leader
 	 * waits for it and says so.
 	 */
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void busyBetweenFenceAndCommit() {
