@@ -90,11 +90,10 @@ final class LeaseTableRequests {
 	 */
 	void leave(LeaseTableSession session) {
 		this.elections.remove(session);
-		update(requestsOf(session), (request) -> request.fail(LeaseTableSession.aborted(null)));
-	}
-
-	private synchronized List<LeaseTableRequest<?>> requestsOf(LeaseTableSession session) {
-		return this.requests.stream().filter((request) -> request.session() == session).toList();
+		synchronized (this) {
+			update(this.requests.stream().filter((request) -> request.session() == session).toList(),
+					(request) -> request.fail(LeaseTableSession.aborted(null)));
+		}
 	}
 
 	/**

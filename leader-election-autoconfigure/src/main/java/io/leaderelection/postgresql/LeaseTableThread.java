@@ -16,18 +16,14 @@
 package io.leaderelection.postgresql;
 
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +43,6 @@ final class LeaseTableThread implements Runnable {
 
 	private static final Log logger = LogFactory.getLog(LeaseTableThread.class);
 
-	private static final long CANDIDATE_EXPIRY_MILLIS = 10_000;
-
 	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(25);
 
 	private static final long MAX_BACKOFF = TimeUnit.MILLISECONDS.toNanos(400);
@@ -60,6 +54,8 @@ final class LeaseTableThread implements Runnable {
 	private final LeaseTableConnector connector;
 
 	private final String node;
+
+	private final LeaseTableRound round;
 
 	/** Identifies this node among the candidates. */
 	private final UUID id = UUID.randomUUID();
@@ -78,6 +74,7 @@ final class LeaseTableThread implements Runnable {
 		this.elections = elections;
 		this.connector = connector;
 		this.node = node;
+		this.round = new LeaseTableRound(requests, elections, this.id, node);
 	}
 
 	/**
@@ -153,11 +150,17 @@ final class LeaseTableThread implements Runnable {
 				});
 			}
 			else {
-				round(open, work);
+				this.round.run(open, work);
+				if (work.stream().anyMatch((request) -> request.renewal() != null)) {
+					renewed();
+				}
 			}
 		}
 		catch (SQLException ex) {
-			disconnectAfter(ex);
+			LeaseTableConnection open = this.connection;
+			if (open == null || open.mustBeReplaced(ex)) {
+				disconnect();
+			}
 			failed(work, LeaseTableConnector.translate(ex));
 		}
 		catch (SessionException ex) {
@@ -180,61 +183,11 @@ final class LeaseTableThread implements Runnable {
 		return open;
 	}
 
-	/**
-	 * Renew leases and read rows. Nothing that may wait for other sessions, or fail
-	 * because of them, comes before the answers to renewals.
-	 */
-	private void round(LeaseTableConnection open, List<LeaseTableRequest<?>> work) throws SQLException {
-		Set<String> all = this.elections.all();
-		List<Renewal> renewals = new ArrayList<>();
-		for (LeaseTableRequest<?> request : work) {
-			all.add(request.session().key());
-			if (request.renewal() != null) {
-				renewals.add(request.renewal());
-			}
-		}
-		Map<String, LeaseRow> rows = open.round(all, renewals);
-		this.elections.observe(all, rows, System.nanoTime());
-		this.requests.update(work, (request) -> request.completeRenewal(rows.get(request.session().key())));
-		if (!renewals.isEmpty()) {
-			renewed();
-		}
-		Set<String> own = this.elections.own();
-		Set<String> missing = new TreeSet<>(own);
-		missing.removeAll(rows.keySet());
-		if (!missing.isEmpty()) {
-			tolerate("insert rows", () -> {
-				open.insert(missing);
-				this.elections.observe(missing, open.round(missing, List.of()), System.nanoTime());
-			});
-		}
-		if (this.elections.areCandidatesDue()) {
-			tolerate("register candidates", () -> this.elections
-				.observe(open.candidates(this.id, this.node, own, all, CANDIDATE_EXPIRY_MILLIS)));
-		}
-		this.requests.update(work, LeaseTableRequest::completeRead);
-	}
-
 	private void renewed() {
 		this.failures = 0;
 		if (this.broken) {
 			this.broken = false;
 			logger.info("Renewals continue on another connection (node '" + this.node + "')");
-		}
-	}
-
-	/**
-	 * Run a statement on which no leadership rests. Its failure must not end a round.
-	 */
-	private void tolerate(String what, Action action) throws SQLException {
-		try {
-			action.run();
-		}
-		catch (SQLException ex) {
-			if (disconnectAfter(ex)) {
-				throw ex;
-			}
-			logger.debug("Could not " + what, ex);
 		}
 	}
 
@@ -257,18 +210,8 @@ final class LeaseTableThread implements Runnable {
 	}
 
 	/**
-	 * End a connection that does not work any longer.
-	 * @return whether it has been ended
+	 * End a connection that may not work any longer.
 	 */
-	private boolean disconnectAfter(SQLException ex) {
-		LeaseTableConnection open = this.connection;
-		if (open != null && !open.mustBeReplaced(ex)) {
-			return false;
-		}
-		disconnect();
-		return true;
-	}
-
 	private void disconnect() {
 		LeaseTableConnection open = this.connection;
 		this.connection = null;
@@ -283,13 +226,6 @@ final class LeaseTableThread implements Runnable {
 		if (open != null) {
 			open.close(this.id);
 		}
-	}
-
-	@FunctionalInterface
-	private interface Action {
-
-		void run() throws SQLException;
-
 	}
 
 }

@@ -176,9 +176,7 @@ class LeaseTableRequestsTests {
 	@Test
 	void noticeHurriesOnlyTheElectionThatItNames() throws Exception {
 		LeaseTableRequests requests = requests(Duration.ofSeconds(5));
-		LeaseTableSession session = win(requests, "first");
-		session.release(true);
-		requests.read(session, 0);
+		LeaseTableSession session = join(requests, "first");
 		FutureTask<Boolean> read = submit(() -> {
 			requests.read(session, Duration.ofSeconds(20).toNanos());
 			return true;

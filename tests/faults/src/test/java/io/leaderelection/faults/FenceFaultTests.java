@@ -121,6 +121,7 @@ class FenceFaultTests {
 	 * the server runs, as long as it has not all of them: then the next leader waits, and
 	 * says so, until the connection ends.
 	 */
+	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@ValueSource(ints = { 1, 12, 20, 24 })
