@@ -348,10 +348,12 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Receive a notice of every release. Only on a connection without a pooler.
+	 * Receive a notice of every release, and have the server end the session if it is
+	 * silent for some time: a node that was cut off leaves its session behind. Only on a
+	 * connection without a pooler.
 	 */
 	static String listen() {
-		return "LISTEN " + CHANNEL + "; SELECT true AS listening";
+		return "LISTEN " + CHANNEL + "; SELECT pg_catalog.set_config('idle_session_timeout', '30000', false) AS timeout";
 	}
 
 	/**

@@ -390,6 +390,13 @@ class LeaseTableTests {
 	}
 
 	@Test
+	void serverEndsASessionThatANodeHasLeftBehind() throws Exception {
+		LeaseTableConnection opened = connector("node-a").connect();
+		this.connections.add(opened.connection());
+		assertThat(show(opened.connection(), "idle_session_timeout")).isEqualTo("30s");
+	}
+
+	@Test
 	void allElectionsOfANodeShareOneConnection() throws SessionException {
 		LeaseTable table = table("node-shared", this.server.port(), LEASE);
 		List<ElectionSession> all = new ArrayList<>();
