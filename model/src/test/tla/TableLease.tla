@@ -269,7 +269,7 @@ ToTakeOver(n, barrier) ==
   /\ NewTerm <= MaxTerm
   /\ barrier => ~IsKeyShared
   /\ primary' = [primary EXCEPT !.xid = Greatest(@, NewTerm), !.term = NewTerm, !.timeline = timeline,
-       !.barrier = IF barrier THEN NewTerm ELSE @, !.beat = 0, !.token = n, !.holder = n, !.resign = 0]
+       !.barrier = IF barrier THEN NewTerm ELSE @, !.beat = 0, !.token = n, !.holder = IF Work THEN n ELSE None, !.resign = 0]
 
 TakeOver(n) ==
   /\ node[n].call = "taking"
@@ -329,17 +329,18 @@ PassBarrier(n) ==
   /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
 
 Grant(n) ==
-  /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ node[n].clear
+  /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ node[n].clear /\ ~node[n].asked
   /\ Anchor(n) < Trust
   /\ node' = [node EXCEPT ![n].pos = "leading", ![n].call = "idle", ![n].age = Anchor(n), ![n].sent = 0,
        ![n].clear = FALSE]
-  /\ granted' = Greatest(granted, Order(node[n].timeline, node[n].term))
-  /\ kept' = Greatest(kept, Order(node[n].timeline, node[n].term))
+  /\ LET term == Order(node[n].timeline, node[n].term) IN
+       /\ granted' = Greatest(granted, term)
+       /\ kept' = IF term <= Order(primary.timeline, primary.term) THEN Greatest(kept, term) ELSE kept
   /\ UNCHANGED <<late, primary, standby, timeline, tx, crashes>>
 
-\* The barrier has not been passed, or the renewal is too old
+\* The barrier has not been passed, the renewal is too old, or this node is to leave
 RepeatConfirmation(n) ==
-  /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ (~node[n].clear \/ node[n].sent >= Trust)
+  /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ (~node[n].clear \/ node[n].sent >= Trust \/ node[n].asked)
   /\ node' = [node EXCEPT ![n].call = "idle", ![n].sent = 0]
   /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
 
@@ -412,9 +413,10 @@ RequestResignation ==
   /\ UNCHANGED <<node, late, standby, timeline, granted, kept, tx, crashes>>
 
 \* Resign, stop or a request: the gate is shut.  What is trusted no longer matters to other nodes.
+\* Without work there is nothing to drain.
 Depart(n) ==
   /\ node[n].pos = "leading" /\ node[n].call = "idle"
-  /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0, ![n].asked = FALSE]
+  /\ node' = [node EXCEPT ![n].pos = IF Work THEN "draining" ELSE "leaving", ![n].age = 0, ![n].asked = FALSE]
   /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
 
 \* Renewals continue
@@ -443,10 +445,11 @@ Relinquish(n, orderly) ==
 FreeInOrder(n) == node[n].pos = "leaving" /\ Relinquish(n, TRUE)
 
 \* drain-timeout, the interrupt and the grace are over
-FreeOverdue(n) == node[n].pos \in {"draining", "leaving"} /\ Relinquish(n, FALSE)
+FreeOverdue(n) == Work /\ node[n].pos \in {"draining", "leaving"} /\ Relinquish(n, FALSE)
 
-\* The term was won, but the node is to leave before the grant
-FreeUngranted(n) == node[n].pos = "elected" /\ Relinquish(n, FALSE)
+\* The term was won, but the node is to leave before the grant.  Without work it does not matter
+\* whether a release is in order.
+FreeUngranted(n) == node[n].pos = "elected" /\ Relinquish(n, ~Work)
 
 \* If work may still run, the name of the holder remains
 Release(n) ==

@@ -50,12 +50,18 @@ class MutantTests {
 		check(mutant);
 	}
 
-	private static void check(Mutant mutant) throws IOException {
-		ModelChecker.Outcome outcome = ModelChecker.check(mutant.name(), mutant.instance());
+	@ParameterizedTest
+	@EnumSource
+	void violatesItsGuarantee(TableMutant mutant) throws IOException {
+		check(mutant);
+	}
+
+	private static void check(SeededMistake mutant) throws IOException {
+		ModelChecker.Outcome outcome = ModelChecker.check(mutant.file().replace(".txt", ""), mutant.instance());
 		assertThat(outcome.violated()).as(outcome.output()).isEqualTo(mutant.guarantee());
 		String text = mutant + " violates " + mutant.guarantee() + "\n(" + mutant.instance() + ")\n\n"
 				+ String.join("\n", Counterexample.of(outcome.output()).steps()) + "\n";
-		Path file = COUNTEREXAMPLES.resolve(mutant + ".txt");
+		Path file = COUNTEREXAMPLES.resolve(mutant.file());
 		if ("write".equals(System.getProperty("leader-election.test.counterexamples"))) {
 			Files.writeString(file, text);
 		}
