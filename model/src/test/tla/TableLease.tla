@@ -48,12 +48,13 @@ VARIABLES
   primary,   \* the row of the election, and the last transaction id
   standby,   \* an earlier version of both
   timeline,  \* the timeline of the server
+  forks,     \* the last term that each earlier timeline left to the next one
   granted,   \* the greatest term that was granted
   kept,      \* the greatest of those whose takeover no promotion has lost
   tx,        \* one transaction of leader work
   crashes    \* how often the server has crashed
 
-vars == <<node, late, primary, standby, timeline, granted, kept, tx, crashes>>
+vars == <<node, late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 Is(mutant) == Mutant = mutant
 
@@ -90,7 +91,7 @@ Init ==
   /\ node = [n \in Nodes |-> NewNode]
   /\ late = [n \in Nodes |-> NoStatement]
   /\ primary = NewRow /\ standby = NewRow /\ timeline = 1
-  /\ granted = 0 /\ kept = 0 /\ crashes = 0
+  /\ forks = <<>> /\ granted = 0 /\ kept = 0 /\ crashes = 0
   /\ tx = NoTx
 
 Least(a, b) == IF a < b THEN a ELSE b
@@ -99,6 +100,9 @@ Greatest(a, b) == IF a > b THEN a ELSE b
 
 \* Terms are compared as timeline, then transaction id
 Order(onTimeline, term) == (MaxTerm + 1) * onTimeline + term
+
+\* A promotion has lost the takeover
+IsLost(onTimeline, term) == \E t \in onTimeline .. Len(forks) : Order(onTimeline, term) > forks[t]
 
 \* LeaderElector.isLeader()
 IsLeader(n) == node[n].pos = "leading" /\ node[n].age < Trust
@@ -144,7 +148,7 @@ Tick ==
                 ELSE IF node[n].call \in {"reading", "read"} /\ Is("EXPIRY_FROM_REQUEST") THEN Least(@ + 1, Lease)
                 ELSE @,
        !.waited = IF node[n].seen # <<>> THEN Least(@ + 1, Lease) ELSE @]]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* The server *)
@@ -156,7 +160,7 @@ IsLossy == timeline <= MaxPromotions \/ (Is("RENEWAL_NOT_FLUSHED") /\ crashes < 
 Replicate ==
   /\ IsLossy /\ standby # primary
   /\ standby' = primary
-  /\ UNCHANGED <<node, late, primary, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<node, late, primary, timeline, forks, granted, kept, tx, crashes>>
 
 \* All takeovers, renewals and releases were flushed
 ServerCrashes ==
@@ -165,12 +169,13 @@ ServerCrashes ==
   /\ primary' = IF Is("RENEWAL_NOT_FLUSHED") /\ standby.term = primary.term /\ standby.token = primary.token
                   THEN standby ELSE primary
   /\ tx' = NoTx
-  /\ UNCHANGED <<node, late, standby, timeline, granted, kept>>
+  /\ UNCHANGED <<node, late, standby, timeline, forks, granted, kept>>
 
 Promote ==
   /\ timeline <= MaxPromotions
   /\ timeline' = timeline + 1
   /\ primary' = standby
+  /\ forks' = Append(forks, Order(standby.timeline, standby.term))
   /\ kept' = Least(kept, Order(standby.timeline, standby.term))
   /\ standby' = IF timeline = MaxPromotions THEN NewRow ELSE standby
   /\ tx' = NoTx
@@ -209,13 +214,13 @@ Lose(n) ==
   /\ "LOSS" \in Faults /\ (node[n].pos # "following" \/ node[n].call \in {"taking", "freeing"})
   /\ GiveUp(n)
   /\ Follow(n, node[n].work, node[n].seen)
-  /\ UNCHANGED <<primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* The row has another term or token
 LoseTerm(n) ==
   /\ node[n].call = "refused"
   /\ Follow(n, node[n].work, node[n].got)
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* The process dies.  It may be started again.
 NodeCrashes(n) ==
@@ -223,7 +228,7 @@ NodeCrashes(n) ==
   /\ node[n] # NewNode
   /\ GiveUp(n)
   /\ Follow(n, "none", <<>>)
-  /\ UNCHANGED <<primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Following *)
@@ -232,12 +237,12 @@ NodeCrashes(n) ==
 Ask(n) ==
   /\ Is("EXPIRY_FROM_REQUEST") /\ node[n].pos = "following" /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].call = "reading", ![n].sent = 0]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 Read(n) ==
   /\ node[n].pos = "following" /\ node[n].call = IF Is("EXPIRY_FROM_REQUEST") THEN "reading" ELSE "idle"
   /\ node' = [node EXCEPT ![n].call = "read", ![n].got = Version]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* The time counts from the reply that first showed this version
 Observe(n) ==
@@ -245,13 +250,13 @@ Observe(n) ==
   /\ node' = [node EXCEPT ![n].call = "idle", ![n].seen = node[n].got, ![n].got = <<>>, ![n].sent = 0,
        ![n].waited = IF IsSame(node[n].got, node[n].seen) THEN @
                      ELSE IF Is("EXPIRY_FROM_REQUEST") THEN node[n].sent ELSE 0]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Not before the work of an earlier term of this node has ended
 StartTakeover(n) ==
   /\ node[n].pos = "following" /\ node[n].call = "idle" /\ node[n].work = "none" /\ IsFree(n)
   /\ node' = [node EXCEPT ![n].call = "taking"]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* The row is as it was seen, on the same timeline of the server.  If it is not, this node
 \* has to read it again.
@@ -281,7 +286,7 @@ TakeOver(n) ==
                    ![n].seen = <<>>, ![n].waited = 0]
        ELSE /\ node' = [node EXCEPT ![n].call = "idle", ![n].seen = <<>>, ![n].waited = 0]
             /\ UNCHANGED primary
-  /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Renewals, before the grant and while leading *)
@@ -291,7 +296,7 @@ StartRenewal(n) ==
   /\ node[n].beat < MaxBeat \/ BeatsRepeat
   /\ node' = [node EXCEPT ![n].call = "renewing", ![n].sent = 0,
        ![n].beat = IF @ = MaxBeat THEN 1 ELSE @ + 1]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* FOR NO KEY UPDATE does not wait for FOR KEY SHARE
 IsLockedForRenewal == IsKeyShared /\ Is("FENCE_BLOCKS_RENEWALS")
@@ -309,13 +314,13 @@ Renew(n) ==
                  ELSE [node EXCEPT ![n].call = "renewed", ![n].asked = primary.resign = node[n].term]
        ELSE /\ node' = [node EXCEPT ![n].call = "refused", ![n].got = Version, ![n].sent = 0]
             /\ UNCHANGED primary
-  /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* The connection is given up, and the renewal is sent again on another one
 RepeatRenewal(n) ==
   /\ "LATE" \in Faults /\ node[n].call = "renewing" /\ late[n] = NoStatement
   /\ late' = [late EXCEPT ![n] = Pending(n)]
-  /\ UNCHANGED <<node, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<node, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Trust counts from the start of the renewal, whenever its reply is read
 Anchor(n) == IF Is("ANCHOR_AT_REPLY") THEN 0 ELSE node[n].sent
@@ -326,7 +331,7 @@ PassBarrier(n) ==
   /\ Owns(n) /\ ~IsKeyShared
   /\ primary' = [primary EXCEPT !.barrier = node[n].term]
   /\ node' = [node EXCEPT ![n].clear = TRUE]
-  /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 Grant(n) ==
   /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ node[n].clear /\ ~node[n].asked
@@ -335,20 +340,20 @@ Grant(n) ==
        ![n].clear = FALSE]
   /\ LET term == Order(node[n].timeline, node[n].term) IN
        /\ granted' = Greatest(granted, term)
-       /\ kept' = IF term <= Order(primary.timeline, primary.term) THEN Greatest(kept, term) ELSE kept
-  /\ UNCHANGED <<late, primary, standby, timeline, tx, crashes>>
+       /\ kept' = IF IsLost(node[n].timeline, node[n].term) THEN kept ELSE Greatest(kept, term)
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, tx, crashes>>
 
 \* The barrier has not been passed, the renewal is too old, or this node is to leave
 RepeatConfirmation(n) ==
   /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ (~node[n].clear \/ node[n].sent >= Trust \/ node[n].asked)
   /\ node' = [node EXCEPT ![n].call = "idle", ![n].sent = 0]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* A late success never revives a term
 Extend(n) ==
   /\ node[n].call = "renewed" /\ IsLeader(n)
   /\ node' = [node EXCEPT ![n].call = "idle", ![n].age = Anchor(n), ![n].sent = 0]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Statements of connections that were given up *)
@@ -359,14 +364,14 @@ TakeOverLate(n) ==
   /\ late[n].kind = "takeover" /\ Permits(late[n])
   /\ \E barrier \in BOOLEAN : ToTakeOver(n, barrier)
   /\ Forget(n)
-  /\ UNCHANGED <<node, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<node, standby, timeline, forks, granted, kept, tx, crashes>>
 
 RenewLate(n) ==
   /\ late[n].kind = "renewal" /\ ~IsLockedForRenewal
   /\ Has(n, late[n].term, late[n].timeline) /\ Accepts(late[n].beat)
   /\ primary' = [primary EXCEPT !.beat = late[n].beat]
   /\ Forget(n)
-  /\ UNCHANGED <<node, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<node, standby, timeline, forks, granted, kept, tx, crashes>>
 
 ToRelease(n, clean) ==
   primary' = [primary EXCEPT !.token = None, !.beat = @ + 1, !.holder = IF clean THEN None ELSE @, !.resign = 0]
@@ -375,7 +380,7 @@ ReleaseLate(n) ==
   /\ late[n].kind = "release" /\ Has(n, late[n].term, late[n].timeline)
   /\ ToRelease(n, late[n].clean)
   /\ Forget(n)
-  /\ UNCHANGED <<node, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<node, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Leader work *)
@@ -384,7 +389,7 @@ ReleaseLate(n) ==
 CountWork(n) ==
   /\ Work /\ IsLeader(n) /\ node[n].work = "none"
   /\ node' = [node EXCEPT ![n].work = "counted"]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Whether a node still needs its term when its work has ended
 TermIsOver(n) == node[n].pos = "following" /\ node[n].call # "freeing"
@@ -395,13 +400,13 @@ CheckWork(n) ==
          over == ~admitted /\ TermIsOver(n)
      IN node' = [node EXCEPT ![n].work = IF admitted THEN "running" ELSE "none",
           ![n].term = IF over THEN 0 ELSE @, ![n].timeline = IF over THEN 0 ELSE @]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 EndWork(n) ==
   /\ node[n].work = "running"
   /\ node' = [node EXCEPT ![n].work = "none",
        ![n].term = IF TermIsOver(n) THEN 0 ELSE @, ![n].timeline = IF TermIsOver(n) THEN 0 ELSE @]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Handing over *)
@@ -409,15 +414,15 @@ EndWork(n) ==
 \* Any node requests that the term it has observed ends
 RequestResignation ==
   /\ Requests /\ primary.token # None /\ primary.resign = 0
-  /\ primary' = [primary EXCEPT !.resign = @.term]
-  /\ UNCHANGED <<node, late, standby, timeline, granted, kept, tx, crashes>>
+  /\ primary' = [primary EXCEPT !.resign = primary.term]
+  /\ UNCHANGED <<node, late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Resign, stop or a request: the gate is shut.  What is trusted no longer matters to other nodes.
 \* Without work there is nothing to drain.
 Depart(n) ==
   /\ node[n].pos = "leading" /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].pos = IF Work THEN "draining" ELSE "leaving", ![n].age = 0, ![n].asked = FALSE]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Renewals continue
 RenewWhileLeaving(n) ==
@@ -426,20 +431,20 @@ RenewWhileLeaving(n) ==
   /\ LET beat == IF node[n].beat = MaxBeat THEN 1 ELSE node[n].beat + 1 IN
        /\ primary' = [primary EXCEPT !.beat = beat]
        /\ node' = [node EXCEPT ![n].beat = beat]
-  /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* No work is in flight: now the listeners of the revoked event run
 NotifyListeners(n) ==
   /\ node[n].pos = "draining" /\ (node[n].work = "none" \/ Is("RELEASE_BEFORE_DRAIN"))
   /\ node' = [node EXCEPT ![n].pos = "leaving"]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Trust ends, then the releasing statement is sent
 Relinquish(n, orderly) ==
   /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].pos = "following", ![n].call = "freeing", ![n].orderly = orderly,
        ![n].clear = FALSE, ![n].asked = FALSE, ![n].beat = 0]
-  /\ UNCHANGED <<late, primary, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* All work and listeners have ended
 FreeInOrder(n) == node[n].pos = "leaving" /\ Relinquish(n, TRUE)
@@ -456,7 +461,7 @@ Release(n) ==
   /\ node[n].call = "freeing"
   /\ IF Owns(n) THEN ToRelease(n, node[n].orderly) ELSE UNCHANGED primary
   /\ Follow(n, node[n].work, <<>>)
-  /\ UNCHANGED <<late, standby, timeline, granted, kept, tx, crashes>>
+  /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* A transaction of leader work, on a connection of the application.  It   *)
@@ -468,7 +473,7 @@ Begin(n) ==
   /\ tx.phase = "none" /\ node[n].work = "running"
   /\ \E older \in {FALSE, Owns(n) /\ primary.barrier = node[n].term} :
        tx' = [phase |-> "begun", node |-> n, term |-> node[n].term, timeline |-> node[n].timeline, older |-> older]
-  /\ UNCHANGED <<node, late, primary, standby, timeline, granted, kept, crashes>>
+  /\ UNCHANGED <<node, late, primary, standby, timeline, forks, granted, kept, crashes>>
 
 \* The row has the term and the token of the transaction.  An older version of the row that had
 \* them can be locked until the barrier changes, which is a serialization failure.
@@ -478,12 +483,12 @@ PassFence ==
      \/ tx.older /\ primary.barrier = tx.term
      \/ primary.term = tx.term /\ Is("FENCE_WITHOUT_TOKEN")
   /\ tx' = [tx EXCEPT !.phase = "passed", !.older = FALSE]
-  /\ UNCHANGED <<node, late, primary, standby, timeline, granted, kept, crashes>>
+  /\ UNCHANGED <<node, late, primary, standby, timeline, forks, granted, kept, crashes>>
 
 EndTransaction ==
   /\ tx.phase # "none"
   /\ tx' = NoTx
-  /\ UNCHANGED <<node, late, primary, standby, timeline, granted, kept, crashes>>
+  /\ UNCHANGED <<node, late, primary, standby, timeline, forks, granted, kept, crashes>>
 
 -----------------------------------------------------------------------------
 Step(n) ==
@@ -537,13 +542,18 @@ G6_RenewalsPass == \A n \in Nodes : node[n].call = "renewing" => ENABLED Renew(n
 -----------------------------------------------------------------------------
 (* Equal for states whose difference nothing will read *)
 
+\* With some mistakes, a version comes back or permits a takeover although it is another one
+VersionsMatter == Mutant \in
+  {"BEAT_NOT_COMPARED", "LATE_RENEWAL_TAKES_BEAT_BACK", "RENEWAL_NOT_FLUSHED", "TIMELINE_NOT_COMPARED",
+   "TAKEOVER_AFTER_PROMOTION", "TERM_NOT_RAISED"}
+
 \* A version that the row does not have any longer never comes back: a server that a promotion
 \* takes back has another timeline
-Seen(version) == IF version # <<>> /\ version # Version /\ Mutant = "NONE" THEN <<None>> ELSE version
+Seen(version) == IF version # <<>> /\ version # Version /\ ~VersionsMatter THEN <<None>> ELSE version
 
 WillTakeEffect(n) ==
   LET statement == late[n] IN
-    \/ Mutant # "NONE"
+    \/ VersionsMatter
     \/ statement.kind = "takeover" /\ Permits(statement)
     \/ statement.kind \in {"renewal", "release"} /\
          (IsLossy \/ (Has(n, statement.term, statement.timeline) /\ (statement.kind = "release" \/ Accepts(statement.beat))))
@@ -552,7 +562,7 @@ View ==
   <<[n \in Nodes |-> [node[n] EXCEPT !.seen = Seen(@), !.got = Seen(@),
        !.waited = IF Seen(node[n].seen) = <<None>> THEN 0 ELSE @]],
     [n \in Nodes |-> IF WillTakeEffect(n) THEN late[n] ELSE NoStatement],
-    primary, standby, timeline, granted, kept, tx, crashes>>
+    primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 Symmetry == Permutations(Nodes)
 =============================================================================

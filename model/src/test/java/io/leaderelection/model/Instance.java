@@ -64,6 +64,9 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 	/** The leases of the lease table, without the work that they protect. */
 	static final Instance TABLE_LEASE = ofTable("TableLease", "G3_Order", "G2_OneBeliever").with("Work", "FALSE");
 
+	/** The shortest lease, without faults, for mistakes. */
+	static final Instance TABLE_SHORT_LEASE = TABLE_LEASE.faults().with("Lease", "1").with("Trust", "1");
+
 	/** The lease table, with nodes that do what they can, except for faults. */
 	static final Instance TABLE_LIVENESS = ofTable("TableLiveness", "G6_SomebodyLeads").faults("LOSS", "CRASH")
 		.with("MaxBeat", "3")
