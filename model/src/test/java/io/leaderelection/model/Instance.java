@@ -59,7 +59,8 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 
 	/** The lease table, with everything at any time. */
 	static final Instance TABLE_FENCE = ofTable("TableLease", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_RenewalsPass")
-		.with("Clocks", "FALSE");
+		.with("Clocks", "FALSE")
+		.with("MaxBeat", "1");
 
 	/** The leases of the lease table, without the work that they protect. */
 	static final Instance TABLE_LEASE = ofTable("TableLease", "G3_Order", "G2_OneBeliever").with("Work", "FALSE");
@@ -101,6 +102,10 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 
 	Instance nodes(int newNodes) {
 		return new Instance(this.module, newNodes, this.constants, this.invariants, this.property);
+	}
+
+	Instance property(String newProperty) {
+		return new Instance(this.module, this.nodes, this.constants, this.invariants, newProperty);
 	}
 
 	Instance faults(String... faults) {

@@ -51,8 +51,21 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource
-	void violatesItsGuarantee(TableMutant mutant) throws IOException {
+	@EnumSource(mode = Mode.EXCLUDE,
+			names = { "RENEWAL_NOT_FLUSHED", "TIMELINE_NOT_COMPARED", "TAKEOVER_AFTER_PROMOTION",
+					"GRANT_AFTER_PROMOTION", "FORMER_TOKEN_ALWAYS_FREE", "FIRST_TERM_NEVER_OUTDATED",
+					"FENCE_WITHOUT_TOKEN", "NO_LIMIT_IN_FENCE" })
+	void violatesItsGuaranteeWithTable(TableMutant mutant) throws IOException {
+		check(mutant);
+	}
+
+	/** These need a crash or a promotion of the server, or fairness. */
+	@ParameterizedTest
+	@EnumSource(names = { "RENEWAL_NOT_FLUSHED", "TIMELINE_NOT_COMPARED", "TAKEOVER_AFTER_PROMOTION",
+			"GRANT_AFTER_PROMOTION", "FORMER_TOKEN_ALWAYS_FREE", "FIRST_TERM_NEVER_OUTDATED", "FENCE_WITHOUT_TOKEN",
+			"NO_LIMIT_IN_FENCE" })
+	@Tag("faults")
+	void violatesItsGuaranteeWithTableAfterMoreFaults(TableMutant mutant) throws IOException {
 		check(mutant);
 	}
 
