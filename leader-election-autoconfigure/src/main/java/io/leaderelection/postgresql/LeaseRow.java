@@ -64,10 +64,11 @@ record LeaseRow(String election, long term, long timeline, long serverTimeline, 
 	}
 
 	/**
-	 * Return whether the server has been promoted since the last takeover.
+	 * Return whether the server has been promoted since the last takeover, or at any time
+	 * if there was none: a promotion may have lost the first one.
 	 */
 	boolean isOutdated() {
-		return this.term != 0 && this.timeline != this.serverTimeline;
+		return (this.term != 0) ? this.timeline != this.serverTimeline : this.serverTimeline > 1;
 	}
 
 	/**

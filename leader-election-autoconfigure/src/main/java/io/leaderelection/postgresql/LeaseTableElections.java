@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -47,6 +48,7 @@ final class LeaseTableElections {
 
 	synchronized void add(LeaseTableSession session) {
 		this.sessions.add(session);
+		this.watches.computeIfAbsent(session.key(), (key) -> new LeaseWatch(session.leaseMillis()));
 	}
 
 	synchronized void remove(LeaseTableSession session) {
@@ -79,7 +81,7 @@ final class LeaseTableElections {
 	}
 
 	private LeaseWatch watch(String election) {
-		return this.watches.computeIfAbsent(election, (key) -> new LeaseWatch());
+		return Objects.requireNonNull(this.watches.get(election));
 	}
 
 	/**

@@ -121,6 +121,10 @@ final class LeaseTableSession implements ElectionSession {
 		return this.holder.token();
 	}
 
+	long leaseMillis() {
+		return this.holder.leaseMillis();
+	}
+
 	boolean isCandidate() {
 		return this.candidate;
 	}
@@ -257,6 +261,10 @@ final class LeaseTableSession implements ElectionSession {
 			throw new SessionException("The term has ended: " + ((row.holder() != null)
 					? "node '" + row.holder() + "' holds the lease in the term " + term(row) : "the lease is free"),
 					null);
+		}
+		if (row.isOutdated()) {
+			// A later takeover may have been lost, whose holder still trusts its lease
+			throw new SessionException("The server has been promoted since the term began", null);
 		}
 		int otherStore = this.alone ? 0 : findOtherStore();
 		this.alone = otherStore == 0;

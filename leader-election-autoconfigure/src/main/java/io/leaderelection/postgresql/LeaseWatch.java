@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseWatch {
 
+	private final long ownLeaseMillis;
+
 	private @Nullable LeaseRow row;
 
 	private @Nullable String formerToken;
@@ -37,6 +39,15 @@ final class LeaseWatch {
 	private boolean waits;
 
 	private long freeAt;
+
+	/**
+	 * Create a new {@code LeaseWatch} instance.
+	 * @param ownLeaseMillis the length of the lease of this node, as that of a holder
+	 * whose takeover was lost is not known
+	 */
+	LeaseWatch(long ownLeaseMillis) {
+		this.ownLeaseMillis = ownLeaseMillis;
+	}
 
 	/**
 	 * Record an answer.
@@ -71,6 +82,9 @@ final class LeaseWatch {
 
 	private void waitFor(LeaseRow observed, @Nullable LeaseRow known, long reply) {
 		long leaseMillis = Math.max(observed.leaseMillis(), (known != null) ? known.leaseMillis() : 0);
+		if (!observed.isHeld()) {
+			leaseMillis = Math.max(leaseMillis, this.ownLeaseMillis);
+		}
 		this.waits = true;
 		this.freeAt = reply + TimeUnit.MILLISECONDS.toNanos(leaseMillis);
 	}

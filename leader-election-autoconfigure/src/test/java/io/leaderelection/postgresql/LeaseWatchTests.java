@@ -36,7 +36,7 @@ class LeaseWatchTests {
 
 	private static final long LATER = START + 500;
 
-	private final LeaseWatch watch = new LeaseWatch();
+	private final LeaseWatch watch = new LeaseWatch(LEASE_MILLIS);
 
 	@Test
 	void nothingIsKnownWithoutARow() {
@@ -49,6 +49,12 @@ class LeaseWatchTests {
 	void newRowIsFree() {
 		this.watch.observe(free(0, 0), START);
 		assertThat(this.watch.remaining(START)).isZero();
+	}
+
+	@Test
+	void newRowOfAPromotedServerIsNotFreeAtOnce() {
+		this.watch.observe(row(0, 0, 0, 2, null), START);
+		assertThat(this.watch.remaining(START)).isEqualTo(LEASE);
 	}
 
 	@Test
