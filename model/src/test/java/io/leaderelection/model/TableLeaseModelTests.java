@@ -54,19 +54,6 @@ class TableLeaseModelTests {
 		check("table-lease-promotion", Instance.TABLE_SHORT_LEASE.faults("LOSS").with("MaxPromotions", "1"));
 	}
 
-	@Test
-	@Tag("faults")
-	void somebodyLeadsWithWork() {
-		check("table-liveness-work", Instance.TABLE_LIVENESS);
-	}
-
-	@Test
-	@Tag("faults")
-	void requestIsObeyed() {
-		check("table-request",
-				Instance.TABLE_LIVENESS.property("G6_RequestIsObeyed").with("Requests", "TRUE").with("Work", "FALSE"));
-	}
-
 	private static void check(String name, Instance instance) {
 		assertThat(ModelChecker.check(name, instance)).matches(ModelChecker.Outcome::holds);
 	}
