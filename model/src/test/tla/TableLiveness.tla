@@ -39,7 +39,7 @@ ClientStep(n) ==
   \/ IsAwake(n) /\ Observe(n) /\ Quiet
   \/ IsAwake(n) /\ StartTakeover(n) /\ Quiet
   \/ IsAwake(n) /\ PassBarrier(n) /\ Quiet
-  \/ IsAwake(n) /\ node[n].clear /\ StartRenewal(n) /\ Quiet
+  \/ IsAwake(n) /\ node[n].clear /\ ~node[n].asked /\ StartRenewal(n) /\ Quiet
   \/ IsAwake(n) /\ ~node[n].clear /\ StartRenewal(n) /\ Round(n)
   \/ IsAwake(n) /\ Grant(n) /\ Quiet
   \/ IsAwake(n) /\ RepeatConfirmation(n) /\ Quiet
@@ -57,7 +57,10 @@ TransactionEnds == ~Is("NO_LIMIT_IN_FENCE") /\ EndTransaction /\ Quiet
 
 Prompt == TransactionEnds \/ \E n \in Nodes : ServerStep(n) \/ ClientStep(n)
 
-TimePasses == ~ENABLED Prompt /\ Tick /\ due' = Nodes /\ UNCHANGED <<frozen, faults>>
+\* The next rounds are due
+AllAreDue == due' = Nodes /\ UNCHANGED <<frozen, faults>>
+
+TimePasses == ~ENABLED Prompt /\ Tick /\ AllAreDue
 
 Fault(n) == faults < MaxFaults /\ n \notin frozen /\ faults' = faults + 1
 

@@ -41,7 +41,7 @@ record Counterexample(List<String> steps) {
 
 	/** The action in a disjunct of the modules for liveness. */
 	private static final Pattern QUIET = Pattern
-		.compile("(\\w+)(?:\\(n\\))? /\\\\ (?:Quiet|Round\\(n\\)|UNCHANGED (?:frozen|<<frozen))");
+		.compile("(\\w+)(?:\\(n\\))? /\\\\ (?:Quiet|Round\\(n\\)|AllAreDue|UNCHANGED (?:frozen|<<frozen))");
 
 	static Counterexample of(String output) throws IOException {
 		List<String> steps = new ArrayList<>();

@@ -104,10 +104,6 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		return new Instance(this.module, newNodes, this.constants, this.invariants, this.property);
 	}
 
-	Instance property(String newProperty) {
-		return new Instance(this.module, this.nodes, this.constants, this.invariants, newProperty);
-	}
-
 	Instance faults(String... faults) {
 		return with("Faults",
 				"{" + Stream.of(faults).map((fault) -> '"' + fault + '"').collect(Collectors.joining(", ")) + "}");
