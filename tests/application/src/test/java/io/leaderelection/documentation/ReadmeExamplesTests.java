@@ -152,7 +152,7 @@ class ReadmeExamplesTests {
 	@ParameterizedTest
 	@MethodSource
 	void sqlRuns(CodeBlock block) throws IOException {
-		server.execute("CREATE ROLE shop LOGIN");
+		server.execute("CREATE ROLE shop LOGIN; CREATE ROLE shop_election LOGIN");
 		server.execute("CREATE DATABASE shop");
 		try (InputStream schema = LeaderElector.class.getResourceAsStream("/io/leaderelection/schema-postgresql.sql")) {
 			server.execute(new String(schema.readAllBytes(), StandardCharsets.UTF_8));
@@ -160,8 +160,8 @@ class ReadmeExamplesTests {
 		}
 		finally {
 			server.execute("DROP DATABASE shop");
-			server.execute("DROP OWNED BY shop");
-			server.execute("DROP ROLE shop");
+			server.execute("DROP OWNED BY shop, shop_election");
+			server.execute("DROP ROLE shop, shop_election");
 		}
 	}
 
