@@ -103,7 +103,6 @@ class NetworkFaultTests {
 		});
 	}
 
-	@AdvisoryLockOnly
 	@Test
 	void reset() {
 		faults.run("connection reset", (leader) -> proxy(leader).reset(), (outcome) -> {
@@ -137,7 +136,6 @@ class NetworkFaultTests {
 				});
 	}
 
-	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 4", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 100", "TO_SERVER, 700",
@@ -147,7 +145,6 @@ class NetworkFaultTests {
 				faults.lease().dividedBy(5).plus(faults.lease()));
 	}
 
-	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 3", "TO_SERVER, 10" })
@@ -160,7 +157,6 @@ class NetworkFaultTests {
 		faults.cluster().awaitSessions().verify();
 	}
 
-	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@ValueSource(ints = { 9, 400 })
@@ -187,14 +183,12 @@ class NetworkFaultTests {
 		});
 	}
 
-	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void acceptWithoutAnswer() {
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer);
 	}
 
-	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void refused() {

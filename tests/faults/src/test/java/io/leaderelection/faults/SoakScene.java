@@ -141,13 +141,8 @@ final class SoakScene {
 		}
 	}
 
-	/**
-	 * With the store {@code table}, the end of a session is none of leadership.
-	 */
 	void awaitEndOfAllSessions() {
-		if (!this.cluster.isTable()) {
-			this.leader.await(Kind.TRUE_UNTIL, this.term);
-		}
+		this.leader.await(Kind.TRUE_UNTIL, this.term);
 	}
 
 }
