@@ -33,9 +33,12 @@ public interface ElectionSession {
 	/**
 	 * Become a candidate, until {@link #withdraw()} or the end of the session. Called
 	 * before the first {@link #acquire}.
+	 * @return whether this session was admitted. If not, there are enough candidates, and
+	 * the session is to be closed
 	 * @throws SessionException if the session has ended
 	 */
-	default void becomeCandidate() throws SessionException {
+	default boolean becomeCandidate() throws SessionException {
+		return true;
 	}
 
 	/**

@@ -217,8 +217,8 @@ class LeaderElectionAutoConfigurationTests {
 			assertThat(context).hasNotFailed();
 			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
 			// The start does not wait for the log
-			await().untilAsserted(
-					() -> assertThat(output).contains("The database for leader election cannot be reached"));
+			await()
+				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
 		});
 	}
 

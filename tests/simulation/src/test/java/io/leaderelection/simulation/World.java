@@ -94,7 +94,8 @@ public final class World {
 		ElectionTimings defaults = ElectionTimings.DEFAULTS;
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
-				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
+				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin(),
+				defaults.watchInterval());
 		this.server = new SimServer(new Events(), newServerClock(), this::pace,
 				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
 		this.standby = this.server.newStandby(newServerClock());
