@@ -189,10 +189,11 @@ class SeatTests {
 		assertThat(watch.open()).isFalse();
 		assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
 		assertThat(watch.view().candidates()).hasSize(3);
-		await().until(() -> this.server
-			.query("SELECT pid FROM pg_stat_activity WHERE application_name = '"
-					+ new SessionNames(this.election).of("node-4") + "'")
-			.isEmpty());
+		await().until(
+				() -> this.server
+					.query("SELECT pid FROM pg_stat_activity WHERE application_name = '"
+							+ new SessionNames(this.election).of("node-4") + "'")
+					.isEmpty());
 	}
 
 	@Test
