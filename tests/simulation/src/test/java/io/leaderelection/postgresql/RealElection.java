@@ -86,7 +86,7 @@ final class RealElection extends ComparedElection {
 
 	private PostgreSqlSessions opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true);
+				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true, STANDBYS);
 		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
