@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
@@ -1066,10 +1067,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Give up a request. Called by the election thread.
+	 * Give up a request, unless another one was made. Called by the election thread.
 	 */
-	void dropRequest() {
-		update((current) -> current.requesting(null));
+	void dropRequest(@Nullable Term term) {
+		update((current) -> Objects.equals(term, current.request()) ? current.requesting(null) : current);
 	}
 
 	/**

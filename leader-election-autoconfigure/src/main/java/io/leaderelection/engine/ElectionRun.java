@@ -320,6 +320,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 					ended = isCandidate() ? runAsCandidate(opened) : observe(opened);
 				}
 				opened.close();
+				if (this.watches && !requests) {
+					// What was observed before may still say that a session is admitted
+					pause(backoff(), this.election::isStopping);
+				}
 			}
 		}
 		catch (Throwable ex) {
@@ -445,6 +449,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * lasts, but not for ever: a leader that confirms obeys soon.
 	 */
 	private void requestAlone(SupervisedSession opened) throws SessionException {
+		Term wanted = this.election.state().request();
 		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
 		do {
 			follow(opened.observe());
@@ -454,7 +459,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		}
 		while (!this.election.isStopping() && this.requested != null
 				&& this.requested.equals(this.election.state().request()) && deadline - this.platform.nanoTime() > 0);
-		this.election.dropRequest();
+		this.election.dropRequest(wanted);
 	}
 
 	/**

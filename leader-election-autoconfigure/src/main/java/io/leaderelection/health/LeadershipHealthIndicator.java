@@ -134,7 +134,9 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		put(details, "lastConfirmation", status.lastConfirmation());
 		put(details, "lease", status.lease());
 		put(details, "leaseRemaining", (status.term() != null) ? status.leaseRemaining() : null);
-		put(details, "watching", status.watching() ? true : null);
+		if (status.watching()) {
+			details.put("watching", true);
+		}
 		put(details, "blockedBy", status.blockedBy());
 		put(details, "problem", status.problem());
 		return details;

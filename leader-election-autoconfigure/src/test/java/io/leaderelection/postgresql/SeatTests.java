@@ -105,6 +105,15 @@ class SeatTests {
 	}
 
 	@Test
+	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
+		ElectionSession frozen = open(new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0,
+				false, source()));
+		assertThat(frozen.becomeCandidate()).isTrue();
+		assertThat(seats()).hasSize(1);
+		await().atMost(Duration.ofSeconds(5)).until(() -> seats().isEmpty());
+	}
+
+	@Test
 	void winnerFreesItsSeatWithTheStatementThatWins() throws SessionException {
 		ElectionSession first = open("node-1");
 		first.becomeCandidate();
@@ -279,8 +288,11 @@ class SeatTests {
 	}
 
 	private ElectionSettings settings(String node) {
-		return new ElectionSettings(this.election, node, Duration.ofSeconds(30), Duration.ZERO, Duration.ofSeconds(1),
-				true, STANDBYS);
+		return settings(node, Duration.ofSeconds(30));
+	}
+
+	private ElectionSettings settings(String node, Duration lease) {
+		return new ElectionSettings(this.election, node, lease, Duration.ZERO, Duration.ofSeconds(1), true, STANDBYS);
 	}
 
 	private static Connection notClosing(Connection connection) {

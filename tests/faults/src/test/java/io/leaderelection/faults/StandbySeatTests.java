@@ -16,7 +16,11 @@
 
 package io.leaderelection.faults;
 
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -31,6 +35,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -38,6 +46,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * More nodes than seats for standbys.
  */
 @Tag("faults")
+@ExtendWith(OutputCaptureExtension.class)
 class StandbySeatTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
@@ -200,6 +209,49 @@ class StandbySeatTests {
 				assertThat(taken.isValid(1)).isTrue();
 				assertThat(takenToo.isValid(1)).isTrue();
 			}
+		}
+	}
+
+	@Test
+	void watchersOfAServerWithoutFreeConnectionsSaySoOnce(CapturedOutput output) throws Exception {
+		try (PostgreSqlServer small = PostgreSqlServer.start("max_connections=12")) {
+			small.execute("CREATE ROLE node LOGIN PASSWORD '" + small.password() + "'");
+			try (LightNodes nodes = new LightNodes(small, NODES, LEASE, TAKEOVER_DELAY,
+					new NodeOptions(STANDBYS, (number) -> true, "node", null))) {
+				awaitSeats(nodes);
+				DefaultLeaderElector leader = nodes.awaitLeader();
+				List<Connection> taken = new ArrayList<>();
+				for (int i = 0; i < 3; i++) {
+					fill(small, taken);
+					Awaitility.await()
+						.atMost(WATCH.plus(CONNECT))
+						.until(() -> problems(nodes) == NODES - STANDBYS - 1);
+					for (Connection each : taken) {
+						each.close();
+					}
+					taken.clear();
+					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == 0);
+				}
+				assertThat(leader.isLeader()).isTrue();
+				assertThat(output.getAll().lines().filter((line) -> line.contains("SQLSTATE 53300")))
+					.hasSize(NODES - STANDBYS - 1);
+				nodes.verify();
+			}
+		}
+	}
+
+	private static long problems(LightNodes nodes) {
+		return status(nodes).filter((status) -> status.problem() != null).count();
+	}
+
+	private static void fill(PostgreSqlServer small, List<Connection> taken) {
+		try {
+			while (true) {
+				taken.add(DriverManager.getConnection(small.jdbcUrl(), "node", small.password()));
+			}
+		}
+		catch (SQLException ex) {
+			assertThat(ex.getSQLState()).isEqualTo("53300");
 		}
 	}
 
