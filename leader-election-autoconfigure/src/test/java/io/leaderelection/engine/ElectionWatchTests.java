@@ -151,9 +151,8 @@ class ElectionWatchTests {
 
 	@Test
 	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
-		this.fixture.at(Duration.ofSeconds(9), () -> {
-			assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM));
-		});
+		this.fixture.at(Duration.ofSeconds(9),
+				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
 			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH);

@@ -106,8 +106,8 @@ class SeatTests {
 
 	@Test
 	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
-		ElectionSession frozen = open(new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0,
-				false, source()));
+		ElectionSession frozen = open(
+				new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0, false, source()));
 		assertThat(frozen.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 		await().atMost(Duration.ofSeconds(5)).until(() -> seats().isEmpty());

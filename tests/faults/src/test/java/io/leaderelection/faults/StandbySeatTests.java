@@ -223,9 +223,7 @@ class StandbySeatTests {
 				List<Connection> taken = new ArrayList<>();
 				for (int i = 0; i < 3; i++) {
 					fill(small, taken);
-					Awaitility.await()
-						.atMost(WATCH.plus(CONNECT))
-						.until(() -> problems(nodes) == NODES - STANDBYS - 1);
+					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == NODES - STANDBYS - 1);
 					for (Connection each : taken) {
 						each.close();
 					}
