@@ -106,6 +106,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private Watch watchOnce(Connection connection) throws SQLException, SessionException {
 		try (connection) {
+			connection.setAutoCommit(true);
 			Watcher known = this.watcher;
 			Watch watch = (known != null) ? known.watch(connection) : null;
 			if (watch == null) {
