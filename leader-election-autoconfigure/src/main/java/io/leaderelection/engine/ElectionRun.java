@@ -308,6 +308,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		this.requested = null;
 		this.graceSpent = false;
 		try {
+			// This node may have resigned while, for lack of memory, a leadership had
+			// outlived its session
+			this.election.endTerm(false);
 			awaitEndOfWork();
 			boolean requests = this.watches && watch(opened);
 			if (!this.election.isStopping()) {

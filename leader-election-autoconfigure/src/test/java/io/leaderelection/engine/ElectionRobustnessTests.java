@@ -398,6 +398,27 @@ class ElectionRobustnessTests {
 	}
 
 	@Test
+	void resignationOfALeadershipThatCannotBeEndedForWantOfMemoryEndsWithIt() {
+		List<CompletableFuture<Boolean>> resignations = new ArrayList<>();
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			loseSession();
+			this.time.onNow = () -> {
+				throw new OutOfMemoryError("Java heap space");
+			};
+		});
+		this.fixture.at(Duration.ofMillis(1050), () -> {
+			resignations.add(this.election.resign());
+			assertThat(resignations.get(0)).isNotDone();
+			this.time.onNow = () -> {
+			};
+			this.store.next(Call.OPEN, () -> assertThat(resignations.get(0)).isCompletedWithValue(false));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(resignations).hasSize(1);
+		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+	}
+
+	@Test
 	void workIsInterruptedOnTimeAlthoughTheElectionThreadWaitsForTheStore() {
 		ElectionFixture slow = new ElectionFixture(new ElectionSettings("default", "node-1", Duration.ofSeconds(60),
 				Duration.ZERO, Duration.ofSeconds(3), true));

@@ -41,8 +41,11 @@ class ResignationPaceTests {
 
 	private static final int TIMES = 20;
 
-	/** Generous, for a machine that is busy: the goal is 100 ms. */
-	private static final Duration BOUND = Duration.ofSeconds(1);
+	/**
+	 * Generous, for a machine that is busy: the goal is 100 ms, and a suspended candidacy
+	 * lasts for 5 s.
+	 */
+	private static final Duration BOUND = Duration.ofSeconds(3);
 
 	/** Longer than any bound here: no node can have waited for its end. */
 	private static final Duration LEASE = Duration.ofSeconds(20);

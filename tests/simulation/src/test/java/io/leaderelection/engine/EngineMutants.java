@@ -49,8 +49,9 @@ final class EngineMutants {
 	static Platform platform(Mutant mutant, Scheduler scheduler, Process process, SplittableRandom random) {
 		return switch (mutant) {
 			case THREAD_DIES -> new MortalThreads(scheduler, process, random);
+			case WATCHDOG_DIES -> new MortalWatchdog(scheduler, process, random);
 			case EVENT_NEEDS_THREAD -> new LossyWorkers(scheduler, process, random);
-			case CANCEL_BEFORE_ABORT -> new CancellingCaller(scheduler, process, random);
+			case CANCEL_BEFORE_ABORT -> new ThreadPerTask(scheduler, process, random);
 			default -> new SimulatedPlatform(scheduler, process, random);
 		};
 	}
@@ -116,8 +117,7 @@ final class EngineMutants {
 	}
 
 	/**
-	 * The last guard around the loops of the election thread and the watchdog fails like
-	 * what it guards.
+	 * The last guard around the loop of the election thread fails like what it guards.
 	 */
 	private static final class MortalThreads extends SimulatedPlatform {
 
@@ -131,6 +131,50 @@ final class EngineMutants {
 				throw new OutOfMemoryError("Java heap space");
 			}
 			super.park(blocker, nanos);
+		}
+
+	}
+
+	/**
+	 * The watchdog allocates when a check has failed, and is not started again when it
+	 * has died of that.
+	 */
+	private static final class MortalWatchdog extends SimulatedPlatform {
+
+		private final Process process;
+
+		private boolean dead;
+
+		MortalWatchdog(Scheduler scheduler, Process process, SplittableRandom random) {
+			super(scheduler, process, random);
+			this.process = process;
+		}
+
+		@Override
+		public void park(Object blocker, long nanos) {
+			if (blocker instanceof Watchdog && nanos == Watchdog.PAUSE_AFTER_FAILURE) {
+				this.process.allocate();
+			}
+			super.park(blocker, nanos);
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			return super.newThread(name, name.equals("watchdog") ? () -> runOnce(task) : task);
+		}
+
+		private void runOnce(Runnable task) {
+			while (this.dead) {
+				super.park(this, Watchdog.NO_DEADLINE);
+			}
+			boolean ended = false;
+			try {
+				task.run();
+				ended = true;
+			}
+			finally {
+				this.dead = !ended;
+			}
 		}
 
 	}
@@ -160,17 +204,25 @@ final class EngineMutants {
 	}
 
 	/**
-	 * Runs the cancellation of work on the thread that asks for it.
+	 * Runs each task on a thread of its own, and on the thread that adds it if there is
+	 * no other.
 	 */
-	private static final class CancellingCaller extends SimulatedPlatform {
+	private static final class ThreadPerTask extends SimulatedPlatform {
 
-		CancellingCaller(Scheduler scheduler, Process process, SplittableRandom random) {
+		ThreadPerTask(Scheduler scheduler, Process process, SplittableRandom random) {
 			super(scheduler, process, random);
 		}
 
 		@Override
 		public Workers newWorkers(String name, int threads, Runnable onStarvation) {
-			return name.endsWith("-aside") ? Runnable::run : super.newWorkers(name, threads, onStarvation);
+			return name.endsWith("-aside") ? (task) -> {
+				try {
+					newThread(name, task).start();
+				}
+				catch (OutOfMemoryError ex) {
+					task.run();
+				}
+			} : super.newWorkers(name, threads, onStarvation);
 		}
 
 	}
@@ -187,14 +239,17 @@ final class EngineMutants {
 
 		@Override
 		void lose(TermLeadership leadership, Reason reason, Runnable abort) {
-			gate().interruptAll(leadership);
-			super.lose(leadership, reason, abort);
+			super.lose(leadership, reason, () -> {
+				gate().interruptAll(leadership);
+				abort.run();
+			});
 		}
 
 	}
 
 	/**
-	 * Counts the time for a stop from its beginning, however long work takes to end.
+	 * Counts the time in which the lock must be freed from the beginning of the stop,
+	 * however long work has taken to end.
 	 */
 	private static final class StopCutsRelease extends Election {
 
@@ -206,7 +261,7 @@ final class EngineMutants {
 		@Override
 		long stopRemaining() {
 			ElectionState.Departure departure = state().departure();
-			if (departure == null || !departure.stops()) {
+			if (departure == null || !departure.stops() || state().granted() != null) {
 				return super.stopRemaining();
 			}
 			long begin = departure.interruptAt() - settings().drainTimeout().toNanos();
@@ -228,8 +283,10 @@ final class EngineMutants {
 
 		@Override
 		void lose(TermLeadership leadership, Reason reason, Runnable abort) {
-			log().warn("Lost " + leadership);
-			super.lose(leadership, reason, abort);
+			super.lose(leadership, reason, () -> {
+				log().warn("Lost " + leadership);
+				abort.run();
+			});
 		}
 
 	}

@@ -131,6 +131,13 @@ public final class SimulatedElector {
 		return granted != null && granted.leadership().isCurrent();
 	}
 
+	/**
+	 * Return whether all events have been delivered that were added so far.
+	 */
+	public boolean hasDeliveredAll() {
+		return this.election.relay().isIdle();
+	}
+
 	public boolean isStopped() {
 		return this.election.state().position() instanceof Stopped;
 	}

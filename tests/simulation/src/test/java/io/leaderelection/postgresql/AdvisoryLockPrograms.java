@@ -121,6 +121,13 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
+	 * Return whether a key of the class of terms is the marker of a clean hand-over.
+	 */
+	public static boolean isMarker(LockKey key) {
+		return key.low() == ElectionKeys.CLEAN;
+	}
+
+	/**
 	 * The result is the number of the seat, or 0.
 	 */
 	public Statement<Integer> becomeCandidate(int seats) {

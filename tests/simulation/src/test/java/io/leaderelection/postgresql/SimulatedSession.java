@@ -40,6 +40,7 @@ import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +58,8 @@ final class SimulatedSession implements ElectionSession {
 	private static final long OBSERVE_INTERVAL = 1_500_000_000;
 
 	private static final int MOST_TRIES = 5;
+
+	private static final long CANCEL_TIMEOUT = 2_000_000_000;
 
 	private final Node node;
 
@@ -304,6 +307,9 @@ final class SimulatedSession implements ElectionSession {
 			throw new SessionException(problem, null);
 		}
 		this.confirmed = row;
+		if (!this.warmUp) {
+			this.node.confirmed();
+		}
 		boolean requested = row.requests()
 			.stream()
 			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
@@ -327,6 +333,9 @@ final class SimulatedSession implements ElectionSession {
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		Barrier barrier = askAgain(() -> this.programs.passBarrier(wait, this.leaseMillis));
+		if (barrier.passed() && !this.warmUp) {
+			this.node.passedBarrier(this.connection);
+		}
 		return barrier.passed() ? null : "the transaction of the session with pid " + barrier.holder();
 	}
 
@@ -341,9 +350,26 @@ final class SimulatedSession implements ElectionSession {
 	}
 
 	@Override
+	public void wake() {
+		if (this.node.world().mutant() == Mutant.WAKE_UNDER_LOCK) {
+			this.node.runAside("cancel request", this::requestCancellation);
+		}
+	}
+
+	/**
+	 * A request on a connection of its own, which may take a while to establish.
+	 */
+	private void requestCancellation() {
+		this.node.world().scheduler().sleepUninterruptibly(this.node.random().nextLong(CANCEL_TIMEOUT));
+	}
+
+	@Override
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
 		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
+		if (!this.warmUp) {
+			this.node.releases(clean);
+		}
 		try {
 			return this.connection.request(this.programs.release(this.term, clean, idle, wait), this.readTimeout);
 		}

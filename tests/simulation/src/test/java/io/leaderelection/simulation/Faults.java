@@ -165,6 +165,12 @@ final class Faults {
 				onNode(node, 0, () -> {
 				});
 			}
+			case HALF_ANSWER -> {
+				SimulatedConnection connection = node.session();
+				if (connection != null) {
+					connection.loseRestOfAnswer();
+				}
+			}
 			case STUCK_SESSION -> session(node, (pid) -> {
 				Backend backend = this.world.server().backend(pid);
 				if (backend != null) {
@@ -202,7 +208,7 @@ final class Faults {
 				server.freeze();
 				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
 			}
-			case RESIGN -> node.spawn("resign", elector::resign);
+			case RESIGN -> node.spawn("resign", node::resign);
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> {
@@ -287,8 +293,9 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, CANCEL, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
-		PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP,
+		SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
+		BLOCKED_LOG
 
 	}
 

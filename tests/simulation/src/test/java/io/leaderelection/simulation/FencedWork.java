@@ -101,7 +101,7 @@ final class FencedWork {
 				this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS));
 			}
 			else if (kind < 83) {
-				this.elector.resign();
+				resign(id);
 			}
 			else if (kind < 90) {
 				this.elector.runWithLeadership((inner) -> pause(this.world.between(World.MILLIS, 20 * World.MILLIS)));
@@ -115,6 +115,23 @@ final class FencedWork {
 				this.world.invariants().workEnded(this.node, id);
 			}
 		}
+	}
+
+	/**
+	 * Resign, and wait for the end of the hand-over now and then, before this work ends.
+	 */
+	private void resign(Object id) {
+		if (this.world.chance(50)) {
+			this.node.resign();
+			return;
+		}
+		try {
+			this.node.resignAndWait(() -> this.world.invariants().workDetached(this.node, id));
+		}
+		catch (InterruptedException ex) {
+			// The work goes on for a moment
+		}
+		this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 200 * World.MILLIS));
 	}
 
 	/**
@@ -159,7 +176,7 @@ final class FencedWork {
 		try {
 			SimulatedConnection current = this.connection;
 			if (current == null || current.isBroken()) {
-				current = SimulatedConnection.open(this.node, "application", TIMEOUT, (opened) -> {
+				current = SimulatedConnection.open(this.node, SimulatedConnection.APPLICATION, TIMEOUT, (opened) -> {
 				});
 				this.connection = current;
 			}

@@ -29,6 +29,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedElector.GrantedTerm;
+import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.LockKey;
@@ -58,6 +59,9 @@ final class Invariants {
 	private static final long AFTERMATH = 200 * World.MILLIS;
 
 	private static final long LATE = 500 * World.MILLIS;
+
+	/** The longest time between a decision of a task and its next step. */
+	private static final long MOMENT = 1000;
 
 	private static final LockKey MAIN = LockKey.of(World.keys().main());
 
@@ -159,16 +163,34 @@ final class Invariants {
 				granted(node, seen, leadership);
 			}
 		}
+		else if (granted != null) {
+			checkTrust(node, seen, granted);
+		}
+		seen.trustedUntil = (granted != null) ? granted.trustedUntil() : 0;
 		if (node.elector().isTrusted()) {
 			checkExclusion(node);
 		}
 	}
 
+	/**
+	 * G2: a late confirmation does not revive a term.
+	 */
+	private void checkTrust(Node node, Seen seen, GrantedTerm granted) {
+		long now = node.process().clock();
+		long late = now - seen.trustedUntil;
+		if (late > MOMENT && granted.trustedUntil() - now > 0) {
+			violated("G2 trust", node + " trusts term " + granted.leadership().getTerm() + " again, " + late
+					+ " ns after its trust had expired");
+		}
+	}
+
 	private void granted(Node node, Seen seen, Leadership leadership) {
+		checkEarlierWork(node, seen, leadership);
 		this.grants++;
 		seen.last = leadership;
 		seen.granted++;
 		seen.departedAt = 0;
+		seen.lost = false;
 		Term term = leadership.getTerm();
 		this.world.record(node, "GRANTED term " + term);
 		if (this.newest != null && term.compareTo(this.newest) <= 0 && !isExcused(node)) {
@@ -195,6 +217,26 @@ final class Invariants {
 			this.handOvers++;
 		}
 		seen.ended++;
+		seen.endedAt = node.process().clock();
+		if (seen.listenerDetached) {
+			seen.detached = ended;
+		}
+		if (node.elector().hasDeliveredAll() && seen.revoked != ended) {
+			violated("G5 events", node + " has ended term " + ended.getTerm() + " without an event");
+		}
+	}
+
+	/**
+	 * A node is not granted leadership before the work of its earlier terms has ended, or
+	 * the drain timeout has passed.
+	 */
+	private void checkEarlierWork(Node node, Seen seen, Leadership leadership) {
+		long limit = Math.max(this.world.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		if (seen.last != null && node.process().clock() - seen.endedAt < limit
+				&& (!seen.works.isEmpty() || !seen.detachedWorks.isEmpty())) {
+			violated("G4 earlier work", node + " was granted term " + leadership.getTerm()
+					+ " while its work in an earlier term had not ended");
+		}
 	}
 
 	/**
@@ -270,9 +312,42 @@ final class Invariants {
 			violated("G4 hand-over",
 					"another term was granted while work of " + node + " in term " + last.getTerm() + " had not ended");
 		}
-		if (seen.revokedEnded < seen.ended) {
+		if (seen.revokedEnded < seen.ended && seen.detached != last && !seen.listenerDetached) {
 			violated("G4 hand-over", "another term was granted while listeners of " + node + " in term "
 					+ last.getTerm() + " had not been notified");
+		}
+	}
+
+	/**
+	 * G4: only a term of which everything has ended is marked as clean.
+	 */
+	void releasesCleanly(Node node) {
+		Seen seen = seen(node);
+		Leadership last = seen.last;
+		if (last != null && (seen.works.containsValue(last) || seen.detachedWorks.containsValue(last)
+				|| seen.abandonedWorks.containsValue(last))) {
+			violated("G4 clean",
+					node + " frees its lock cleanly although work in term " + last.getTerm() + " has not ended");
+		}
+	}
+
+	/**
+	 * G1: the winner passes the barrier when no session holds the key of an earlier term.
+	 */
+	void passedBarrier(Node node, SimulatedConnection session) {
+		boolean holds = false;
+		LockRow other = null;
+		for (LockRow row : this.world.server().locks()) {
+			if (session.hasSession() && row.granted() && row.mode() == LockMode.EXCLUSIVE) {
+				LockKey key = row.key();
+				holds |= row.pid() == session.pid() && key.equals(MAIN);
+				other = (row.pid() != session.pid() && key.parts() == 2 && key.high() == World.keys().termClass()
+						&& !AdvisoryLockPrograms.isMarker(key)) ? row : other;
+			}
+		}
+		if (holds && other != null) {
+			violated("G1 barrier", node + " has passed the barrier while session " + other.pid()
+					+ " holds the key of a term, " + other.key().low());
 		}
 	}
 
@@ -339,6 +414,7 @@ final class Invariants {
 			seen.grantedTold++;
 		}
 		else {
+			seen.revoked = leadership;
 			checkRevoked(node, seen, (LeadershipRevokedEvent) event);
 		}
 	}
@@ -358,10 +434,21 @@ final class Invariants {
 	void eventEnded(Node node, LeadershipEvent event) {
 		Seen seen = seen(node);
 		seen.listening = false;
+		seen.listenerDetached = false;
 		this.world.record(node, "listener done");
 		if (event instanceof LeadershipRevokedEvent) {
 			seen.revokedEnded++;
 		}
+	}
+
+	/**
+	 * The listener that runs waits for a hand-over, so the hand-over does not wait for
+	 * it.
+	 */
+	void listenerDetached(Node node) {
+		Seen seen = seen(node);
+		seen.listenerDetached = true;
+		seen.detached = seen.last;
 	}
 
 	// Work
@@ -374,13 +461,36 @@ final class Invariants {
 		if (leadership != seen.last && granted != null) {
 			violated("G2 work", node + " begins work in term " + leadership.getTerm());
 		}
+		boolean over = seen.leadership != leadership || seen.revoked == leadership;
+		if (leadership == seen.last && over && !seen.lost && !isOverdue(node, seen)) {
+			violated("G4 drain",
+					node + " begins work in term " + leadership.getTerm() + " after it has handed this term over");
+		}
 		return work;
+	}
+
+	/**
+	 * Work waits for a hand-over, so the hand-over does not wait for it.
+	 */
+	void workDetached(Node node, Object work) {
+		Seen seen = seen(node);
+		seen.detachedWorks.put(work, seen.works.remove(work));
+	}
+
+	/**
+	 * The result of work is not wanted any longer, so nothing waits for its end.
+	 */
+	void workAbandoned(Node node, Object work) {
+		Seen seen = seen(node);
+		seen.abandonedWorks.put(work, seen.works.remove(work));
 	}
 
 	void workEnded(Node node, Object work) {
 		Seen seen = this.nodes.get(node);
 		if (seen != null) {
 			seen.works.remove(work);
+			seen.detachedWorks.remove(work);
+			seen.abandonedWorks.remove(work);
 		}
 	}
 
@@ -488,6 +598,9 @@ final class Invariants {
 				return node + " has " + seen.granted + " grants, of which listeners know " + seen.grantedTold + ", and "
 						+ seen.ended + " ends, of which they know " + seen.revokedEnded;
 			}
+			if (!node.hasHandedOver()) {
+				return "a resignation of " + node + " has not completed: " + node.elector().describe();
+			}
 			if (granted != null && granted.leading() && node.elector().isTrusted()) {
 				leaders++;
 			}
@@ -511,15 +624,29 @@ final class Invariants {
 
 		private final Map<Object, Leadership> works = new IdentityHashMap<>();
 
+		private final Map<Object, Leadership> detachedWorks = new IdentityHashMap<>();
+
+		private final Map<Object, Leadership> abandonedWorks = new IdentityHashMap<>();
+
 		private @Nullable Leadership leadership;
 
 		private @Nullable Leadership last;
 
 		private @Nullable Leadership notified;
 
+		private @Nullable Leadership revoked;
+
+		private @Nullable Leadership detached;
+
+		private boolean listenerDetached;
+
 		private boolean lost;
 
 		private boolean listening;
+
+		private long trustedUntil;
+
+		private long endedAt;
 
 		private long departedAt;
 

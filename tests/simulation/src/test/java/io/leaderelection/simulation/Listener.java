@@ -44,8 +44,20 @@ final class Listener {
 		else if (kind < 97) {
 			throw new IllegalStateException("A listener fails");
 		}
+		else if (kind < 98) {
+			node.resign();
+		}
 		else {
-			event.getLeaderElector().resign();
+			resignAndWait(node);
+		}
+	}
+
+	private static void resignAndWait(Node node) {
+		try {
+			node.resignAndWait(() -> node.world().invariants().listenerDetached(node));
+		}
+		catch (InterruptedException ex) {
+			// The listener ends, as it was asked to
 		}
 	}
 

@@ -16,6 +16,7 @@
 
 package io.leaderelection.simulation;
 
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Work;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * cancellation may block, fail or have no effect.
  */
 final class LongWork {
+
+	private static final int INNER = 3;
 
 	private final Node node;
 
@@ -64,8 +67,59 @@ final class LongWork {
 			this.scheduler.sleepUninterruptibly(slice);
 			left -= slice;
 		}
+		if (this.world.chance(20)) {
+			abandon(work);
+			return;
+		}
+		if (this.world.chance(50)) {
+			beginInside(work);
+		}
 		ended();
 		work.end();
+	}
+
+	/**
+	 * Have work begin inside this work while this work ends, now and then as the last
+	 * that a hand-over waits for.
+	 */
+	private void beginInside(Work work) {
+		if (this.world.chance(50)) {
+			this.node.resign();
+			this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS / 10, 100 * World.MILLIS));
+		}
+		for (int left = INNER; left > 0; left--) {
+			this.node.spawn("inner work", () -> workInside(work));
+		}
+		for (int left = this.world.random().nextInt(8); left > 0; left--) {
+			this.node.step();
+		}
+	}
+
+	/**
+	 * The application does not want the result any longer, but the code goes on for a
+	 * while. It ends before the engine assumes that it has ended.
+	 */
+	private void abandon(Work work) {
+		Object began = this.id;
+		if (began != null) {
+			this.world.invariants().workAbandoned(this.node, began);
+		}
+		work.endCancelled();
+		long longest = Math.max(this.world.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos()) / 5 * 4;
+		this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, longest));
+		ended();
+	}
+
+	private void workInside(Work outer) {
+		try (Work inner = this.node.elector().elector().gate().enter("inner work", outer)) {
+			if (inner != null) {
+				Object began = this.world.invariants().workBegan(this.node, inner.getLeadership());
+				this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 100 * World.MILLIS));
+				if (this.node.isUp()) {
+					this.world.invariants().workEnded(this.node, began);
+				}
+			}
+		}
 	}
 
 	private void ended() {

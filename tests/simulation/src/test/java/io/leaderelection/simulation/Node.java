@@ -21,6 +21,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
@@ -49,6 +52,8 @@ public final class Node {
 	private final List<SimulatedConnection> connections = new ArrayList<>();
 
 	private final List<Runnable> onThaw = new ArrayList<>();
+
+	private final List<CompletableFuture<Boolean>> resignations = new ArrayList<>();
 
 	private Process process;
 
@@ -130,6 +135,7 @@ public final class Node {
 		});
 		this.connections.clear();
 		this.onThaw.clear();
+		this.resignations.clear();
 		this.world.scheduler().end(this.process);
 	}
 
@@ -155,6 +161,18 @@ public final class Node {
 		}
 		catch (OutOfMemoryError ex) {
 			this.world.record(this, "no thread for '" + description + "'");
+		}
+	}
+
+	/**
+	 * Run something on a task of its own, or on this one if there is no other.
+	 */
+	public void runAside(String description, Runnable body) {
+		try {
+			this.world.scheduler().newTask(this.process, description, body).start();
+		}
+		catch (OutOfMemoryError ex) {
+			body.run();
 		}
 	}
 
@@ -207,6 +225,45 @@ public final class Node {
 			this.world.invariants().stopping(this, waited);
 		}
 		this.world.record(this, "stopped");
+	}
+
+	/**
+	 * Hand leadership over.
+	 */
+	CompletableFuture<Boolean> resign() {
+		CompletableFuture<Boolean> handedOver = this.elector.elector().resign();
+		this.resignations.removeIf(CompletableFuture::isDone);
+		this.resignations.add(handedOver);
+		return handedOver;
+	}
+
+	/**
+	 * Hand leadership over, and wait for it in leader work or in a listener, which the
+	 * hand-over does not wait for from then on.
+	 * @param detached called before the wait
+	 */
+	void resignAndWait(Runnable detached) throws InterruptedException {
+		CompletableFuture<Boolean> handedOver = resign();
+		if (handedOver.isDone()) {
+			return;
+		}
+		detached.run();
+		try {
+			// Detaches the caller. The time of the wait is virtual
+			handedOver.get(0, TimeUnit.NANOSECONDS);
+		}
+		catch (TimeoutException | ExecutionException ex) {
+			while (!handedOver.isDone()) {
+				this.world.scheduler().sleep(5 * World.MILLIS);
+			}
+		}
+	}
+
+	/**
+	 * Return whether each hand-over that was requested has ended.
+	 */
+	boolean hasHandedOver() {
+		return this.resignations.stream().allMatch(CompletableFuture::isDone);
 	}
 
 	private void listen(LeadershipEvent event) {
@@ -310,10 +367,53 @@ public final class Node {
 		this.winner = connection;
 	}
 
+	/**
+	 * A winner or leader was confirmed. Now and then this node leaves just when it is
+	 * about to be granted leadership.
+	 */
+	public void confirmed() {
+		if (this.elector.granted() != null || !this.world.chance(3)) {
+			return;
+		}
+		if (this.world.chance(70)) {
+			spawn("resign", this::resign);
+		}
+		else {
+			stopAndStart(true, this.world.between(World.MILLIS, this.world.lease().toNanos()));
+		}
+	}
+
+	/**
+	 * A winner has passed the barrier of fenced transactions.
+	 */
+	public void passedBarrier(SimulatedConnection connection) {
+		this.world.invariants().passedBarrier(this, connection);
+	}
+
+	/**
+	 * A session is about to free its locks.
+	 * @param clean whether everything of its term has ended
+	 */
+	public void releases(boolean clean) {
+		if (clean) {
+			this.world.invariants().releasesCleanly(this);
+		}
+	}
+
 	void aborted(SimulatedConnection connection) {
-		if (connection == this.winner && !connection.isBroken()) {
+		if (connection == this.winner && !connection.isBroken() && !connection.isStuck()) {
 			this.world.invariants().aborted(this);
 		}
+	}
+
+	/**
+	 * Return the connection of the session of the election, if it is open.
+	 */
+	@Nullable SimulatedConnection session() {
+		return this.connections.stream()
+			.filter((connection) -> connection.isOfElection() && !connection.isBroken() && connection.pid() != 0)
+			.findFirst()
+			.orElse(null);
 	}
 
 	/**

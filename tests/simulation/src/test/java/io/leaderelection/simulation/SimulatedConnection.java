@@ -30,11 +30,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedConnection {
 
+	static final String APPLICATION = "application";
+
 	private final Scheduler scheduler;
 
 	private final Node node;
 
 	private final Process process;
+
+	private final boolean ofElection;
 
 	private final Lane toServer = new Lane();
 
@@ -48,14 +52,17 @@ public final class SimulatedConnection {
 
 	private boolean connected;
 
+	private boolean stuck;
+
 	private boolean endedByServer;
 
 	private long noticedAt = Long.MAX_VALUE;
 
-	private SimulatedConnection(Node node) {
+	private SimulatedConnection(Node node, boolean ofElection) {
 		this.scheduler = node.world().scheduler();
 		this.node = node;
 		this.process = node.process();
+		this.ofElection = ofElection;
 	}
 
 	/**
@@ -66,7 +73,7 @@ public final class SimulatedConnection {
 	 */
 	public static SimulatedConnection open(Node node, String name, long timeout, Opening opening)
 			throws BrokenException, InterruptedException {
-		SimulatedConnection connection = new SimulatedConnection(node);
+		SimulatedConnection connection = new SimulatedConnection(node, !name.equals(APPLICATION));
 		node.process().allocate();
 		opening.accept(connection);
 		node.opened(connection);
@@ -131,11 +138,11 @@ public final class SimulatedConnection {
 		});
 		long until = this.scheduler.now() + timeout;
 		while (call.reply == null && this.broken == null) {
-			if (this.scheduler.now() >= until) {
+			if (this.scheduler.now() >= until && !this.stuck) {
 				close("read timed out");
 			}
 			else {
-				await(until, false);
+				await(this.stuck ? Long.MAX_VALUE : until, false);
 			}
 		}
 		this.scheduler.step();
@@ -170,10 +177,26 @@ public final class SimulatedConnection {
 
 	private void reply(Runnable arrival) {
 		this.node.link().toClient().send(this.toClient, () -> {
-			if (!this.process.hasEnded()) {
+			if (!this.process.hasEnded() && !this.stuck) {
 				arrival.run();
 			}
 		});
+	}
+
+	/**
+	 * Lose the rest of a message of the server: a driver may wait for it without a
+	 * timeout, and learns of nothing else.
+	 */
+	void loseRestOfAnswer() {
+		this.stuck = true;
+	}
+
+	boolean isOfElection() {
+		return this.ofElection;
+	}
+
+	boolean isStuck() {
+		return this.stuck;
 	}
 
 	/**

@@ -40,16 +40,16 @@ class SimulationMutantTests {
 	private static final Duration LIMIT = Duration.ofMinutes(5);
 
 	@ParameterizedTest
-	@EnumSource(mode = Mode.EXCLUDE, names = { "NONE", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY",
-			"INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
+	@EnumSource(mode = Mode.EXCLUDE, names = { "NONE", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "CANCEL_BEFORE_ABORT",
+			"WATCHDOG_DIES", "WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
 	void findsMistake(Mutant mutant) {
 		assertFound(mutant);
 	}
 
 	@ParameterizedTest
 	@Tag("faults")
-	@EnumSource(
-			names = { "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
+	@EnumSource(names = { "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "CANCEL_BEFORE_ABORT", "WATCHDOG_DIES",
+			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(mutant);
 	}
@@ -77,8 +77,9 @@ class SimulationMutantTests {
 			case OPEN_FENCE -> List.of("G1 fence");
 			case NO_LIMIT_IN_FENCE -> List.of("G6 fence");
 			case THREAD_DIES -> List.of("G6 stop", "G6 liveness");
+			case WATCHDOG_DIES -> List.of("G2 revocation", "G6 stop", "G6 liveness");
 			case EVENT_NEEDS_THREAD -> List.of("G6 liveness", "G5 events");
-			case CANCEL_BEFORE_ABORT, LOG_BEFORE_ABORT -> List.of("G2 revocation", "G2 exclusion");
+			case CANCEL_BEFORE_ABORT, WAKE_UNDER_LOCK, LOG_BEFORE_ABORT -> List.of("G2 revocation", "G2 exclusion");
 			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 		};

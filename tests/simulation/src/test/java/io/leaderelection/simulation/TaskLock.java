@@ -69,6 +69,8 @@ public final class TaskLock implements Lock {
 		while (this.owner != null && this.owner != self) {
 			this.waiting.add(self);
 			this.scheduler.block(Long.MAX_VALUE, false);
+			// As with a lock of the JVM, the wait consumes a permit
+			self.permit = false;
 		}
 		this.owner = self;
 		this.holds++;
@@ -85,6 +87,8 @@ public final class TaskLock implements Lock {
 		}
 		if (--this.holds == 0) {
 			free();
+			// What is done after this is not done under the lock
+			this.scheduler.step();
 		}
 	}
 

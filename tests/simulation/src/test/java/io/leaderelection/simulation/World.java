@@ -144,7 +144,7 @@ public final class World {
 		return this.random;
 	}
 
-	Mutant mutant() {
+	public Mutant mutant() {
 		return this.mutant;
 	}
 

@@ -45,14 +45,26 @@ public enum Mutant {
 	/** Does not limit how long a transaction that has passed the fence may be idle. */
 	NO_LIMIT_IN_FENCE,
 
-	/** A lack of memory ends the election thread or the watchdog for good. */
+	/** A lack of memory ends the election thread for good. */
 	THREAD_DIES,
+
+	/** A lack of memory ends the watchdog for good. */
+	WATCHDOG_DIES,
 
 	/** An event for which no thread can be created is lost. */
 	EVENT_NEEDS_THREAD,
 
-	/** Cancels work on the watchdog, before the session is aborted. */
+	/**
+	 * Cancels work before the session is aborted, each on a thread of its own, and on the
+	 * watchdog if there is none.
+	 */
 	CANCEL_BEFORE_ABORT,
+
+	/**
+	 * Wakes a session by a request to its server, under the lock of the election if there
+	 * is no thread for it.
+	 */
+	WAKE_UNDER_LOCK,
 
 	/** Inner work of another election clears the interrupt of outer work. */
 	INNER_WORK_CLEARS_INTERRUPT,

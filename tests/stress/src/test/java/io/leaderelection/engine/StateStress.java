@@ -1,0 +1,154 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.List;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionStatus.Role;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.II_Result;
+import org.openjdk.jcstress.infra.results.ZZ_Result;
+
+/**
+ * Reads of the state without the lock, while another thread changes it.
+ */
+public final class StateStress {
+
+	private static final int BEFORE = 0;
+
+	private static final int LEADS = 1;
+
+	private static final int AFTER = 2;
+
+	private static final int INCOMPLETE = 3;
+
+	private StateStress() {
+	}
+
+	/**
+	 * What {@code isLeader()} and {@code getLeadership()} return at a grant.
+	 */
+	@JCStressTest
+	@Outcome(id = { "false, false", "false, true", "true, true" }, expect = Expect.ACCEPTABLE, desc = "In order")
+	@Outcome(id = "true, false", expect = Expect.FORBIDDEN, desc = "Leads, but with a leadership that is not current")
+	@State
+	public static class CompleteLeadership {
+
+		private final Election election = StressElections.elected(StressElections.NO_LISTENER);
+
+		@Actor
+		public void grant() {
+			StressElections.grant(this.election);
+		}
+
+		@Actor
+		public void read(ZZ_Result result) {
+			result.r1 = this.election.leadership() != null;
+			TermLeadership leadership = this.election.leadership();
+			result.r2 = leadership != null && leadership.isCurrent()
+					&& StressElections.term().equals(leadership.getTerm()) && leadership.getSince() != null;
+		}
+
+	}
+
+	/**
+	 * What the status has of one state is of the same state as the rest.
+	 */
+	@JCStressTest
+	@Outcome(id = { "0, 0", "0, 1", "0, 2", "1, 1", "1, 2", "2, 2" }, expect = Expect.ACCEPTABLE, desc = "In order")
+	@Outcome(expect = Expect.FORBIDDEN, desc = "An incomplete state, or states out of order")
+	@State
+	public static class CompleteStatus {
+
+		private final Election election = StressElections.elected(StressElections.NO_LISTENER);
+
+		@Actor
+		public void grantAndLose() {
+			TermLeadership granted = StressElections.grant(this.election);
+			this.election.lose(granted, Reason.SESSION_LOST, StressElections.NOTHING);
+		}
+
+		@Actor
+		public void read(II_Result result) {
+			result.r1 = look();
+			result.r2 = look();
+		}
+
+		private int look() {
+			ElectionStatus status = ElectionStatus.of(this.election);
+			Transition.Kind last = last(status.history());
+			if (status.role() == Role.LEADER) {
+				boolean complete = StressElections.term().equals(status.term()) && status.since() != null
+						&& status.nodeId().equals(status.leader()) && status.leaseRemaining().toNanos() > 0;
+				return (complete && last == Transition.Kind.GRANTED) ? LEADS : INCOMPLETE;
+			}
+			if (status.term() != null || status.leader() != null || status.leaseRemaining().toNanos() > 0) {
+				return INCOMPLETE;
+			}
+			if (status.role() == Role.ELECTED && last == null) {
+				return BEFORE;
+			}
+			return (status.role() == Role.FOLLOWER && last == Transition.Kind.REVOKED) ? AFTER : INCOMPLETE;
+		}
+
+		private static Transition.@Nullable Kind last(List<Transition> history) {
+			return history.isEmpty() ? null : history.get(history.size() - 1).kind();
+		}
+
+	}
+
+	/**
+	 * Who finds a leadership lost also finds why, and can end its session at once,
+	 * although another thread is about to do so.
+	 */
+	@JCStressTest
+	@Outcome(id = { "0, 0", "1, 1" }, expect = Expect.ACCEPTABLE, desc = "In order")
+	@Outcome(expect = Expect.FORBIDDEN, desc = "Lost without a reason, or without the end of its session")
+	@State
+	public static class LossWithReason {
+
+		private final Election election = StressElections.leading();
+
+		private final @Nullable TermLeadership leadership = this.election.leadership();
+
+		private volatile boolean aborted;
+
+		@Actor
+		public void lose() {
+			if (this.leadership != null) {
+				this.election.lose(this.leadership, Reason.LEASE_EXPIRED, () -> this.aborted = true);
+			}
+		}
+
+		@Actor
+		public void read(II_Result result) {
+			if (this.leadership != null && !this.leadership.isCurrent()) {
+				result.r1 = 1;
+				this.election.endLost();
+				result.r2 = (this.leadership.loss() != null && this.aborted) ? 1 : 0;
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,218 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+
+import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Elections without threads of their own: what the election thread and the watchdog do is
+ * done by the test. Listeners and cancellations run on the thread that causes them.
+ */
+final class StressElections {
+
+	static final Consumer<LeadershipEvent> NO_LISTENER = (event) -> {
+	};
+
+	static final Runnable NOTHING = () -> {
+	};
+
+	private static final Instant SINCE = Instant.EPOCH;
+
+	private StressElections() {
+	}
+
+	static Election leading() {
+		return leading(NO_LISTENER, Duration.ofHours(1));
+	}
+
+	static Election leading(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+		Election election = elected(listener, drainTimeout);
+		grant(election);
+		return election;
+	}
+
+	static Election elected(Consumer<LeadershipEvent> listener) {
+		return elected(listener, Duration.ofHours(1));
+	}
+
+	private static Election elected(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+		Election election = started(listener, drainTimeout);
+		election.elect(term());
+		return election;
+	}
+
+	static Election started(Consumer<LeadershipEvent> listener) {
+		return started(listener, Duration.ofHours(1));
+	}
+
+	private static Election started(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+		Election election = create(new InertPlatform(), () -> {
+			throw new IllegalStateException("Opens no session");
+		}, listener, drainTimeout);
+		election.runBy(Election.Runner.NONE);
+		election.begin();
+		return election;
+	}
+
+	static Election create(Platform platform, ElectionSessions sessions, Consumer<LeadershipEvent> listener,
+			Duration drainTimeout) {
+		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
+				drainTimeout, true);
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, new Watchdog(platform), platform,
+				listener, ElectionLog.NONE, Election::new)
+			.election();
+	}
+
+	static TermLeadership grant(Election election) {
+		TermLeadership leadership = leadership(election);
+		if (!election.grant(leadership, election.nanoTime())) {
+			throw new IllegalStateException("Not granted");
+		}
+		return leadership;
+	}
+
+	static TermLeadership leadership(Election election) {
+		return new TermLeadership(election, term(), SINCE);
+	}
+
+	static Term term() {
+		return new Term(0, 1, 1);
+	}
+
+	static void lose(Election election) {
+		TermLeadership leadership = election.state().leadership();
+		if (leadership != null) {
+			election.lose(leadership, Reason.SESSION_LOST, NOTHING);
+		}
+	}
+
+	/**
+	 * Hand over, with a deadline for work that has passed.
+	 */
+	static void handOverAtOnce(Election election) {
+		election.resign();
+		election.interruptOverdue();
+	}
+
+	static class InertPlatform implements Platform {
+
+		@Override
+		public long nanoTime() {
+			return System.nanoTime();
+		}
+
+		@Override
+		public Instant now() {
+			return SINCE;
+		}
+
+		@Override
+		public void unpark(Thread thread) {
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			throw new IllegalStateException("No thread is needed");
+		}
+
+		@Override
+		public Workers newWorkers(String name, int threads, Runnable onStarvation) {
+			return Runnable::run;
+		}
+
+	}
+
+	/**
+	 * Stands for a thread whose task is run by the test. One for all, since a state of a
+	 * test must not start a thread.
+	 */
+	static final class NoThread extends Thread {
+
+		static final NoThread INSTANCE = new NoThread();
+
+		private NoThread() {
+			super(NoThread::parkForEver);
+			setDaemon(true);
+			super.start();
+		}
+
+		@Override
+		public synchronized void start() {
+		}
+
+		private static void parkForEver() {
+			while (true) {
+				LockSupport.park();
+			}
+		}
+
+	}
+
+	/**
+	 * A session on which nothing happens.
+	 */
+	interface IdleSession extends ElectionSession {
+
+		@Override
+		default Acquisition acquire(Duration timeout) throws SessionException {
+			return new Acquisition.Won(term(), true, true);
+		}
+
+		@Override
+		default View observe() {
+			return View.NONE;
+		}
+
+		@Override
+		default Confirmation confirm() throws SessionException {
+			return new Confirmation(null, false, null);
+		}
+
+		@Override
+		default @Nullable String passBarrier(Duration timeout) {
+			return null;
+		}
+
+		@Override
+		default Duration probe() {
+			return Duration.ofMillis(1);
+		}
+
+		@Override
+		default boolean release(boolean clean) {
+			return true;
+		}
+
+		@Override
+		default void close() {
+		}
+
+		@Override
+		default void abort() {
+		}
+
+	}
+
+}

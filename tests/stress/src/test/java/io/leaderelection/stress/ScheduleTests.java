@@ -1,0 +1,150 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.stress;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.engine.ElectionModel;
+import io.leaderelection.engine.ElectionModel.Scenario;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The transitions of an election in the schedules of Lincheck: all invariants hold, and
+ * one is violated by each seeded mistake.
+ */
+class ScheduleTests {
+
+	private static final Path DIRECTORY = Path.of("target", "schedules").toAbsolutePath();
+
+	private static final int SCHEDULES = Integer.getInteger("stress.schedules", 300);
+
+	@ParameterizedTest
+	@Tag("faults")
+	@EnumSource
+	void invariantsHold(Scenario scenario) throws Exception {
+		StressProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
+		assertThat(explored.status()).as(explored.output()).isZero();
+	}
+
+	@ParameterizedTest
+	@Tag("stress")
+	@EnumSource
+	void mistakeIsFound(Mistake mistake) throws Exception {
+		Path directory = DIRECTORY.resolve(mistake.name());
+		Path changed = mistake.change.compile(directory);
+		StressProcess explored = explore(changed, mistake.scenario, directory);
+		assertThat(explored.status()).as(explored.output()).isNotZero();
+		assertThat(explored.output()).contains("AssertionError: Expected that");
+	}
+
+	private StressProcess explore(@Nullable Path changed, Scenario scenario, Path directory)
+			throws IOException, InterruptedException {
+		return StressProcess.run(changed, ElectionModel.class.getName(),
+				List.of(scenario.name(), Integer.toString(SCHEDULES)), directory, Duration.ofHours(12));
+	}
+
+	/**
+	 * A mistake: what is read before the lock, may have changed when it is held.
+	 */
+	private enum Mistake {
+
+		LEADERSHIP_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
+				boolean relinquish(TermLeadership leadership) {
+					this.lock.lock();
+					try {
+						if (this.state.leadership() != leadership) {
+							return false;
+						}
+				""", """
+				boolean relinquish(TermLeadership leadership) {
+					if (this.state.leadership() != leadership) {
+						return false;
+					}
+					this.lock.lock();
+					try {
+				"""),
+
+		GRANT_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
+				this.lock.lock();
+				try {
+					Granted granted = this.state.granted();
+					if (granted == null || granted.leadership() != leadership) {
+						return false;
+					}
+				""", """
+				Granted granted = this.state.granted();
+				if (granted == null || granted.leadership() != leadership) {
+					return false;
+				}
+				this.lock.lock();
+				try {
+				"""),
+
+		DEPARTURE_BEFORE_LOCK(Scenario.GRANT_AND_LOSS, """
+				boolean grant(TermLeadership leadership, long anchor) {
+					this.lock.lock();
+					try {
+						long until = anchor + this.settings.trustNanos();
+						if (isLeaving() ||""", """
+				boolean grant(TermLeadership leadership, long anchor) {
+					boolean leaving = isLeaving();
+					this.lock.lock();
+					try {
+						long until = anchor + this.settings.trustNanos();
+						if (leaving ||"""),
+
+		CHECK_BEFORE_REGISTRATION(Scenario.WORK_AND_HAND_OVER, SeededMistake.CHECK_BEFORE_REGISTRATION.change()),
+
+		NEXT_BEFORE_LOCK(Scenario.STOP_AND_START, """
+				this.lock.lock();
+				Participation ended = this.current;
+				try {
+					this.state = this.state.stopped();
+					this.current = this.next;
+				""", """
+				Participation following = this.next;
+				this.lock.lock();
+				Participation ended = this.current;
+				try {
+					this.state = this.state.stopped();
+					this.current = following;
+				""");
+
+		private final Scenario scenario;
+
+		private final SourceChange change;
+
+		Mistake(Scenario scenario, String original, String replacement) {
+			this(scenario, new SourceChange("Election", original, replacement));
+		}
+
+		Mistake(Scenario scenario, SourceChange change) {
+			this.scenario = scenario;
+			this.change = change;
+		}
+
+	}
+
+}

@@ -1,0 +1,292 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.stress;
+
+/**
+ * A mistake in the order of two steps of the engine, and the test that finds it.
+ */
+enum SeededMistake {
+
+	CHECK_BEFORE_REGISTRATION("WorkGateStress.EntryAndDrain", "WorkGate", """
+			register(work);
+			if (this.owner.leadership() != leadership) {
+				work.close();
+				return null;
+			}
+			""", """
+			if (this.owner.leadership() != leadership) {
+				return null;
+			}
+			register(work);
+			"""),
+
+	CHECK_BEFORE_REGISTRATION_AT_LOSS("WorkInterruptStress.LossAndClose", CHECK_BEFORE_REGISTRATION.change),
+
+	CHECK_BEFORE_REGISTRATION_OF_INNER_WORK("WorkGateStress.InnerEntryAndEnd", "WorkGate", """
+			registerInner(work);
+			if (!this.inFlight.contains(origin)""", """
+			boolean missing = !this.inFlight.contains(origin);
+			registerInner(work);
+			if (missing"""),
+
+	ONE_ITERATION("WorkGateStress.InnerEntryAndDrain", "WorkGate", "while (this.innerWork.get() != before);",
+			"while (false);"),
+
+	ENDED_BEFORE_REMOVAL("WorkGateStress.EndAndDrain", "WorkGate", """
+			if (this.inFlight.remove(work)) {
+				this.owner.workEnded();
+			}
+			""", """
+			if (this.inFlight.contains(work)) {
+				this.owner.workEnded();
+				this.inFlight.remove(work);
+			}
+			"""),
+
+	CANCELLED_AFTER_END("WorkGateStress.CancellationAndDrain", "Work", """
+			if (early) {
+				this.gate.cancelled(this.leadership);
+			}
+			end();
+			""", """
+			end();
+			if (early) {
+				this.gate.cancelled(this.leadership);
+			}
+			"""),
+
+	INTERRUPT_WITHOUT_LOCK("WorkInterruptStress.LossAndClose", "Work", """
+			synchronized (this.root) {
+				if (this.thread != null && !this.interrupted) {
+					if (this.root.interrupts++ == 0) {
+						this.root.foreignInterrupt = this.thread.isInterrupted();
+					}
+					this.thread.interrupt();
+				}
+				this.interrupted = true;
+			""", """
+			Thread found = null;
+			synchronized (this.root) {
+				if (this.thread != null && !this.interrupted) {
+					if (this.root.interrupts++ == 0) {
+						this.root.foreignInterrupt = this.thread.isInterrupted();
+					}
+					found = this.thread;
+				}
+				this.interrupted = true;
+			}
+			if (found != null) {
+				found.interrupt();
+			}
+			synchronized (this.root) {
+			"""),
+
+	INTERRUPT_WITHOUT_LOCK_WHEN_OVERDUE("WorkInterruptStress.OverdueAndClose", INTERRUPT_WITHOUT_LOCK.change),
+
+	CLEARED_FOR_OTHERS("WorkInterruptStress.LossAndOtherInterrupt", "Work", "else if (!this.foreignInterrupt) {",
+			"else {"),
+
+	CLEARED_FOR_OUTER_WORK("WorkInterruptStress.LossOfNestedElections", "Work", "if (this.interrupts > 0) {",
+			"if (false) {"),
+
+	CHECK_BEFORE_CONTINUATION("WorkInterruptStress.LossAndContinuation", "Work", """
+			synchronized (this.root) {
+				this.cancellation = cancellation;
+				late = this.interrupted;
+			}
+			if (this.outer != null) {
+				this.gate.registerInner(this);
+			}
+			if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
+			""", """
+			late = !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership);
+			synchronized (this.root) {
+				this.cancellation = cancellation;
+			}
+			if (this.outer != null) {
+				this.gate.registerInner(this);
+			}
+			if (late) {
+			"""),
+
+	INNER_CONTINUED_WITHOUT_CHECK("WorkInterruptStress.OverdueAndInnerContinuation", "Work",
+			" || this.gate.hasInterrupted(this.leadership)) {", ") {"),
+
+	STATE_IN_TWO_STEPS("StateStress.CompleteStatus", "Election", """
+			this.state = this.state.at(new Leading(leadership, until))
+				.requesting(null)
+			""", """
+			this.state = this.state.at(new Leading(leadership, until));
+			this.state = this.state.requesting(null)
+			"""),
+
+	STATUS_OF_TWO_STATES("StateStress.CompleteStatus", "ElectionStatus", "Granted granted = state.granted();",
+			"Granted granted = election.state().granted();"),
+
+	STATE_BEFORE_LOSS("StateStress.LossWithReason", "Election", """
+			leadership.lost(loss);
+			this.lost = end;
+			this.state = following;
+			""", """
+			this.state = following;
+			leadership.lost(loss);
+			this.lost = end;
+			"""),
+
+	TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndNextTask", "SerialWorker", """
+			synchronized (this.monitor) {
+				if (this.running != null && this.running.subject == subject) {
+					interrupt();
+				}
+			}
+			""", """
+			Thread found;
+			synchronized (this.monitor) {
+				found = (this.running != null && this.running.subject == subject) ? this.thread : null;
+			}
+			if (found != null) {
+				found.interrupt();
+			}
+			"""),
+
+	LAST_TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndIdle", "SerialWorker", """
+			synchronized (this.monitor) {
+				if (this.thread != null && this.running != null) {
+					this.thread.interrupt();
+				}
+			}
+			""", """
+			Thread found;
+			synchronized (this.monitor) {
+				found = (this.running != null) ? this.thread : null;
+			}
+			if (found != null) {
+				found.interrupt();
+			}
+			"""),
+
+	NOT_RUNNING("SerialWorkerStress.InterruptOfRunningTask", "SerialWorker", "return this.running;", """
+			Task begun = this.running;
+			this.running = null;
+			return begun;
+			"""),
+
+	SCHEDULED_AFTER_IDLE("SerialWorkerStress.AddAndIdle", "SerialWorker", """
+			this.scheduled = this.running != null;
+			this.thread = this.scheduled ? Thread.currentThread() : null;
+			return this.running;
+			}
+			""", """
+			if (this.running != null) {
+				this.thread = Thread.currentThread();
+				return this.running;
+			}
+			}
+			unschedule();
+			return null;
+			"""),
+
+	PERMIT_ALONE("WatchdogStress.DeadlineAndPark", "Watchdog", "if (!this.requested) {", "{"),
+
+	NO_TIME_DURING_ROUND("WatchdogStress.DeadlineAndPark", "Watchdog",
+			"this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;", ""),
+
+	REQUEST_FORGOTTEN("WatchdogStress.DeadlineAndPark", "Watchdog", "this.wakeAt = now + sleep;", """
+			this.wakeAt = now + sleep;
+			this.requested = false;
+			"""),
+
+	LOOK_BEFORE_RESIGNATION("HandOverStress.WorkAndRelease", "LeadingTerm", """
+			while (true) {
+				ElectionState state = this.election.state();
+				Granted position = state.granted();
+				if (position == null || position.leadership() != granted) {
+					throw lapsed();
+				}
+				Departure departure = state.departure();
+				if (departure != null) {
+					announce(granted, departure);
+					if (position instanceof Draining && this.election.isDrained()) {
+			""", """
+			boolean drained = this.election.isDrained();
+			while (true) {
+				ElectionState state = this.election.state();
+				Granted position = state.granted();
+				if (position == null || position.leadership() != granted) {
+					throw lapsed();
+				}
+				Departure departure = state.departure();
+				if (departure != null) {
+					announce(granted, departure);
+					if (position instanceof Draining && (drained || this.election.isDrained())) {
+			"""),
+
+	STOP_BEFORE_OPENER("StopStress.OpeningAndStop", "SupervisedSession", """
+			synchronized (this.openingMonitor) {
+				this.opener = Thread.currentThread();
+			}
+			try {
+				if (unwanted.getAsBoolean()) {
+			""", """
+			boolean stopped = unwanted.getAsBoolean();
+			synchronized (this.openingMonitor) {
+				this.opener = Thread.currentThread();
+			}
+			try {
+				if (stopped) {
+			"""),
+
+	OPENING_INTERRUPTED_LATE("StopStress.InterruptOfOpening", "SupervisedSession", """
+			synchronized (this.openingMonitor) {
+				if (this.opener != null) {
+					this.opener.interrupt();
+					this.sessions.abandon();
+				}
+			}
+			""", """
+			Thread found;
+			synchronized (this.openingMonitor) {
+				found = this.opener;
+			}
+			if (found != null) {
+				found.interrupt();
+				this.sessions.abandon();
+			}
+			""");
+
+	private final String test;
+
+	private final SourceChange change;
+
+	SeededMistake(String test, String type, String original, String replacement) {
+		this(test, new SourceChange(type, original, replacement));
+	}
+
+	SeededMistake(String test, SourceChange change) {
+		this.test = test;
+		this.change = change;
+	}
+
+	String test() {
+		return this.test;
+	}
+
+	SourceChange change() {
+		return this.change;
+	}
+
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.stress;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+
+/**
+ * A change of one class of the engine.
+ *
+ * @param type the simple name of the class
+ * @param original a part of its source, without regard to white space between lines
+ * @param replacement what replaces it
+ */
+record SourceChange(String type, String original, String replacement) {
+
+	private static final Path SOURCES = Path
+		.of("../../leader-election-autoconfigure/src/main/java/io/leaderelection/engine");
+
+	/**
+	 * Compile the class with this change.
+	 * @return the directory with the classes
+	 */
+	Path compile(Path directory) throws IOException {
+		Path source = Files.createDirectories(directory.resolve("source")).resolve(this.type + ".java");
+		Files.writeString(source, applyTo(Files.readString(SOURCES.resolve(this.type + ".java"))));
+		Path classes = Files.createDirectories(directory.resolve("classes"));
+		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+		try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
+			List<String> options = List.of("-proc:none", "-nowarn", "-d", classes.toString(), "-cp",
+					System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
+			if (!compiler.getTask(null, files, null, options, null, files.getJavaFileObjects(source)).call()) {
+				throw new IllegalStateException("Does not compile: " + source);
+			}
+		}
+		return classes;
+	}
+
+	private String applyTo(String source) {
+		String text = unindented(source);
+		String wanted = unindented(this.original);
+		int position = text.indexOf(wanted);
+		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {
+			throw new IllegalStateException(this.type + " does not contain this once:\n" + this.original);
+		}
+		return text.substring(0, position) + this.replacement + text.substring(position + wanted.length());
+	}
+
+	private static String unindented(String source) {
+		return source.replaceAll("(?m)^\\s+", "").strip();
+	}
+
+}

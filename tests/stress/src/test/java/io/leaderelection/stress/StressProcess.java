@@ -1,0 +1,68 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.stress;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process that runs a class of the test class path, with changed classes first.
+ *
+ * @param status the exit status
+ * @param output what the process has printed
+ */
+record StressProcess(int status, String output) {
+
+	/**
+	 * Run a process to its end.
+	 * @param changed the directory of changed classes, or {@code null}
+	 * @param directory the working directory, which also receives the output
+	 */
+	static StressProcess run(@Nullable Path changed, String mainClass, List<String> arguments, Path directory,
+			Duration limit) throws IOException, InterruptedException {
+		Files.createDirectories(directory);
+		Path output = directory.resolve("output.txt");
+		String classPath = ((changed != null) ? changed + File.pathSeparator : "")
+				+ System.getProperty("java.class.path");
+		List<String> command = new ArrayList<>(List
+			.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", classPath, mainClass));
+		command.addAll(arguments);
+		Process process = new ProcessBuilder(command).directory(directory.toFile())
+			.redirectErrorStream(true)
+			.redirectOutput(output.toFile())
+			.start();
+		try {
+			if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+				throw new IllegalStateException(mainClass + " has not ended within " + limit + ", see " + output);
+			}
+			return new StressProcess(process.exitValue(), Files.readString(output));
+		}
+		finally {
+			process.descendants().forEach(ProcessHandle::destroyForcibly);
+			process.destroyForcibly();
+		}
+	}
+
+}
