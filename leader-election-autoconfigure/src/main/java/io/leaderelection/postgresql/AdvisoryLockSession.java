@@ -82,11 +82,6 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final String guard;
 
-	private final int seats;
-
-	/** The number of the seat of this session, or 0. */
-	private int seat;
-
 	private Term term = NONE;
 
 	private final ForeignSessions foreignSessions = new ForeignSessions();
@@ -105,8 +100,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	private @Nullable Term requested;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
-			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			int seats) {
+			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis,
+			boolean pooled) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -117,7 +112,6 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
 		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
-		this.seats = seats;
 	}
 
 	/**
@@ -135,20 +129,17 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.guard = other.guard;
-		this.seats = other.seats;
 	}
 
 	@Override
-	public boolean becomeCandidate() throws SessionException {
-		this.seat = queryAgain(() -> this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
-		this.node = this.node || this.seat != 0;
-		return this.seat != 0;
+	public void becomeCandidate() throws SessionException {
+		queryAgain(this.sql::becomeCandidate, (row) -> true);
+		this.node = true;
 	}
 
 	@Override
 	public void withdraw() throws SessionException {
 		queryAgain(this.sql::withdraw, (row) -> true);
-		this.seat = 0;
 		this.node = true;
 	}
 
@@ -189,14 +180,13 @@ final class AdvisoryLockSession implements ElectionSession {
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
-		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe, this.seat), observe);
+		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe), observe);
 		if (attempt == null || attempt.message().isEmpty()) {
 			Observation observation = (attempt != null) ? attempt.row() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
 		}
 		String[] parts = attempt.message().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
-		this.seat = 0;
 		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]), Boolean.parseBoolean(parts[3]));
 	}
 

@@ -64,9 +64,6 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private volatile @Nullable Connection opening;
 
-	/** Confined to the thread that opens sessions. */
-	private @Nullable Watcher watcher;
-
 	/**
 	 * Create a new {@code PostgreSqlSessions} instance.
 	 * @param settings the settings of the election
@@ -93,56 +90,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
-	public boolean canWatch() {
-		return true;
-	}
-
-	@Override
-	public Watch watch() throws SessionException {
-		Watcher known = this.watcher;
-		Watch watch = (known != null) ? known.watchByPool() : null;
-		return (watch != null) ? watch : connect(this::watchOnce);
-	}
-
-	private Watch watchOnce(Connection connection) throws SQLException, SessionException {
-		try (connection) {
-			connection.setAutoCommit(true);
-			Watcher known = this.watcher;
-			Watch watch = (known != null) ? known.watch(connection) : null;
-			if (watch == null) {
-				// The first time, or the database has been replaced
-				known = watcher(connection);
-				watch = known.watch(connection);
-				this.watcher = (watch != null) ? known : null;
-			}
-			if (watch == null) {
-				throw new SessionException("The database for leader election is being replaced", null);
-			}
-			return watch;
-		}
-	}
-
-	private Watcher watcher(Connection connection) throws SQLException, SessionException {
-		PGConnection pgConnection = unwrap(connection);
-		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
-		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
-		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
-		this.fence.heldOn(identity);
-		return new Watcher(this.source, this.statements.of(this.keys, server), identity, this.names, this.termEpoch,
-				this.settings.standbys());
-	}
-
-	@Override
 	public ElectionSession open() throws SessionException {
-		return connect(this::open);
-	}
-
-	private <T> T connect(Use<T> use) throws SessionException {
 		Connection connection = null;
 		try {
 			connection = this.source.connect(driverSettings());
 			this.opening = connection;
-			return use.apply(connection);
+			return open(connection);
 		}
 		catch (SQLException ex) {
 			abandon(connection);
@@ -174,7 +127,15 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	private ElectionSession open(Connection connection) throws SQLException, SessionException {
-		PGConnection pgConnection = unwrap(connection);
+		if (!connection.isWrapperFor(PGConnection.class)) {
+			throw new UnusableStoreException(
+					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
+							+ connection.getClass().getName(),
+					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
+							+ "jdbc:postgresql://host/database.",
+					null);
+		}
+		PGConnection pgConnection = connection.unwrap(PGConnection.class);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
@@ -202,22 +163,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.fence.heldOn(DatabaseIdentity.of(connection, server));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pgConnection.getBackendPID() != server.pid(), this.settings.standbys());
+				pgConnection.getBackendPID() != server.pid());
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
-	}
-
-	private static PGConnection unwrap(Connection connection) throws SQLException, UnusableStoreException {
-		if (!connection.isWrapperFor(PGConnection.class)) {
-			throw new UnusableStoreException(
-					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
-							+ connection.getClass().getName(),
-					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
-							+ "jdbc:postgresql://host/database.",
-					null);
-		}
-		return connection.unwrap(PGConnection.class);
 	}
 
 	private String applicationName() {
@@ -290,23 +239,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 							+ "DataSource.",
 					ex);
 		}
-		if (state.equals("53300")) {
-			// Without the words of the server, which vary
-			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)", ex);
-		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
-	}
-
-	/**
-	 * Uses a connection.
-	 *
-	 * @param <T> the result
-	 */
-	@FunctionalInterface
-	private interface Use<T> {
-
-		T apply(Connection connection) throws SQLException, SessionException;
-
 	}
 
 	/**
