@@ -73,6 +73,10 @@ final class RealElection extends ComparedElection {
 
 	private final Set<Integer> ended = new HashSet<>();
 
+	private int latestPid;
+
+	private boolean pidsInOrder = true;
+
 	RealElection(ElectionKeys keys, PostgreSqlServer server) throws Exception {
 		super(keys);
 		this.keys = keys;
@@ -149,6 +153,16 @@ final class RealElection extends ComparedElection {
 		}
 		this.sessions.put(number, session);
 		this.numbers.put(session.pid, number);
+		this.pidsInOrder &= session.pid > this.latestPid;
+		this.latestPid = session.pid;
+	}
+
+	/**
+	 * Whether each session has a higher process id than those before it. Of several
+	 * holders the lowest is named, and an operating system begins again at its limit.
+	 */
+	boolean hasPidsInOrder() {
+		return this.pidsInOrder;
 	}
 
 	/**
