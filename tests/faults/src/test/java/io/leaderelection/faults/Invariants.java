@@ -224,11 +224,22 @@ final class Invariants {
 			.orElse(due);
 		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
 		long late = end - Math.max(due, busyUntil) - this.history.stalled(reign.node(), due, end);
-		boolean busy = event.isEmpty() && this.history.isBusy(reign.node(), end);
-		if (late > SLACK && !busy) {
+		boolean waits = event.isEmpty() || isLostWhileLeaving(reign, event.get());
+		if (late > SLACK && !(waits && this.history.isBusy(reign.node(), end))) {
 			violated("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ") + millis(late)
 					+ " ms late on " + reign);
 		}
+	}
+
+	/**
+	 * A node that leaves no longer leads, but keeps its session while work continues.
+	 * Only then can it lose it.
+	 */
+	private boolean isLostWhileLeaving(Reign reign, Entry event) {
+		return event.kind() == Kind.REVOKED && !isOrderly(event)
+				&& this.history.of(reign.node(), Kind.COMMAND)
+					.stream()
+					.anyMatch((command) -> command.time() > reign.from() && command.time() < reign.until());
 	}
 
 	/**
