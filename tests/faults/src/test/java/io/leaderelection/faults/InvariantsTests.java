@@ -502,6 +502,12 @@ class InvariantsTests {
 	}
 
 	@Test
+	void transactionInASampleThatTakesLongIsNotOld() {
+		this.samples.add(new LockSample(nanos(2000), nanos(4000), List.of(), List.of(new Session("a", 1, false, 2.5))));
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
 	void oldTransaction() {
 		sample(2000, List.of(), List.of(new Session("a", 1, false, 2.5)));
 		assertGuarantees("G7 snapshot");
