@@ -376,6 +376,8 @@ class AdvisoryLockSessionTests {
 		try (Statement statement = first.connection().createStatement()) {
 			statement.execute("SELECT pg_advisory_unlock(" + this.keys.main() + ")");
 		}
+		// A mark remains while a successor is expected
+		open("node-b").becomeCandidate();
 		first.release(true);
 		assertThat(this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
 				+ "AND (classid, objsubid) IN ((" + (this.keys.termClass() & 0xFFFFFFFFL) + ", 2))"))
