@@ -47,6 +47,10 @@ public final class SimulatedElector {
 		((Logger) LoggerFactory.getLogger(SimulatedElector.class.getPackageName())).setLevel(Level.OFF);
 	}
 
+	private final Platform platform;
+
+	private final Watchdog watchdog;
+
 	private final DefaultLeaderElector elector;
 
 	private final Election election;
@@ -60,9 +64,25 @@ public final class SimulatedElector {
 	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
 			ElectionSessions sessions, Scheduler scheduler, Process process, SplittableRandom random,
 			Consumer<LeadershipEvent> publisher, Log log) {
-		Platform platform = EngineMutants.platform(mutant, scheduler, process, random);
-		this.elector = new DefaultLeaderElector(settings, timings, sessions, new Watchdog(platform), platform,
-				publisher, new ElectionLog(log), EngineMutants.engine(mutant));
+		this(mutant, settings, timings, sessions, process, EngineMutants.platform(mutant, scheduler, process, random),
+				null, publisher, log);
+	}
+
+	/**
+	 * Create the elector of another election in the same process, with the same watchdog.
+	 */
+	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
+			ElectionSessions sessions, SimulatedElector first, Consumer<LeadershipEvent> publisher, Log log) {
+		this(mutant, settings, timings, sessions, first.process, first.platform, first.watchdog, publisher, log);
+	}
+
+	private SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
+			ElectionSessions sessions, Process process, Platform platform, @Nullable Watchdog shared,
+			Consumer<LeadershipEvent> publisher, Log log) {
+		this.platform = platform;
+		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
+		this.elector = new DefaultLeaderElector(settings, timings, sessions, this.watchdog, platform, publisher,
+				new ElectionLog(log), EngineMutants.engine(mutant));
 		this.election = this.elector.election();
 		this.process = process;
 		this.mutant = mutant;

@@ -21,6 +21,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.IntConsumer;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.SimulatedElector;
@@ -36,6 +37,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Faults {
 
+	private static final List<Kind> DEPARTURES = List.of(Kind.RESIGN, Kind.REQUEST, Kind.RESTART, Kind.SUSPEND);
+
+	private static final Runnable NOTHING = () -> {
+	};
+
 	private final World world;
 
 	private final Scheduler scheduler;
@@ -46,6 +52,8 @@ final class Faults {
 
 	private final List<Repair> repairs = new ArrayList<>();
 
+	private final List<Kind> kinds;
+
 	private final long longestGap;
 
 	private int left;
@@ -54,8 +62,28 @@ final class Faults {
 		this.world = world;
 		this.scheduler = world.scheduler();
 		this.random = world.random();
+		this.kinds = kinds();
 		this.left = 20 + this.random.nextInt(30);
 		this.longestGap = world.between(200 * World.MILLIS, 8 * World.SECONDS);
+	}
+
+	/**
+	 * Choose the kinds of faults of this history. One kind may hide what another
+	 * provokes: some histories have only a few kinds, others only orderly departures.
+	 * @see <a href="https://doi.org/10.1145/2338965.2336763">Swarm Testing</a>
+	 */
+	private List<Kind> kinds() {
+		List<Kind> all = List.of(Kind.values());
+		int choice = this.random.nextInt(8);
+		if (choice == 0) {
+			return DEPARTURES;
+		}
+		List<Kind> chosen = new ArrayList<>(all);
+		int size = (choice < 4) ? 1 + this.random.nextInt(all.size()) : all.size();
+		while (chosen.size() > size) {
+			chosen.remove(this.random.nextInt(chosen.size()));
+		}
+		return chosen;
 	}
 
 	Map<Kind, Integer> counts() {
@@ -76,7 +104,7 @@ final class Faults {
 	}
 
 	private void inject() {
-		Kind kind = Kind.values()[this.random.nextInt(Kind.values().length)];
+		Kind kind = this.kinds.get(this.random.nextInt(this.kinds.size()));
 		Node node = target();
 		if (node == null) {
 			return;
@@ -154,22 +182,28 @@ final class Faults {
 			}
 			case TERMINATE -> {
 				session(node, this.world.server()::terminate);
-				onNode(node, 0, () -> {
-				});
+				onNode(node, 0, NOTHING);
+			}
+			case RESET -> {
+				SimulatedConnection connection = node.session();
+				if (connection != null) {
+					connection.reset();
+				}
+				onNode(node, 0, NOTHING);
 			}
 			case CANCEL -> {
 				session(node, (pid) -> {
 					this.world.server().cancel(pid);
 					this.world.server().cancel(pid);
 				});
-				onNode(node, 0, () -> {
-				});
+				onNode(node, 0, NOTHING);
 			}
 			case HALF_ANSWER -> {
 				SimulatedConnection connection = node.session();
 				if (connection != null) {
 					connection.loseRestOfAnswer();
 				}
+				onNode(node, 0, NOTHING);
 			}
 			case STUCK_SESSION -> session(node, (pid) -> {
 				Backend backend = this.world.server().backend(pid);
@@ -200,8 +234,7 @@ final class Faults {
 			}
 			case CLOCK_STEP -> {
 				this.world.stepClock(this.random.nextLong(-2 * lease, 2 * lease));
-				onServer(2 * lease, () -> {
-				});
+				onServer(2 * lease, NOTHING);
 			}
 			case SERVER_FREEZE -> {
 				SimServer server = this.world.server();
@@ -211,14 +244,7 @@ final class Faults {
 			case RESIGN -> node.spawn("resign", node::resign);
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
-			case SUSPEND -> {
-				long duration = this.world.between(World.MILLIS, 2 * lease);
-				node.spawn("suspend", () -> {
-					elector.suspendCandidacy();
-					this.scheduler.sleepUninterruptibly(duration);
-					elector.resumeCandidacy();
-				});
-			}
+			case SUSPEND -> node.suspendAndResume(this.world.between(World.MILLIS, 2 * lease));
 			case NO_THREADS -> {
 				process.setThreadShortage(true);
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> process.setThreadShortage(false));
@@ -249,7 +275,7 @@ final class Faults {
 		}
 	}
 
-	private void session(Node node, java.util.function.IntConsumer action) {
+	private void session(Node node, IntConsumer action) {
 		List<SimulatedConnection> open = node.connections()
 			.stream()
 			.filter((connection) -> !connection.isBroken() && connection.pid() != 0)
@@ -293,9 +319,9 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP,
-		SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
-		BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, RESET, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH,
+		SERVER_STOP, SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY,
+		OTHER_LOST, BLOCKED_LOG
 
 	}
 

@@ -92,10 +92,10 @@ final class FencedWork {
 				write(leadership);
 			}
 			else if (kind < 70) {
-				pause(this.world.between(World.MILLIS, 200 * World.MILLIS));
+				pause(leadership, this.world.between(World.MILLIS, 200 * World.MILLIS));
 			}
 			else if (kind < 80) {
-				pause(this.world.between(200 * World.MILLIS, 8 * World.SECONDS));
+				pause(leadership, this.world.between(200 * World.MILLIS, 8 * World.SECONDS));
 			}
 			else if (kind < 82) {
 				this.scheduler.sleepUninterruptibly(this.world.between(World.MILLIS, 4 * World.SECONDS));
@@ -104,7 +104,8 @@ final class FencedWork {
 				resign(id);
 			}
 			else if (kind < 90) {
-				this.elector.runWithLeadership((inner) -> pause(this.world.between(World.MILLIS, 20 * World.MILLIS)));
+				this.elector
+					.runWithLeadership((inner) -> pause(inner, this.world.between(World.MILLIS, 20 * World.MILLIS)));
 			}
 			else if (kind < 94) {
 				workInside(leadership);
@@ -153,9 +154,10 @@ final class FencedWork {
 		}
 	}
 
-	private void pause(long nanos) {
+	private void pause(Leadership leadership, long nanos) {
 		try {
 			this.scheduler.sleep(nanos);
+			this.world.invariants().notInterrupted(this.node, leadership, SETTLED);
 		}
 		catch (InterruptedException ex) {
 			// The work ends, as it was asked to

@@ -34,6 +34,8 @@ import io.leaderelection.simulation.Simulation.Result;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 /**
  * Runs the histories of one seed after the other until a time has passed or a guarantee
  * is violated, and counts what has happened.
@@ -75,6 +77,17 @@ final class Histories {
 	Histories(Mutant mutant, long firstSeed) {
 		this.mutant = mutant;
 		this.nextSeed = new AtomicLong(firstSeed);
+	}
+
+	/**
+	 * Run on all processors for a while, and fail if a guarantee is violated.
+	 */
+	static void assertGuaranteesHold(Duration duration, long firstSeed) {
+		Histories histories = new Histories(Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE,
+				Runtime.getRuntime().availableProcessors());
+		System.out.println("Simulation of " + duration + " from seed " + firstSeed + ": " + histories);
+		Result violation = histories.violation();
+		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
 	}
 
 	/**
@@ -150,6 +163,10 @@ final class Histories {
 	 */
 	String explain(Result violated) {
 		Result recorded = new Simulation(this.mutant).record(violated.seed());
+		if (!violated.violation().equals(recorded.violation())) {
+			throw new IllegalStateException("The history of seed " + violated.seed() + " has ended with "
+					+ recorded.violation() + " when it was repeated, instead of " + violated.violation());
+		}
 		List<String> lines = recorded.lines();
 		try {
 			Files.createDirectories(FOLDER);

@@ -52,7 +52,7 @@ final class Invariants {
 	/** The time between two looks for what has not happened in time. */
 	static final long PATROL = 50 * World.MILLIS;
 
-	/** More are due to a task that does not wait. */
+	/** What all nodes need between two patrols, and some more. */
 	private static final int MOST_STEPS = 10_000;
 
 	/** For how long a fault may have consequences after its end. */
@@ -197,6 +197,9 @@ final class Invariants {
 			violated("G3 terms", node + " was granted term " + term + " after " + this.newestNode + " was granted term "
 					+ this.newest);
 		}
+		if (node.isSuspended()) {
+			violated("G4 candidacy", node + " was granted term " + term + " although its candidacy is suspended");
+		}
 		checkPredecessors(node, term);
 		this.world.nodes().stream().filter((other) -> other != node && other.isUp()).forEach(this::checkHandOver);
 		if (this.newest == null || term.compareTo(this.newest) > 0) {
@@ -213,6 +216,9 @@ final class Invariants {
 		if (loss == Reason.LEASE_EXPIRED) {
 			this.lossesByLease++;
 		}
+		if (loss != null) {
+			checkLoss(node, seen, ended, loss);
+		}
 		if (loss == null) {
 			this.handOvers++;
 		}
@@ -223,6 +229,17 @@ final class Invariants {
 		}
 		if (node.elector().hasDeliveredAll() && seen.revoked != ended) {
 			violated("G5 events", node + " has ended term " + ended.getTerm() + " without an event");
+		}
+	}
+
+	/**
+	 * G6: a node that nothing disturbs does not lose its leadership.
+	 */
+	private void checkLoss(Node node, Seen seen, Leadership lost, Reason loss) {
+		long begin = this.scheduler.now() - this.world.lease().toNanos() - AFTERMATH;
+		if (node.calmSince() < begin && this.world.calmSince() < begin
+				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
+			violated("G6 loss", node + " has lost term " + lost.getTerm() + " (" + loss + ") undisturbed");
 		}
 	}
 
@@ -269,7 +286,8 @@ final class Invariants {
 	private boolean isExcused(Node older) {
 		SimulatedConnection session = older.winner();
 		if (this.world.takeoverDelay().compareTo(this.world.lease()) >= 0 || session == null
-				|| !session.isEndedByServer()) {
+				|| !session.isEndedByServer()
+				|| this.scheduler.now() - session.endedAt() < this.world.takeoverDelay().toNanos() / 11 * 10) {
 			return false;
 		}
 		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
@@ -305,7 +323,8 @@ final class Invariants {
 	private void checkHandOver(Node node) {
 		Seen seen = seen(node);
 		Leadership last = seen.last;
-		if (last == null || seen.leadership != null || seen.lost || isOverdue(node, seen)) {
+		if (last == null || seen.leadership != null || seen.lost
+				|| isOverdue(seen, seen.endedAt, ElectionSettings.GRACE.toNanos())) {
 			return;
 		}
 		if (seen.works.containsValue(last)) {
@@ -351,8 +370,13 @@ final class Invariants {
 		}
 	}
 
-	private boolean isOverdue(Node node, Seen seen) {
-		return seen.departedAt != 0 && node.process().clock() - seen.interruptAt >= 0;
+	/**
+	 * Return whether a node had to wait no longer for the end of its work.
+	 * @param time the time by the clock of the node
+	 * @param grace how long after the interrupt of the work this is so
+	 */
+	private static boolean isOverdue(Seen seen, long time, long grace) {
+		return seen.departedAt != 0 && time - seen.interruptAt >= grace;
 	}
 
 	// Leaving
@@ -379,7 +403,8 @@ final class Invariants {
 		long departedAt = seen.departedAt - AFTERMATH;
 		boolean undisturbed = node.calmSince() < departedAt && this.world.calmSince() < departedAt;
 		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
-				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED && !isOverdue(node, seen)) {
+				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED
+				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
 		}
 	}
@@ -425,7 +450,8 @@ final class Invariants {
 			violated("G5 events", node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
 		}
 		boolean orderly = event.getReason() == Reason.RESIGNED || event.getReason() == Reason.STOPPED;
-		if (orderly && !isOverdue(node, seen) && seen.works.containsValue(event.getLeadership())) {
+		if (orderly && !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos() / 2)
+				&& seen.works.containsValue(event.getLeadership())) {
 			violated("G4 drain", node + " was told revoked while work in term " + event.getLeadership().getTerm()
 					+ " had not ended");
 		}
@@ -462,11 +488,25 @@ final class Invariants {
 			violated("G2 work", node + " begins work in term " + leadership.getTerm());
 		}
 		boolean over = seen.leadership != leadership || seen.revoked == leadership;
-		if (leadership == seen.last && over && !seen.lost && !isOverdue(node, seen)) {
+		long overSince = (seen.leadership != leadership) ? seen.endedAt : node.process().clock();
+		if (leadership == seen.last && over && !seen.lost && !isOverdue(seen, overSince, 0)) {
 			violated("G4 drain",
 					node + " begins work in term " + leadership.getTerm() + " after it has handed this term over");
 		}
 		return work;
+	}
+
+	/**
+	 * G4: work of a term that was lost is interrupted.
+	 * @param settled how long this may take
+	 */
+	void notInterrupted(Node node, Leadership leadership, long settled) {
+		Seen seen = seen(node);
+		if (leadership == seen.last && seen.lost && node.process().clock() - seen.endedAt > settled
+				&& this.scheduler.now() - seen.thawedAt > settled && !node.process().isShort()) {
+			violated("G4 interrupt",
+					node + " has not interrupted work in term " + leadership.getTerm() + ", which was lost");
+		}
 	}
 
 	/**

@@ -30,13 +30,20 @@ public final class Link {
 
 	private final SplittableRandom random;
 
+	private final long distance;
+
 	private final Way toServer = new Way();
 
 	private final Way toClient = new Way();
 
-	Link(Scheduler scheduler, SplittableRandom random) {
+	/**
+	 * Create a link.
+	 * @param distance how long a message takes at least, in nanoseconds
+	 */
+	Link(Scheduler scheduler, SplittableRandom random, long distance) {
 		this.scheduler = scheduler;
 		this.random = random;
+		this.distance = distance;
 	}
 
 	Way toServer() {
@@ -102,7 +109,7 @@ public final class Link {
 			SplittableRandom random = Link.this.random;
 			// Mostly fast, now and then slow
 			long latency = 20_000L << random.nextInt((random.nextInt(16) == 0) ? 10 : 5);
-			long base = Link.this.scheduler.now() + extra + latency + this.delay;
+			long base = Link.this.scheduler.now() + extra + Link.this.distance + latency + this.delay;
 			lane.last = Math.max(lane.last + 1, base + random.nextLong(latency));
 			Link.this.scheduler.at(lane.last, arrival);
 		}

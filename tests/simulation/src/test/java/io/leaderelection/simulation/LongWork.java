@@ -28,6 +28,8 @@ final class LongWork {
 
 	private static final int INNER = 3;
 
+	private static final long LONGEST = 8 * World.SECONDS;
+
 	private final Node node;
 
 	private final World world;
@@ -61,7 +63,8 @@ final class LongWork {
 	}
 
 	private void run(Work work) {
-		long left = this.world.between(World.MILLIS, 8 * World.SECONDS);
+		long left = this.world.chance(10) ? this.world.random().nextLong(LONGEST)
+				: this.world.between(World.MILLIS, LONGEST);
 		while (left > 0 && !this.cancelled) {
 			long slice = Math.min(left, 20 * World.MILLIS);
 			this.scheduler.sleepUninterruptibly(slice);

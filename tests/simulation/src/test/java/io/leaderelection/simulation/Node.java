@@ -28,6 +28,7 @@ import java.util.concurrent.TimeoutException;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.postgresql.SimulatedSessions;
@@ -67,6 +68,10 @@ public final class Node {
 
 	private boolean appenderBlocked;
 
+	private boolean suspending;
+
+	private boolean suspended;
+
 	private int faults;
 
 	private long calmSince;
@@ -76,7 +81,7 @@ public final class Node {
 	Node(World world, String name) {
 		this.world = world;
 		this.name = name;
-		this.link = new Link(world.scheduler(), world.random());
+		this.link = new Link(world.scheduler(), world.random(), world.distance());
 		this.process = newProcess();
 		this.elector = newElector();
 	}
@@ -111,7 +116,7 @@ public final class Node {
 			ElectionSettings settings = new ElectionSettings("other", id(), Duration.ofHours(1), Duration.ZERO,
 					Duration.ofMillis(200), true);
 			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
-					new LocalSessions(), this.world.scheduler(), this.process, this.world.random(), (event) -> {
+					new LocalSessions(), this.elector, (event) -> {
 					}, log());
 			this.other = created;
 			spawn("start", () -> startAgain(created));
@@ -145,6 +150,8 @@ public final class Node {
 	void restart() {
 		this.process = newProcess();
 		this.appenderBlocked = false;
+		this.suspending = false;
+		this.suspended = false;
 		this.winner = null;
 		this.won = null;
 		this.elector = newElector();
@@ -196,6 +203,25 @@ public final class Node {
 					}
 				});
 			}
+		});
+	}
+
+	/**
+	 * Suspend the candidacy for a while, unless it is.
+	 */
+	void suspendAndResume(long duration) {
+		DefaultLeaderElector suspendable = this.elector.elector();
+		spawn("suspend", () -> {
+			if (this.suspending) {
+				return;
+			}
+			this.suspending = true;
+			suspendable.suspendCandidacy();
+			this.suspended = true;
+			this.world.scheduler().sleepUninterruptibly(duration);
+			this.suspended = false;
+			suspendable.resumeCandidacy();
+			this.suspending = false;
 		});
 	}
 
@@ -257,6 +283,10 @@ public final class Node {
 				this.world.scheduler().sleep(5 * World.MILLIS);
 			}
 		}
+	}
+
+	boolean isSuspended() {
+		return this.suspended;
 	}
 
 	/**

@@ -56,6 +56,8 @@ public final class SimulatedConnection {
 
 	private boolean endedByServer;
 
+	private long endedAt;
+
 	private long noticedAt = Long.MAX_VALUE;
 
 	private SimulatedConnection(Node node, boolean ofElection) {
@@ -176,16 +178,31 @@ public final class SimulatedConnection {
 	}
 
 	private void reply(Runnable arrival) {
+		arrive(() -> {
+			if (!this.stuck) {
+				arrival.run();
+			}
+		});
+	}
+
+	private void arrive(Runnable arrival) {
 		this.node.link().toClient().send(this.toClient, () -> {
-			if (!this.process.hasEnded() && !this.stuck) {
+			if (!this.process.hasEnded()) {
 				arrival.run();
 			}
 		});
 	}
 
 	/**
+	 * Break this side of the connection. The server does not learn of it.
+	 */
+	void reset() {
+		breaks("reset");
+	}
+
+	/**
 	 * Lose the rest of a message of the server: a driver may wait for it without a
-	 * timeout, and learns of nothing else.
+	 * timeout, and learns of nothing else but the end of the connection.
 	 */
 	void loseRestOfAnswer() {
 		this.stuck = true;
@@ -206,7 +223,8 @@ public final class SimulatedConnection {
 		this.node.world().record(this.node, "session " + pid() + " ended by the server: " + end);
 		boolean silent = end == SessionEnd.IDLE_SESSION_TIMEOUT || end == SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT;
 		this.endedByServer |= end != SessionEnd.CLIENT_GONE && (!silent || this.node.world().isClockSet());
-		reply(() -> {
+		this.endedAt = this.scheduler.now();
+		arrive(() -> {
 			this.noticedAt = this.scheduler.now();
 			breaks(end.toString());
 		});
@@ -224,6 +242,13 @@ public final class SimulatedConnection {
 		if (this.waiter != null) {
 			this.scheduler.resume(this.waiter);
 		}
+	}
+
+	/**
+	 * Return when the session has ended on the server.
+	 */
+	long endedAt() {
+		return this.endedAt;
 	}
 
 	/**

@@ -18,11 +18,7 @@ package io.leaderelection.simulation;
 
 import java.time.Duration;
 
-import io.leaderelection.simulation.Simulation.Result;
-import io.leaderelection.testsupport.Mutant;
 import org.junit.jupiter.api.Test;
-
-import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says.
@@ -33,12 +29,8 @@ class Soak {
 
 	@Test
 	void guaranteesHold() {
-		long seed = Long.getLong("simulation.seed", System.currentTimeMillis() * 1_000_000);
-		Histories histories = new Histories(Mutant.NONE, seed).run(DURATION, Long.MAX_VALUE,
-				Runtime.getRuntime().availableProcessors());
-		System.out.println("Simulation of " + DURATION + " from seed " + seed + ": " + histories);
-		Result violation = histories.violation();
-		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
+		Histories.assertGuaranteesHold(DURATION,
+				Long.getLong("simulation.seed", System.currentTimeMillis() * 1_000_000));
 	}
 
 }

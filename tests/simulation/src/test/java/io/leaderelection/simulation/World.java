@@ -64,6 +64,8 @@ public final class World {
 
 	private final Duration drainTimeout;
 
+	private final long distance;
+
 	private final List<Node> nodes = new ArrayList<>();
 
 	private final boolean otherElection;
@@ -91,6 +93,7 @@ public final class World {
 		this.lease = Duration.ofMillis(oneOf(500, 1000, 1000, 2000, 4000));
 		this.takeoverDelay = Duration.ofMillis(oneOf(100, 100, 250, this.lease.toMillis()));
 		this.drainTimeout = Duration.ofMillis(oneOf(200, 1000, 1000, 6000));
+		this.distance = oneOf(0, 0, 0, 5 * MILLIS, 20 * MILLIS);
 		ElectionTimings defaults = ElectionTimings.DEFAULTS;
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
@@ -164,6 +167,13 @@ public final class World {
 		return this.drainTimeout;
 	}
 
+	/**
+	 * How long a message between a node and the server takes at least, in nanoseconds.
+	 */
+	long distance() {
+		return this.distance;
+	}
+
 	ElectionSettings settings(String node) {
 		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true);
 	}
@@ -189,11 +199,13 @@ public final class World {
 	 */
 	void stepClock(long nanos) {
 		this.server.clock().step(nanos);
-		this.clockSetAt = this.scheduler.now();
+		if (nanos > 0) {
+			this.clockSetAt = this.scheduler.now();
+		}
 	}
 
 	/**
-	 * Return whether the clock of the server was set within the last leases.
+	 * Return whether the clock of the server was set forward within the last leases.
 	 */
 	boolean isClockSet() {
 		return this.clockSetAt != 0 && this.scheduler.now() - this.clockSetAt < 3 * this.lease.toNanos();
