@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
@@ -237,9 +238,10 @@ final class Invariants {
 	 */
 	private boolean isLostWhileLeaving(Reign reign, Entry event) {
 		return event.kind() == Kind.REVOKED && !isOrderly(event)
-				&& this.history.of(reign.node(), Kind.COMMAND)
+				&& this.history.of(reign.node(), Kind.TRUE_UNTIL)
 					.stream()
-					.anyMatch((command) -> command.time() > reign.from() && command.time() < reign.until());
+					.anyMatch((end) -> end.requiredTerm().equals(reign.term())
+							&& end.details().equals(Role.RESIGNING.toString()));
 	}
 
 	/**

@@ -190,23 +190,22 @@ class InvariantsTests {
 
 	@Test
 	void revokedEventOfATermThatWasLostWhileItsWorkEndedIsNotLate() {
-		lateLoss();
-		add("a", 1990, Kind.COMMAND, 0, "stop");
+		lateLoss("RESIGNING");
 		assertThat(check().violations()).isEmpty();
 	}
 
 	@Test
 	void revokedEventOfATermThatWasLostIsLateAlthoughItsWorkContinues() {
-		lateLoss();
+		lateLoss("FOLLOWER");
 		assertGuarantees("G5 events");
 	}
 
-	private void lateLoss() {
+	private void lateLoss(String role) {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
 		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
 		add("a", 1900, Kind.WORK, 1, "1");
-		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
+		add("a", 2000, Kind.TRUE_UNTIL, 1, role);
 		add("a", 3400, Kind.REVOKED, 1, "LEASE_EXPIRED");
 		add("a", 3400, Kind.REVOKED_ENDED, 1, "LEASE_EXPIRED");
 		add("a", 3500, Kind.WORK_ENDED, 1, "1");

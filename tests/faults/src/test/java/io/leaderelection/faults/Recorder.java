@@ -27,6 +27,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.Daemon;
 
@@ -73,7 +74,7 @@ final class Recorder {
 				write(last, Kind.STALL, "-", Long.toString(now - last));
 			}
 			if (seen != null && leadership != seen) {
-				write(lastTrue, Kind.TRUE_UNTIL, seen.getTerm().toString(), "");
+				write(lastTrue, Kind.TRUE_UNTIL, seen.getTerm().toString(), role(elector));
 			}
 			if (leadership != null) {
 				lastTrue = now;
@@ -91,6 +92,10 @@ final class Recorder {
 			last = now;
 			LockSupport.parkNanos(SAMPLE_INTERVAL);
 		}
+	}
+
+	private static String role(LeaderElector elector) {
+		return (elector instanceof DefaultLeaderElector engine) ? engine.status().role().toString() : "";
 	}
 
 	/**
