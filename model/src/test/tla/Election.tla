@@ -34,12 +34,14 @@ CONSTANTS
   MaxCrashes,    \* the number of crashes of the server
   Clocks,        \* whether there is time
   Work,          \* whether there are leader work and its transaction
+  LateWork,      \* whether work may pause at the gate beyond the end of its term
   Lease,         \* the shortest time after which the server ends a silent session
   Trust,         \* the longest time for which a confirmation is trusted
   Delay,         \* the shortest time that a takeover delay lasts
   Faults,        \* "SILENCE", "LOSS" and "CRASH" of nodes, "ENDED": the server ends the session
                  \* of a node that is alive
-  PromptNotice,  \* the condition of G2: the node notices such an end within the takeover delay
+  PromptNotice,  \* the condition of G2: the node notices such an end before the next tick, so
+                 \* within the takeover delay
   Mutant         \* a seeded mistake, or "NONE"
 
 VARIABLES
@@ -68,16 +70,24 @@ Is(mutant) == Mutant = mutant
 (*   "confirming" confirm: has been sent                                   *)
 (*   "confirmed"  confirm: the reply is on its way                         *)
 (*   "freeing"    release: has been sent                                   *)
-(*   "freeingMain" release: has set the marker and freed the key of the term *)
+(*   "marked"     release: has set the marker, if the hand-over is clean   *)
+(*   "freeingMain" release: has freed the key of the term                  *)
 (*   "freed"      release: waits for a successor                           *)
 (* age is the time since the start of the confirmation that is trusted,    *)
 (* sent that since the start of the confirmation in progress, waited that  *)
-(* since the reply of the acquiring statement.  Values that nothing will   *)
-(* read are set back, so that equal states are equal.                      *)
+(* since the reply of the acquiring statement.                             *)
+(* work is one unit of leader work, and seen the term that its first look  *)
+(* has found:                                                              *)
+(*   "none"       none                                                     *)
+(*   "entering"   has looked, and is not counted yet                       *)
+(*   "counted"    is counted, and has not looked again                     *)
+(*   "running"    was admitted                                             *)
+(* Values that nothing will read are set back, so that equal states are    *)
+(* equal.                                                                  *)
 (***************************************************************************)
 NewNode == [pos |-> "following", connected |-> FALSE, call |-> "idle", term |-> 0,
   clean |-> FALSE, clear |-> FALSE, blocked |-> FALSE,
-  age |-> 0, sent |-> 0, waited |-> 0, work |-> "none", orderly |-> FALSE]
+  age |-> 0, sent |-> 0, waited |-> 0, work |-> "none", seen |-> 0, orderly |-> FALSE]
 
 NewSession == [state |-> "none", key |-> 0, marker |-> FALSE, idle |-> 0]
 
@@ -125,7 +135,7 @@ Tick ==
   /\ PromptNotice => \A n \in Nodes : ~IsUnaware(n)
   /\ node' = [n \in Nodes |-> [node[n] EXCEPT
        !.age = IF node[n].pos = "leading" THEN Least(@ + 1, LongestTrust) ELSE @,
-       !.sent = IF node[n].call \in {"confirming", "confirmed"} THEN Least(@ + 1, LongestTrust) ELSE @,
+       !.sent = IF node[n].pos # "draining" /\ node[n].call \in {"confirming", "confirmed"} THEN Least(@ + 1, LongestTrust) ELSE @,
        !.waited = IF node[n].pos = "elected" THEN Least(@ + 1, Delay) ELSE @]]
   /\ session' = [n \in Nodes |-> [session[n] EXCEPT
        !.idle = IF IsSilent(n) THEN Least(@ + 1, Lease) ELSE @]]
@@ -185,21 +195,27 @@ ServerCrashes ==
 (* The end of a leadership that cannot be handed over *)
 
 \* What a session still executes when its client has gone
-ServerExecutes == {"waiting", "won", "keyed", "freeing", "freeingMain", "freed"}
+ServerExecutes == {"waiting", "won", "keyed", "freeing", "marked", "freeingMain", "freed"}
+
+\* Work that has not entered the gate by the end of its term may enter it later, or never
+WorkAfterEnd(n) == IF node[n].work = "entering" /\ ~LateWork THEN "none" ELSE node[n].work
+
+SeenBy(n, work) == IF work = "none" THEN 0 ELSE node[n].seen
 
 Follow(n, work) ==
   /\ node' = [node EXCEPT ![n] = [NewNode EXCEPT
        !.call = IF node[n].call \in ServerExecutes THEN node[n].call ELSE "idle",
        !.orderly = node[n].orderly,
        !.work = work,
-       !.term = IF work # "none" \/ Is("TERM_BEFORE_LOCK") THEN node[n].term ELSE 0]]
+       !.seen = SeenBy(n, work),
+       !.term = IF Is("TERM_BEFORE_LOCK") THEN node[n].term ELSE 0]]
   /\ session' = [session EXCEPT ![n].idle = 0]
 
 \* Trust has expired, a call has failed, or the end of the session was noticed: first the
 \* node follows, then its connection is aborted.  Its work is interrupted, but may go on.
 Lose(n) ==
   /\ node[n].connected /\ ("LOSS" \in Faults \/ ~IsOpen(n))
-  /\ Follow(n, node[n].work)
+  /\ Follow(n, WorkAfterEnd(n))
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
 \* The process dies.  It may be started again.
@@ -212,10 +228,12 @@ NodeCrashes(n) ==
 -----------------------------------------------------------------------------
 (* Waiting for the main key *)
 
-\* Not before the work of an earlier term of this node has ended
+\* Not before the work of an earlier term of this node has ended.  Work that is not counted
+\* yet is not awaited.
 Open(n) ==
-  /\ ~node[n].connected /\ session[n].state = "none" /\ node[n].work = "none"
-  /\ node' = [node EXCEPT ![n] = [NewNode EXCEPT !.connected = TRUE]]
+  /\ ~node[n].connected /\ session[n].state = "none" /\ node[n].work \in {"none", "entering"}
+  /\ node' = [node EXCEPT ![n] = [NewNode EXCEPT !.connected = TRUE,
+       !.work = node[n].work, !.seen = node[n].seen]]
   /\ session' = [session EXCEPT ![n] = [NewSession EXCEPT !.state = "open"]]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
@@ -253,8 +271,9 @@ TakeTermKey(n) ==
      IN
        /\ session' = [session EXCEPT ![n].key = term]
        /\ xid' = IF Is("TERM_BEFORE_LOCK") THEN xid ELSE term
-       /\ node' = [node EXCEPT ![n].call = "keyed", ![n].term = term,
-            ![n].clean = \E o \in Others(n) : session[o].marker,
+       /\ node' = IF ~node[n].connected THEN [node EXCEPT ![n].call = "keyed"]
+                  ELSE [node EXCEPT ![n].call = "keyed", ![n].term = term,
+            ![n].clean = Clocks /\ \E o \in Others(n) : session[o].marker,
             ![n].clear = IF Is("BARRIER_BEFORE_LOOK") THEN @ /\ noEarlierTerm
                          ELSE noEarlierTerm \/ Is("NO_WAIT_FOR_EARLIER_TERMS")]
   /\ UNCHANGED <<main, durable, granted, tx, crashes>>
@@ -333,7 +352,8 @@ Grant(n) ==
   /\ granted' = IF node[n].term > granted THEN node[n].term ELSE granted
   /\ UNCHANGED <<session, main, xid, durable, tx, crashes>>
 
-\* A marker still stands, or the confirmation is too old
+\* A marker still stands, or the confirmation is too old.  A node that is to leave is not
+\* granted leadership either: FreeUngranted.
 RepeatConfirmation(n) ==
   /\ node[n].pos = "elected" /\ node[n].connected /\ node[n].call = "confirmed"
   /\ node[n].blocked \/ node[n].sent >= LongestTrust
@@ -345,36 +365,42 @@ RepeatConfirmation(n) ==
 
 \* A late success never revives a term
 Extend(n) ==
-  /\ node[n].connected /\ node[n].call = "confirmed" /\ IsLeader(n)
-  /\ node' = [node EXCEPT ![n].call = "idle", ![n].age = Anchor(n), ![n].sent = 0]
+  /\ node[n].connected /\ node[n].call = "confirmed" /\ (IsLeader(n) \/ node[n].pos = "draining")
+  /\ node' = [node EXCEPT ![n].call = "idle", ![n].sent = 0,
+       ![n].age = IF node[n].pos = "leading" THEN Anchor(n) ELSE @]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
-\* The gate counts work first and checks second
-CountWork(n) ==
+\* The gate looks whether the node leads and in which term, counts the work, and looks again
+LookForWork(n) ==
   /\ Work /\ IsLeader(n) /\ node[n].work = "none"
-  /\ node' = [node EXCEPT ![n].work = IF Is("CHECK_BEFORE_COUNT") THEN "checked" ELSE "counted"]
+  /\ node' = [node EXCEPT ![n].work = "entering", ![n].seen = node[n].term]
+  /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
+
+CountWork(n) ==
+  /\ node[n].work = "entering"
+  /\ node' = [node EXCEPT ![n].work = IF Is("CHECK_BEFORE_COUNT") THEN "running" ELSE "counted"]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 CheckWork(n) ==
-  /\ node[n].work \in {"counted", "checked"}
-  /\ LET admitted == IsLeader(n) \/ node[n].work = "checked"
+  /\ node[n].work = "counted"
+  /\ LET admitted == IsLeader(n) /\ (node[n].seen = node[n].term \/ Is("TERM_NOT_COMPARED"))
      IN node' = [node EXCEPT ![n].work = IF admitted THEN "running" ELSE "none",
-          ![n].term = IF admitted \/ node[n].connected THEN @ ELSE 0]
+          ![n].seen = IF admitted THEN @ ELSE 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 EndWork(n) ==
   /\ node[n].work = "running"
-  /\ node' = [node EXCEPT ![n].work = "none", ![n].term = IF node[n].connected THEN @ ELSE 0]
+  /\ node' = [node EXCEPT ![n].work = "none", ![n].seen = 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* Handing over *)
 
-\* Resign or stop: the gate is shut.  What is trusted no longer matters to other nodes.  A
-\* confirmation that is on its way is awaited first, since the engine does so before its next step.
+\* Resign or stop: the gate is shut at once, also during a confirmation.  What is trusted no
+\* longer matters to other nodes.
 Depart(n) ==
-  /\ node[n].pos = "leading" /\ node[n].call = "idle"
-  /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0]
+  /\ node[n].pos = "leading"
+  /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0, ![n].sent = 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 \* Confirmations continue
@@ -383,35 +409,56 @@ ConfirmWhileLeaving(n) ==
   /\ session' = [session EXCEPT ![n].idle = 0]
   /\ UNCHANGED <<node, main, xid, durable, granted, tx, crashes>>
 
-IsDrained(n) == node[n].work \in {"none", "checked"} \/ Is("UNLOCK_BEFORE_DRAIN")
+\* No counted work: work that is counted later finds the gate shut
+IsDrained(n) == node[n].work \in {"none", "entering"} \/ Is("UNLOCK_BEFORE_DRAIN")
 
-\* No work is in flight: now the listeners of the revoked event run
-NotifyListeners(n) ==
-  /\ node[n].pos = "draining" /\ IsDrained(n)
+\* From here on the listeners of the revoked event run
+Notify(n) ==
+  /\ node[n].pos = "draining" /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].pos = "leaving"]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
+\* No work is in flight
+NotifyListeners(n) == IsDrained(n) /\ Notify(n)
+
+\* drain-timeout, the interrupt and half of the grace are over: listeners need some time too
+NotifyOverdue(n) == ~IsDrained(n) /\ Notify(n)
+
 \* Trust ends, then the releasing statement is sent
 Relinquish(n, orderly) ==
-  /\ node[n].connected /\ node[n].call = "idle" /\ IsOpen(n)
+  /\ node[n].connected /\ IsOpen(n)
   /\ node' = [node EXCEPT ![n].pos = "following", ![n].call = "freeing", ![n].orderly = orderly,
-       ![n].clean = FALSE, ![n].clear = FALSE, ![n].waited = 0]
+       ![n].work = WorkAfterEnd(n), ![n].seen = SeenBy(n, WorkAfterEnd(n)),
+       ![n].term = 0, ![n].clean = FALSE, ![n].clear = FALSE,
+       ![n].blocked = FALSE, ![n].sent = 0, ![n].waited = 0]
   /\ session' = [session EXCEPT ![n].idle = 0]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
-\* All work and listeners have ended
-FreeInOrder(n) == node[n].pos = "leaving" /\ Relinquish(n, TRUE)
+\* All work and listeners have ended, the work possibly after the listeners were notified
+FreeInOrder(n) ==
+  /\ node[n].pos = "leaving" /\ node[n].call = "idle" /\ (IsDrained(n) \/ Is("DRAIN_CHECKED_ONCE"))
+  /\ Relinquish(n, TRUE)
 
 \* drain-timeout, the interrupt and the grace are over
-FreeOverdue(n) == node[n].pos \in {"draining", "leaving"} /\ Relinquish(n, Is("MARKER_DESPITE_WORK"))
+FreeOverdue(n) ==
+  /\ node[n].pos \in {"draining", "leaving"} /\ node[n].call = "idle"
+  /\ Relinquish(n, Is("MARKER_DESPITE_WORK"))
 
-\* The lock was won, but the node is to leave before the grant
-FreeUngranted(n) == node[n].pos = "elected" /\ Relinquish(n, Is("MARKER_WITHOUT_GRANT"))
+\* The lock was won, but the node is to leave before the grant, or when it would be granted
+FreeUngranted(n) ==
+  /\ node[n].pos = "elected" /\ node[n].call \in {"idle", "confirmed"}
+  /\ Relinquish(n, Is("MARKER_WITHOUT_GRANT"))
 
 \* The releasing statement
-SetMarkerAndFreeTermKey(n) ==
+SetMarker(n) ==
   /\ node[n].call = "freeing" /\ IsOpen(n)
-  /\ session' = [session EXCEPT ![n].marker = node[n].orderly /\ main = n, ![n].key = 0]
+  /\ session' = [session EXCEPT ![n].marker = node[n].orderly /\ main = n]
+  /\ node' = [node EXCEPT ![n].call = "marked"]
+  /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
+
+UnlockTermKey(n) ==
+  /\ node[n].call = "marked" /\ IsOpen(n)
+  /\ session' = [session EXCEPT ![n].key = 0]
   /\ node' = [node EXCEPT ![n].call = "freeingMain"]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
@@ -421,7 +468,8 @@ ReleaseMain(n) ==
   /\ node' = [node EXCEPT ![n].call = "freed", ![n].orderly = FALSE]
   /\ UNCHANGED <<session, xid, durable, granted, tx, crashes>>
 
-\* A successor has its term, or nobody else is a candidate
+\* The code awaits that a successor has its term or that nobody else is a candidate, since
+\* the marker is of no use after that.  Here it may be removed at any time.
 RemoveMarker(n) ==
   /\ node[n].call = "freed" /\ IsOpen(n) /\ session[n].marker
   /\ session' = [session EXCEPT ![n].marker = FALSE]
@@ -430,8 +478,7 @@ RemoveMarker(n) ==
 \* With or without a successor the statement ends, and the node closes the session
 Close(n) ==
   /\ node[n].call = "freed" /\ IsOpen(n)
-  /\ node' = [node EXCEPT ![n].call = "idle", ![n].connected = FALSE,
-       ![n].term = IF node[n].work = "none" THEN 0 ELSE @]
+  /\ node' = [node EXCEPT ![n].call = "idle", ![n].connected = FALSE]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 -----------------------------------------------------------------------------
@@ -441,7 +488,7 @@ Close(n) ==
 
 Begin(n) ==
   /\ tx.phase = "none" /\ node[n].work = "running"
-  /\ tx' = [phase |-> "begun", term |-> node[n].term]
+  /\ tx' = [phase |-> "begun", term |-> node[n].seen]
   /\ UNCHANGED <<node, session, main, xid, durable, granted, crashes>>
 
 IsKeyHeld == \E n \in Nodes : session[n].key = tx.term
@@ -473,10 +520,10 @@ Step(n) ==
   \/ Open(n) \/ Wait(n) \/ WaitTimesOut(n) \/ TakeMain(n) \/ TakeTermKey(n) \/ Elect(n)
   \/ AwaitEarlierTerms(n) \/ PassBarrier(n) \/ BarrierTimesOut(n) \/ StartConfirmation(n) \/ Confirm(n)
   \/ Grant(n) \/ RepeatConfirmation(n) \/ Extend(n)
-  \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)
-  \/ Depart(n) \/ ConfirmWhileLeaving(n) \/ NotifyListeners(n)
+  \/ LookForWork(n) \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)
+  \/ Depart(n) \/ ConfirmWhileLeaving(n) \/ NotifyListeners(n) \/ NotifyOverdue(n)
   \/ FreeInOrder(n) \/ FreeOverdue(n) \/ FreeUngranted(n)
-  \/ SetMarkerAndFreeTermKey(n) \/ ReleaseMain(n) \/ RemoveMarker(n) \/ Close(n)
+  \/ SetMarker(n) \/ UnlockTermKey(n) \/ ReleaseMain(n) \/ RemoveMarker(n) \/ Close(n)
   \/ Begin(n)
 
 Next ==
@@ -512,9 +559,14 @@ G3_Order == [][\A n \in Nodes :
 \* says that nothing runs
 G4_HandOver == \A n \in Nodes : node[n].orderly \/ session[n].marker => node[n].work # "running"
 
+\* No work of an earlier term of the node runs in its term
+G4_WorkOfTerm == \A n \in Nodes :
+  node[n].pos \in {"leading", "draining", "leaving"} /\ node[n].work = "running" => node[n].seen = node[n].term
+
 \* A follower between two waits holds nothing
 G6_NoLeak == \A n \in Nodes :
-  node[n].connected /\ node[n].pos = "following" /\ node[n].call = "idle" => main # n
+  node[n].connected /\ node[n].pos = "following" /\ node[n].call = "idle" =>
+    main # n /\ session[n].key = 0 /\ ~session[n].marker
 
 Symmetry == Permutations(Nodes)
 =============================================================================

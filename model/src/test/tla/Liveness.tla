@@ -3,6 +3,9 @@
 (* Somebody leads (G6).  The actions are those of Election.  Here a node   *)
 (* that is not frozen, and the server, do what they can before time        *)
 (* passes; only faults and the actions of the application are optional.    *)
+(* A transaction, and work in a term that has ended or is being handed     *)
+(* over, end before time passes.  The wait of a node that is not frozen    *)
+(* never times out: the node would wait again at once.                     *)
 (***************************************************************************)
 EXTENDS Election
 
@@ -29,8 +32,10 @@ ServerStep(n) ==
   \/ TakeTermKey(n) /\ Quiet
   \/ Elect(n) /\ Quiet
   \/ Confirm(n) /\ Quiet
-  \/ SetMarkerAndFreeTermKey(n) /\ Quiet
+  \/ SetMarker(n) /\ Quiet
+  \/ UnlockTermKey(n) /\ Quiet
   \/ ReleaseMain(n) /\ Quiet
+  \/ RemoveMarker(n) /\ Quiet
 
 IsAwake(n) == n \notin frozen
 
@@ -51,6 +56,7 @@ ClientStep(n) ==
   \/ IsAwake(n) /\ Grant(n) /\ Quiet
   \/ IsAwake(n) /\ RepeatConfirmation(n) /\ Quiet
   \/ IsAwake(n) /\ Extend(n) /\ Quiet
+  \/ IsAwake(n) /\ CountWork(n) /\ Quiet
   \/ IsAwake(n) /\ CheckWork(n) /\ Quiet
   \/ IsAwake(n) /\ node[n].pos # "leading" /\ EndWork(n) /\ Quiet
   \/ IsAwake(n) /\ IsConfirmationDue(n) /\ ConfirmWhileLeaving(n) /\ Quiet
@@ -82,10 +88,11 @@ OptionalStep(n) ==
   \/ Fault(n) /\ ServerCrashes /\ UNCHANGED frozen
   \/ Freeze(n)
   \/ Thaw(n)
-  \/ IsAwake(n) /\ CountWork(n) /\ Quiet
+  \/ IsAwake(n) /\ LookForWork(n) /\ Quiet
   \/ IsAwake(n) /\ EndWork(n) /\ Quiet
   \/ IsAwake(n) /\ IsLeader(n) /\ Begin(n) /\ Quiet
   \/ IsAwake(n) /\ Depart(n) /\ Quiet
+  \/ IsAwake(n) /\ NotifyOverdue(n) /\ Quiet
   \/ IsAwake(n) /\ FreeUngranted(n) /\ Quiet
   \/ IsAwake(n) /\ FreeOverdue(n) /\ Quiet
   \/ ShareFence /\ Quiet

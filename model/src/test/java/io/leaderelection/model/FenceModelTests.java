@@ -32,6 +32,18 @@ class FenceModelTests {
 	}
 
 	@Test
+	void holdsWithLateWork() {
+		assertThat(ModelChecker.check("hand-over", Instance.HAND_OVER)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsWithLateWorkOfTwoNodes() {
+		Instance instance = Instance.HAND_OVER.nodes(2).with("MaxTerm", "2");
+		assertThat(ModelChecker.check("hand-over-2-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
 	@Tag("faults")
 	void holdsWithThreeNodes() {
 		Instance instance = Instance.FENCE.nodes(3).with("MaxTerm", "2");

@@ -37,9 +37,14 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 	/**
 	 * Everything happens at any time. What holds here depends on no clock.
 	 */
-	static final Instance FENCE = of("Election", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_NoLeak")
+	static final Instance FENCE = of("Election", "G3_Terms", "G1_Fence", "G4_HandOver", "G4_WorkOfTerm", "G6_NoLeak")
 		.with("Clocks", "FALSE")
 		.with("MaxCrashes", "1");
+
+	/**
+	 * Work may pause at the gate beyond the end of its term. One node has all of this.
+	 */
+	static final Instance HAND_OVER = FENCE.nodes(1).with("LateWork", "TRUE");
 
 	/** Leases and delays, without the work that they protect. */
 	static final Instance LEASE = of("Election", "G3_Order", "G2_OneBeliever", "G2_Silence", "G6_NoLeak").with("Work",
@@ -63,6 +68,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 			.with("MaxCrashes", "0")
 			.with("Clocks", "TRUE")
 			.with("Work", "TRUE")
+			.with("LateWork", "FALSE")
 			.with("Lease", "2")
 			.with("Trust", "2")
 			.with("Delay", "1")
@@ -108,12 +114,17 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 
 	@Override
 	public String toString() {
-		return this.module + ", " + this.nodes + " nodes, " + this.constants.get("MaxTerm") + " terms"
+		return this.module + ", " + count(String.valueOf(this.nodes), "node") + ", "
+				+ count(this.constants.get("MaxTerm"), "term")
 				+ this.constants.entrySet()
 					.stream()
 					.filter((entry) -> !List.of("None", "MaxTerm", "Mutant").contains(entry.getKey()))
 					.map((entry) -> ", " + entry.getKey() + " " + entry.getValue().replace("\"", ""))
 					.collect(Collectors.joining());
+	}
+
+	private static String count(String number, String what) {
+		return number + ' ' + what + (number.equals("1") ? "" : "s");
 	}
 
 }

@@ -68,7 +68,7 @@ class LeaseModelTests {
 				Stream.concat(Instance.LEASE.invariants().stream(), Instance.FENCE.invariants().stream())
 					.distinct()
 					.toList(),
-				"G3_Terms")
+				Instance.LEASE.property())
 			.with("Work", "TRUE")
 			.with("MaxCrashes", "1")
 			.with("MaxTerm", "2");

@@ -73,19 +73,25 @@ enum Mutant {
 	TERM_BEFORE_LOCK("G3_Terms", Instance.FENCE),
 
 	/** The lock is freed without waiting for work. */
-	UNLOCK_BEFORE_DRAIN("G4_HandOver", Instance.FENCE),
+	UNLOCK_BEFORE_DRAIN("G4_HandOver", Instance.HAND_OVER),
 
-	/** Work checks whether the node leads before it is counted. */
-	CHECK_BEFORE_COUNT("G4_HandOver", Instance.FENCE),
+	/** Work does not look again whether the node leads after it is counted. */
+	CHECK_BEFORE_COUNT("G4_HandOver", Instance.HAND_OVER),
 
-	/** The marker is set although work still runs. */
-	MARKER_DESPITE_WORK("G4_HandOver", Instance.FENCE),
+	/** Work looks again whether the node leads, but not whether in the same term. */
+	TERM_NOT_COMPARED("G4_WorkOfTerm", Instance.HAND_OVER),
+
+	/** The marker is set at the end of the grace although work still runs. */
+	MARKER_DESPITE_WORK("G4_HandOver", Instance.HAND_OVER),
+
+	/** A hand-over does not look again for work after a late notification. */
+	DRAIN_CHECKED_ONCE("G4_HandOver", Instance.HAND_OVER),
 
 	/** The wait takes a lock of the session instead of one of the transaction. */
 	SESSION_LOCK_IN_WAIT("G6_NoLeak", Instance.FENCE),
 
 	/** The server does not end silent sessions. */
-	NO_IDLE_TIMEOUT("G6_SomebodyLeads", Instance.LIVENESS.with("Work", "FALSE")),
+	NO_IDLE_TIMEOUT("G6_SomebodyLeads", Instance.LIVENESS.with("Work", "FALSE").with("MaxTerm", "1")),
 
 	/** The server does not end transactions that are idle behind the fence. */
 	NO_LIMIT_IN_FENCE("G6_SomebodyLeads", Instance.LIVENESS.with("MaxFaults", "0"));
