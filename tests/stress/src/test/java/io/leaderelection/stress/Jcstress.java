@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.leaderelection.testsupport.ClassPathProcess;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,7 +63,8 @@ record Jcstress(int planned, int passed, int failed, int errors, String output) 
 			Duration limit) throws IOException, InterruptedException {
 		List<String> arguments = new ArrayList<>(List.of("-v", "-t", tests, "-r", "report"));
 		arguments.addAll(options);
-		StressProcess process = StressProcess.run(changed, "org.openjdk.jcstress.Main", arguments, directory, limit);
+		ClassPathProcess process = ClassPathProcess.run(changed, "org.openjdk.jcstress.Main", arguments, directory,
+				limit);
 		return results(process.output());
 	}
 

@@ -23,6 +23,8 @@ import java.util.List;
 
 import io.leaderelection.engine.ElectionModel;
 import io.leaderelection.engine.ElectionModel.Scenario;
+import io.leaderelection.testsupport.ClassPathProcess;
+import io.leaderelection.testsupport.SourceChange;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,7 +48,7 @@ class ScheduleTests {
 	@Tag("faults")
 	@EnumSource
 	void invariantsHold(Scenario scenario) throws Exception {
-		StressProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
+		ClassPathProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
 		assertThat(explored.status()).as(explored.output()).isZero();
 	}
 
@@ -56,14 +58,15 @@ class ScheduleTests {
 	void mistakeIsFound(Mistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());
 		Path changed = mistake.change.compile(directory);
-		StressProcess explored = explore(changed, mistake.scenario, directory);
+		ClassPathProcess explored = explore(changed, mistake.scenario, directory);
 		assertThat(explored.status()).as(explored.output()).isNotZero();
 		assertThat(explored.output()).contains("AssertionError: Expected that");
+		System.out.println(mistake + " was found");
 	}
 
-	private StressProcess explore(@Nullable Path changed, Scenario scenario, Path directory)
+	private ClassPathProcess explore(@Nullable Path changed, Scenario scenario, Path directory)
 			throws IOException, InterruptedException {
-		StressProcess explored = exploreOnce(changed, scenario, directory);
+		ClassPathProcess explored = exploreOnce(changed, scenario, directory);
 		// Lincheck allows 30 seconds for a schedule, in which it also instruments classes
 		for (int attempt = 1; attempt < ATTEMPTS && explored.output().contains("test has hung"); attempt++) {
 			explored = exploreOnce(changed, scenario, directory);
@@ -71,9 +74,9 @@ class ScheduleTests {
 		return explored;
 	}
 
-	private StressProcess exploreOnce(@Nullable Path changed, Scenario scenario, Path directory)
+	private ClassPathProcess exploreOnce(@Nullable Path changed, Scenario scenario, Path directory)
 			throws IOException, InterruptedException {
-		return StressProcess.run(changed, ElectionModel.class.getName(),
+		return ClassPathProcess.run(changed, ElectionModel.class.getName(),
 				List.of(scenario.name(), Integer.toString(SCHEDULES)), directory, Duration.ofHours(12));
 	}
 

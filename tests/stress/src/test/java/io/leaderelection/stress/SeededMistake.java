@@ -16,6 +16,8 @@
 
 package io.leaderelection.stress;
 
+import io.leaderelection.testsupport.SourceChange;
+
 /**
  * A mistake in the order of two steps of the engine, and the test that finds it.
  */

@@ -63,11 +63,15 @@ class StressTests {
 	void mistakeIsFound(SeededMistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());
 		Path changed = mistake.change().compile(directory);
+		int attempt = 1;
 		Jcstress results = runWith(mistake, changed, directory);
-		for (int attempt = 1; attempt < ATTEMPTS && results.failed() == 0; attempt++) {
+		while (results.failed() == 0 && attempt < ATTEMPTS) {
+			attempt++;
 			results = runWith(mistake, changed, directory);
 		}
 		assertThat(results.failed()).as(results.output()).isPositive();
+		System.out.println(mistake + " was found at attempt " + attempt + ", in " + results.failed() + " of "
+				+ results.planned() + " configurations");
 	}
 
 	private static Jcstress runWith(SeededMistake mistake, Path changed, Path directory) throws Exception {

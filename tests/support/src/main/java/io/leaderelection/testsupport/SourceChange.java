@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.stress;
+package io.leaderelection.testsupport;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,44 +26,52 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * A change of one class of the engine.
+ * A change of one class of the engine: a seeded mistake.
  *
  * @param type the simple name of the class
  * @param original a part of its source, without regard to white space between lines
  * @param replacement what replaces it
  */
-record SourceChange(String type, String original, String replacement) {
+public record SourceChange(String type, String original, String replacement) {
 
 	private static final Path SOURCES = Path
 		.of("../../leader-election-autoconfigure/src/main/java/io/leaderelection/engine");
 
 	/**
+	 * Return the source of the class with this change.
+	 * @return the source, without indentation
+	 * @throws IllegalStateException if the class does not contain the original once
+	 */
+	public String apply() throws IOException {
+		String text = unindented(Files.readString(SOURCES.resolve(this.type + ".java")));
+		String wanted = unindented(this.original);
+		int position = text.indexOf(wanted);
+		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {
+			throw new IllegalStateException(
+					"The source of " + this.type + " contains this " + ((position < 0) ? "no longer" : "more than once")
+							+ ", so the mistake cannot be seeded:\n" + wanted);
+		}
+		return text.substring(0, position) + this.replacement + text.substring(position + wanted.length());
+	}
+
+	/**
 	 * Compile the class with this change.
+	 * @param directory receives the source and the classes
 	 * @return the directory with the classes
 	 */
-	Path compile(Path directory) throws IOException {
+	public Path compile(Path directory) throws IOException {
 		Path source = Files.createDirectories(directory.resolve("source")).resolve(this.type + ".java");
-		Files.writeString(source, applyTo(Files.readString(SOURCES.resolve(this.type + ".java"))));
+		Files.writeString(source, apply());
 		Path classes = Files.createDirectories(directory.resolve("classes"));
 		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
 		try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
 			List<String> options = List.of("-proc:none", "-nowarn", "-d", classes.toString(), "-cp",
-					System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
+					System.getProperty("java.class.path"));
 			if (!compiler.getTask(null, files, null, options, null, files.getJavaFileObjects(source)).call()) {
 				throw new IllegalStateException("Does not compile: " + source);
 			}
 		}
 		return classes;
-	}
-
-	private String applyTo(String source) {
-		String text = unindented(source);
-		String wanted = unindented(this.original);
-		int position = text.indexOf(wanted);
-		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {
-			throw new IllegalStateException(this.type + " does not contain this once:\n" + this.original);
-		}
-		return text.substring(0, position) + this.replacement + text.substring(position + wanted.length());
 	}
 
 	private static String unindented(String source) {

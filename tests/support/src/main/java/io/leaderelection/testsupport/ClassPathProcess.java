@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.stress;
+package io.leaderelection.testsupport;
 
 import java.io.File;
 import java.io.IOException;
@@ -33,14 +33,18 @@ import org.jspecify.annotations.Nullable;
  * @param status the exit status
  * @param output what the process has printed
  */
-record StressProcess(int status, String output) {
+public record ClassPathProcess(int status, String output) {
 
 	/**
 	 * Run a process to its end.
 	 * @param changed the directory of changed classes, or {@code null}
+	 * @param mainClass the class to run
+	 * @param arguments its arguments
 	 * @param directory the working directory, which also receives the output
+	 * @param limit the time after which the process is ended and considered to hang
+	 * @return the process, which has ended
 	 */
-	static StressProcess run(@Nullable Path changed, String mainClass, List<String> arguments, Path directory,
+	public static ClassPathProcess run(@Nullable Path changed, String mainClass, List<String> arguments, Path directory,
 			Duration limit) throws IOException, InterruptedException {
 		Files.createDirectories(directory);
 		Path output = directory.resolve("output.txt");
@@ -57,7 +61,7 @@ record StressProcess(int status, String output) {
 			if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
 				throw new IllegalStateException(mainClass + " has not ended within " + limit + ", see " + output);
 			}
-			return new StressProcess(process.exitValue(), Files.readString(output));
+			return new ClassPathProcess(process.exitValue(), Files.readString(output));
 		}
 		finally {
 			process.descendants().forEach(ProcessHandle::destroyForcibly);

@@ -1,0 +1,210 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.util.List;
+
+import io.leaderelection.testsupport.SourceChange;
+
+/**
+ * A mistake in the engine that was written without knowledge of the simulation, and the
+ * guarantees as which the simulation finds it.
+ */
+enum BlindMistake {
+
+	/** G2: the trust of a grant counts from the reply of its confirmation. */
+	GRANT_ANCHORED_AT_REPLY(List.of("G2 exclusion", "G3 terms"), "LeadingTerm", "this.election.grant(granted, start)",
+			"this.election.grant(granted, this.election.nanoTime())"),
+
+	/** G2, G4: the lock is freed before trust in the term ends. */
+	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "LeadingTerm", """
+			if (granted != null && !this.election.relinquish(granted)) {
+				throw lapsed();
+			}
+			boolean succeeded = this.session.release(clean);
+			""", """
+			boolean succeeded = this.session.release(clean);
+			if (granted != null && !this.election.relinquish(granted)) {
+				throw lapsed();
+			}
+			"""),
+
+	/** G1: a winner passes the barrier while a session holds an earlier term's key. */
+	BARRIER_BESIDE_EARLIER_TERM(List.of("G1 barrier", "G1 predecessors", "G1 fence"), "LeadingTerm",
+			"if (!clear && blockedBy == null) {", "if (!clear) {"),
+
+	/** G2: the takeover delay is skipped if the winner found no earlier term. */
+	NO_TAKEOVER_DELAY_IF_CLEAR(List.of("G2 exclusion"), "LeadingTerm", "this.reply + (this.won.clean() ? 0",
+			"this.reply + (this.won.clean() || this.won.clear() ? 0"),
+
+	/** G4, G5: whether the node is to leave is checked before the lock is taken. */
+	DEPARTURE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G6 liveness"), "Election", """
+			this.lock.lock();
+			try {
+				long until = anchor + this.settings.trustNanos();
+				if (isLeaving() || until - this.platform.nanoTime() <= 0) {
+					return false;
+				}
+			""", """
+			long until = anchor + this.settings.trustNanos();
+			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
+				return false;
+			}
+			this.lock.lock();
+			try {
+			"""),
+
+	/** G5: the revoked event of a lost term is added while the lock is released. */
+	REVOKED_WITHOUT_LOCK(List.of("G5 events"), "Election", """
+			if (!notified) {
+				this.relay.add(revoked);
+			}
+			this.changed.signalAll();
+			return true;
+			""", """
+			this.changed.signalAll();
+			this.lock.unlock();
+			try {
+				if (!notified) {
+					this.relay.add(revoked);
+				}
+			}
+			finally {
+				this.lock.lock();
+			}
+			return true;
+			"""),
+
+	/** G4: a listener that has waited for its own hand-over is not waited for again. */
+	DETACHED_FOR_GOOD(List.of("G4 hand-over"), "SerialWorker", """
+			this.running = null;
+			this.detached = false;
+			""", """
+			this.running = null;
+			"""),
+
+	/** G4, G2: a hand-over is clean although work runs that waits for it. */
+	CLEAN_DESPITE_DETACHED_WORK(List.of("G4 clean"), "LeadingTerm", """
+			this.residue = !this.election.gate().isEmpty() ? "leader work"
+					: !this.election.relay().isIdle() ?""", """
+			this.residue = !this.election.gate().isDrained() ? "leader work"
+					: !this.election.relay().isSettled() ?"""),
+
+	/** G4: inner work looks for its outer work before it is counted. */
+	INNER_WORK_COUNTED_LATE(List.of("G4 drain"), "WorkGate", """
+			registerInner(work);
+			if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+					|| !origin.leadership().isCurrent()) {
+				work.close();
+				return null;
+			}
+			""", """
+			if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+					|| !origin.leadership().isCurrent()) {
+				return null;
+			}
+			registerInner(work);
+			"""),
+
+	/** G4: the wait for the end of earlier work does not check its condition again. */
+	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "ElectionRun", """
+			long deadline = this.platform.nanoTime() + nanos;
+			for (long remaining = nanos; remaining > 0
+					&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
+				this.election.await(remaining, enough);
+			}
+			""", """
+			if (nanos > 0) {
+				this.election.await(nanos, enough);
+			}
+			"""),
+
+	/** G6: the watchdog is told of the deadline of a call before it is written. */
+	CHECK_BEFORE_DEADLINE(List.of("G6 liveness", "G6 stop"), "SupervisedSession", """
+			this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+			this.watchdog.checkWithin(limit.toNanos());
+			""", """
+			this.watchdog.checkWithin(limit.toNanos());
+			this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+			"""),
+
+	/** G4, G6: a stop during a resignation forgets the future of the resignation. */
+	RESIGNATION_FORGOTTEN(List.of("G6 liveness"), "Election",
+			"(known != null) ? known.handedOver() : before.holdsLock()", "before.holdsLock()"),
+
+	/** G2: a late confirmation extends trust that has run out. */
+	LAPSED_TRUST_EXTENDED(List.of("G2 trust"), "Election", "if (granted == null || !isTrusted(leadership)) {",
+			"if (granted == null || granted.leadership() != leadership) {"),
+
+	/** G4: of several cancelled works, only the first counts as possibly running. */
+	FIRST_CANCELLED_WORK_ONLY(List.of("G4 clean"), "TermLeadership", """
+			Long knownUntil = (known != null) ? known.until() : null;
+			if (known == null || (knownUntil != null && (until == null || until - knownUntil > 0))) {
+			""", """
+			if (known == null) {
+			"""),
+
+	/** G6, G2: the watchdog resets the flag of a request after its checks. */
+	REQUEST_RESET_LATE(List.of(), "Watchdog", """
+			this.requested = false;
+			this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
+			long sleep = NO_DEADLINE;
+			for (Watched each : this.watched) {
+				sleep = Math.min(sleep, check(each));
+			}
+			long now = this.platform.nanoTime();
+			sleep = Math.min(sleep, this.wakeAt - now);
+			this.wakeAt = now + sleep;
+			if (!this.requested) {
+				this.platform.park(this, sleep);
+			}
+			""", """
+			this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
+			long sleep = NO_DEADLINE;
+			for (Watched each : this.watched) {
+				sleep = Math.min(sleep, check(each));
+			}
+			long now = this.platform.nanoTime();
+			sleep = Math.min(sleep, this.wakeAt - now);
+			this.wakeAt = now + sleep;
+			if (!this.requested) {
+				this.platform.park(this, sleep);
+			}
+			this.requested = false;
+			""");
+
+	private final List<String> guarantees;
+
+	private final SourceChange change;
+
+	BlindMistake(List<String> guarantees, String type, String original, String replacement) {
+		this.guarantees = guarantees;
+		this.change = new SourceChange(type, original, replacement);
+	}
+
+	/**
+	 * The guarantees that it violates, whichever is noticed first.
+	 */
+	List<String> guarantees() {
+		return this.guarantees;
+	}
+
+	SourceChange change() {
+		return this.change;
+	}
+
+}

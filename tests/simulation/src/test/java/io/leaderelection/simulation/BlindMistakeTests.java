@@ -1,0 +1,61 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+import io.leaderelection.testsupport.ClassPathProcess;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The simulation, itself checked with mistakes that were not made for it.
+ */
+class BlindMistakeTests {
+
+	private static final Path DIRECTORY = Path.of("target", "blind-mistakes").toAbsolutePath();
+
+	private static final Duration LIMIT = Duration.ofMinutes(30);
+
+	@ParameterizedTest
+	@EnumSource
+	void appliesToSource(BlindMistake mistake) throws Exception {
+		assertThat(mistake.change().apply()).isNotEmpty();
+	}
+
+	/**
+	 * Without {@code REQUEST_RESET_LATE}, which is found by the tests of the watchdog.
+	 */
+	@ParameterizedTest
+	@Tag("faults")
+	@EnumSource(mode = Mode.EXCLUDE, names = "REQUEST_RESET_LATE")
+	void isFound(BlindMistake mistake) throws Exception {
+		Path directory = DIRECTORY.resolve(mistake.name());
+		Path changed = mistake.change().compile(directory);
+		ClassPathProcess search = ClassPathProcess.run(changed, BlindMistakeSearch.class.getName(),
+				List.of(mistake.name()), directory, LIMIT);
+		System.out.print(search.output());
+		assertThat(search.status()).as(search.output()).isZero();
+	}
+
+}
