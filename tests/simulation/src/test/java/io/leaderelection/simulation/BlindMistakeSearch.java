@@ -32,18 +32,19 @@ public final class BlindMistakeSearch {
 
 	private static final int MOST_FAILOVERS = 50_000;
 
-	private static final Duration LIMIT = Duration.ofMinutes(20);
+	private static final Duration LIMIT = Duration.ofMinutes(5);
 
 	private BlindMistakeSearch() {
 	}
 
 	/**
-	 * Run histories until a guarantee is violated.
+	 * Run histories on all processors until a guarantee is violated.
 	 * @param arguments the name of the mistake
 	 */
 	public static void main(String... arguments) {
 		BlindMistake mistake = BlindMistake.valueOf(arguments[0]);
-		Histories histories = new Histories(Mutant.NONE, FIRST_SEED).run(LIMIT, MOST_FAILOVERS, 1);
+		Histories histories = new Histories(Mutant.NONE, FIRST_SEED).run(LIMIT, MOST_FAILOVERS,
+				Runtime.getRuntime().availableProcessors());
 		Result result = histories.violation();
 		Violation violation = (result != null) ? result.violation() : null;
 		if (violation == null) {

@@ -35,7 +35,7 @@ class BlindMistakeTests {
 
 	private static final Path DIRECTORY = Path.of("target", "blind-mistakes").toAbsolutePath();
 
-	private static final Duration LIMIT = Duration.ofMinutes(30);
+	private static final Duration LIMIT = Duration.ofMinutes(8);
 
 	@ParameterizedTest
 	@EnumSource
