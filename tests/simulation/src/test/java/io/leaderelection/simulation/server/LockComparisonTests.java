@@ -37,7 +37,7 @@ class LockComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
 
-	private static final Duration LONG_BUDGET = Duration.ofMinutes(2);
+	private static final Duration LONG_BUDGET = Duration.ofMinutes(1);
 
 	private static final long LOCK_TIMEOUT_MILLIS = 15;
 
