@@ -28,7 +28,14 @@ class FenceModelTests {
 
 	@Test
 	void holds() {
-		assertThat(ModelChecker.check("fence", Instance.FENCE)).matches(ModelChecker.Outcome::holds);
+		Instance instance = Instance.FENCE.with("MaxTerm", "2");
+		assertThat(ModelChecker.check("fence", instance)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsWithThreeTerms() {
+		assertThat(ModelChecker.check("fence-3-terms", Instance.FENCE, 2)).matches(ModelChecker.Outcome::holds);
 	}
 
 	@Test
