@@ -55,7 +55,8 @@ class SimulationMutantTests {
 	}
 
 	private static void assertFound(Mutant mutant) {
-		Histories histories = new Histories(mutant, FIRST_SEED).run(LIMIT, MOST_FAILOVERS, 1);
+		Histories histories = new Histories(mutant, FIRST_SEED).run(LIMIT, MOST_FAILOVERS,
+				Runtime.getRuntime().availableProcessors());
 		Result violation = histories.violation();
 		assertThat(violation).as(histories::toString).isNotNull();
 		System.out.println(mutant + " was found after " + histories.grants() + " failovers, in the history of seed "
