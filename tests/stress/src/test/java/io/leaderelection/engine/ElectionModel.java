@@ -52,17 +52,16 @@ public final class ElectionModel {
 	}
 
 	private static void runAll(Runnable... tasks) {
-		List<Step> steps = Stream.of(tasks).map(Step::new).toList();
-		steps.forEach(Thread::start);
+		List<Thread> threads = Stream.of(tasks).map(Thread::new).toList();
+		threads.forEach(Thread::start);
 		try {
-			for (Step step : steps) {
-				step.join();
+			for (Thread thread : threads) {
+				thread.join();
 			}
 		}
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);
 		}
-		steps.forEach(Step::verify);
 	}
 
 	private static void check(boolean condition, String what) {
@@ -92,38 +91,6 @@ public final class ElectionModel {
 
 		Scenario(Runnable run) {
 			this.run = run;
-		}
-
-	}
-
-	/**
-	 * A thread that keeps the failure of its task. Otherwise, Lincheck would print it,
-	 * and then go on or fail for a reason of its own.
-	 */
-	private static final class Step extends Thread {
-
-		private final Runnable task;
-
-		private @Nullable RuntimeException failure;
-
-		Step(Runnable task) {
-			this.task = task;
-		}
-
-		@Override
-		public void run() {
-			try {
-				this.task.run();
-			}
-			catch (RuntimeException ex) {
-				this.failure = ex;
-			}
-		}
-
-		void verify() {
-			if (this.failure != null) {
-				throw new IllegalStateException("Failed in a thread: " + this.failure, this.failure);
-			}
 		}
 
 	}
@@ -218,18 +185,14 @@ public final class ElectionModel {
 			try (Work work = this.election.gate().enter("job")) {
 				this.working = work != null;
 				// The second event is that of the revocation
-				if (this.working && this.events.size() > 1) {
-					this.overlap = true;
-				}
+				this.overlap |= this.working && this.events.size() > 1;
 				this.working = false;
 			}
 		}
 
 		private void handOver() {
 			if (this.leadership != null && this.election.state().departure() != null && this.election.isDrained()) {
-				if (this.working) {
-					this.overlap = true;
-				}
+				this.overlap |= this.working;
 				this.election.notifyListeners(this.leadership);
 			}
 		}
