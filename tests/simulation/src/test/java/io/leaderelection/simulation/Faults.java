@@ -21,6 +21,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -184,13 +185,7 @@ final class Faults {
 				session(node, this.world.server()::terminate);
 				onNode(node, 0, NOTHING);
 			}
-			case RESET -> {
-				SimulatedConnection connection = node.session();
-				if (connection != null) {
-					connection.reset();
-				}
-				onNode(node, 0, NOTHING);
-			}
+			case RESET -> onConnection(node, SimulatedConnection::reset);
 			case CANCEL -> {
 				session(node, (pid) -> {
 					this.world.server().cancel(pid);
@@ -198,13 +193,7 @@ final class Faults {
 				});
 				onNode(node, 0, NOTHING);
 			}
-			case HALF_ANSWER -> {
-				SimulatedConnection connection = node.session();
-				if (connection != null) {
-					connection.loseRestOfAnswer();
-				}
-				onNode(node, 0, NOTHING);
-			}
+			case HALF_ANSWER -> onConnection(node, SimulatedConnection::loseRestOfAnswer);
 			case STUCK_SESSION -> session(node, (pid) -> {
 				Backend backend = this.world.server().backend(pid);
 				if (backend != null) {
@@ -283,6 +272,14 @@ final class Faults {
 		if (!open.isEmpty()) {
 			action.accept(open.get(this.random.nextInt(open.size())).pid());
 		}
+	}
+
+	private void onConnection(Node node, Consumer<SimulatedConnection> fault) {
+		SimulatedConnection connection = node.session();
+		if (connection != null) {
+			fault.accept(connection);
+		}
+		onNode(node, 0, NOTHING);
 	}
 
 	private void onNode(Node node, long duration, Runnable end) {

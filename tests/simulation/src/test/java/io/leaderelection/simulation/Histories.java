@@ -46,6 +46,10 @@ final class Histories {
 
 	private static final int LAST_LINES = 100;
 
+	private static final int MOST_FAILOVERS = 50_000;
+
+	private static final Duration SEARCH_LIMIT = Duration.ofMinutes(5);
+
 	private final Mutant mutant;
 
 	private final AtomicLong nextSeed;
@@ -80,21 +84,28 @@ final class Histories {
 	}
 
 	/**
-	 * Run on all processors for a while, and fail if a guarantee is violated.
+	 * Search for a seeded mistake, from the first seed on.
+	 */
+	static Histories search(Mutant mutant) {
+		return new Histories(mutant, 1).run(SEARCH_LIMIT, MOST_FAILOVERS);
+	}
+
+	/**
+	 * Run for a while, and fail if a guarantee is violated.
 	 */
 	static void assertGuaranteesHold(Duration duration, long firstSeed) {
-		Histories histories = new Histories(Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE,
-				Runtime.getRuntime().availableProcessors());
+		Histories histories = new Histories(Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE);
 		System.out.println("Simulation of " + duration + " from seed " + firstSeed + ": " + histories);
 		Result violation = histories.violation();
 		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
 	}
 
 	/**
-	 * Run until a time has passed, a guarantee is violated or there were enough
-	 * failovers.
+	 * Run on all processors until a time has passed, a guarantee is violated or there
+	 * were enough failovers.
 	 */
-	Histories run(Duration duration, long mostGrants, int threads) {
+	private Histories run(Duration duration, long mostGrants) {
+		int threads = Runtime.getRuntime().availableProcessors();
 		long end = System.nanoTime() + duration.toNanos();
 		ExecutorService executor = Executors.newFixedThreadPool(threads);
 		try {
@@ -154,8 +165,15 @@ final class Histories {
 		return this.violation;
 	}
 
-	long grants() {
-		return this.grants;
+	/**
+	 * Return how a mistake was found, or what has happened if it was not.
+	 */
+	String finding(Object mistake) {
+		if (this.violation == null) {
+			return mistake + " was not found: " + this;
+		}
+		return mistake + " was found after " + this.grants + " failovers, in the history of seed "
+				+ this.violation.seed() + ": " + this.violation.violation();
 	}
 
 	/**
