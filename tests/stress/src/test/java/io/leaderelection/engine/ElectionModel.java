@@ -46,9 +46,16 @@ public final class ElectionModel {
 	public static void main(String... arguments) {
 		Scenario scenario = Scenario.valueOf(arguments[0]);
 		// Lincheck allows 30 seconds for one schedule, and instruments classes meanwhile
-		Lincheck.runConcurrentTest(1, StressElections::leading);
-		Lincheck.runConcurrentTest(1, () -> StressElections.lose(StressElections.leading()));
-		Lincheck.runConcurrentTest(Integer.parseInt(arguments[1]), scenario.run);
+		try {
+			Lincheck.runConcurrentTest(1, StressElections::leading);
+			Lincheck.runConcurrentTest(1, () -> StressElections.lose(StressElections.leading()));
+			Lincheck.runConcurrentTest(Integer.parseInt(arguments[1]), scenario.run);
+		}
+		catch (Throwable ex) {
+			// After a hang, the threads of Lincheck would keep this process alive
+			ex.printStackTrace();
+			System.exit(1);
+		}
 	}
 
 	private static void runAll(Runnable... tasks) {
