@@ -68,7 +68,7 @@ class AdvisoryLockSql {
 
 	static final String TOKEN = "leader_election.token";
 
-	private static final String TIMELINE = """
+	static final String TIMELINE = """
 			('x' || pg_catalog.substr(
 			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
 

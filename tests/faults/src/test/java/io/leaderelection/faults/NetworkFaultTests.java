@@ -103,6 +103,7 @@ class NetworkFaultTests {
 		});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	void reset() {
 		faults.run("connection reset", (leader) -> proxy(leader).reset(), (outcome) -> {
@@ -136,6 +137,7 @@ class NetworkFaultTests {
 				});
 	}
 
+	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 4", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 100", "TO_SERVER, 700",
@@ -145,6 +147,7 @@ class NetworkFaultTests {
 				faults.lease().dividedBy(5).plus(faults.lease()));
 	}
 
+	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@CsvSource({ "TO_CLIENT, 3", "TO_SERVER, 10" })
@@ -157,6 +160,7 @@ class NetworkFaultTests {
 		faults.cluster().awaitSessions().verify();
 	}
 
+	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@ValueSource(ints = { 9, 400 })
@@ -183,12 +187,14 @@ class NetworkFaultTests {
 		});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void acceptWithoutAnswer() {
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer);
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void refused() {
