@@ -82,6 +82,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 	static Instance of(String module, String property, String... invariants) {
 		return common(module, property, invariants).with("MaxTerm", "3")
 			.with("Delay", "1")
+			.with("LateWork", "FALSE")
 			.with("PromptNotice", "TRUE")
 			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
 	}
@@ -100,7 +101,6 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 			.with("MaxCrashes", "0")
 			.with("Clocks", "TRUE")
 			.with("Work", "TRUE")
-			.with("LateWork", "FALSE")
 			.with("Lease", "2")
 			.with("Trust", "2")
 			.with("Mutant", "\"NONE\"");
