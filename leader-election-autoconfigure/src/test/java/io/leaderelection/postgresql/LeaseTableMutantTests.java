@@ -17,13 +17,11 @@
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -153,15 +151,8 @@ class LeaseTableMutantTests {
 	}
 
 	private ElectionSessions sessions(Mutant mutant, String node) {
-		ConnectionSource source = (settings) -> {
-			Properties properties = new Properties();
-			properties.putAll(settings);
-			properties.setProperty("user", this.server.username());
-			properties.setProperty("password", this.server.password());
-			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
-		};
-		LeaseTable table = new LeaseTable(source, new Node(node, "host-1", 4711), LeaseTableSql.DEFAULT_TABLE, true,
-				LEASE,
+		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
+				LeaseTableSql.DEFAULT_TABLE, true, LEASE,
 				(name, candidates, inspected, timeout) -> new MutantSql(mutant, name, candidates, inspected, timeout));
 		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
 				true);

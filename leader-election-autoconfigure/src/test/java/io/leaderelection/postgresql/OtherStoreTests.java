@@ -21,6 +21,8 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
 
@@ -30,6 +32,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.PostgreSqlSessions.TableRow;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -54,10 +57,19 @@ class OtherStoreTests {
 
 	private final String table = this.schema + ".leader_election";
 
+	private final List<ElectionSession> sessions = new ArrayList<>();
+
 	@BeforeEach
 	void createSchema() {
 		this.server.execute("CREATE ROLE " + this.role + " LOGIN PASSWORD 'right'");
 		this.server.execute("CREATE SCHEMA " + this.schema);
+	}
+
+	@AfterEach
+	void dropSchema() {
+		this.sessions.forEach(ElectionSession::abort);
+		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
+		this.server.execute("DROP ROLE " + this.role);
 	}
 
 	@Test
@@ -68,7 +80,6 @@ class OtherStoreTests {
 		ElectionSession session = open(this.role, this.table);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(session::becomeCandidate)
 			.withMessageContaining("Node 'node-b' leads this election with leader-election.store=table");
-		session.abort();
 	}
 
 	@Test
@@ -152,9 +163,11 @@ class OtherStoreTests {
 			properties.setProperty("password", user.equals(this.server.username()) ? this.server.password() : "right");
 			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
 		};
-		return new PostgreSqlSessions(settings, ElectionKeys.derive("test", this.id), 0, false, source,
-				new TableRow(name, this.id))
+		ElectionSession session = new PostgreSqlSessions(settings, ElectionKeys.derive("test", this.id), 0, false,
+				source, new TableRow(name, this.id))
 			.open();
+		this.sessions.add(session);
+		return session;
 	}
 
 }

@@ -60,8 +60,12 @@ class LeaseTableFaultTests {
 
 	@AfterAll
 	static void verifyAndStop() {
-		faults.close();
-		server.close();
+		try {
+			faults.close();
+		}
+		finally {
+			server.close();
+		}
 	}
 
 	@Test
