@@ -88,6 +88,12 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		/** No sample was taken since then, for as many nanoseconds as the details say. */
 		STALL,
 
+		/**
+		 * A thread of the node was ready to run until then, but had no processor for as
+		 * many nanoseconds as the details say.
+		 */
+		DELAY,
+
 		/** Samples taken so far; the details say how many. */
 		SAMPLES,
 

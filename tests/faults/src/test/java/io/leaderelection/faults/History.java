@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.LongStream;
 
 import io.leaderelection.faults.Entry.Kind;
@@ -168,6 +169,26 @@ final class History {
 			long end = stall.time() + Long.parseLong(stall.details());
 			return Math.max(0, Math.min(end, to) - Math.max(stall.time(), from));
 		});
+	}
+
+	/**
+	 * Return for how long, in nanoseconds, a node did not run within the given time, or
+	 * one of its threads had no processor.
+	 */
+	long delayed(String node, long from, long to) {
+		TreeMap<Long, Long> times = new TreeMap<>();
+		of(node, Kind.STALL, Kind.DELAY).forEach((entry) -> {
+			long length = Long.parseLong(entry.details());
+			long begin = (entry.kind() == Kind.STALL) ? entry.time() : entry.time() - length;
+			times.merge(Math.max(begin, from), Math.min(begin + length, to), Math::max);
+		});
+		long delayed = 0;
+		long last = from;
+		for (Map.Entry<Long, Long> time : times.entrySet()) {
+			delayed += Math.max(0, time.getValue() - Math.max(time.getKey(), last));
+			last = Math.max(last, time.getValue());
+		}
+		return delayed;
 	}
 
 	/**

@@ -236,7 +236,7 @@ final class Invariants {
 			.max()
 			.orElse(due);
 		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
-		long late = end - Math.max(due, busyUntil) - this.history.stalled(reign.node(), due, end);
+		long late = end - Math.max(due, busyUntil) - this.history.delayed(reign.node(), due, end);
 		boolean waits = event.isEmpty() || isLostWhileLeaving(reign, event.get());
 		if (late > SLACK && !(waits && this.history.isBusy(reign.node(), end))) {
 			violated("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ") + millis(late)

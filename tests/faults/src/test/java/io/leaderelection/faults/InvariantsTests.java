@@ -180,12 +180,34 @@ class InvariantsTests {
 
 	@Test
 	void lateRevokedEvent() {
+		revoked(4000);
+		assertGuarantees("G5 events");
+	}
+
+	@Test
+	void revokedEventIsNotLateIfItsThreadHadNoProcessor() {
+		add("a", 2500, Kind.DELAY, 0, Long.toString(700_000_000));
+		add("a", 2600, Kind.STALL, 0, Long.toString(400_000_000));
+		add("a", 3700, Kind.DELAY, 0, Long.toString(900_000_000));
+		revoked(4000);
+		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void delaysOfThreadsThatWaitedAtTheSameTimeAreCountedOnce() {
+		add("a", 2500, Kind.DELAY, 0, Long.toString(700_000_000));
+		add("a", 2600, Kind.DELAY, 0, Long.toString(700_000_000));
+		add("a", 2300, Kind.STALL, 0, Long.toString(400_000_000));
+		revoked(4000);
+		assertGuarantees("G5 events");
+	}
+
+	private void revoked(int time) {
 		add("a", 1000, Kind.TRUE_FROM, 1, "");
 		add("a", 1000, Kind.GRANTED, 1, "");
 		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
-		add("a", 4000, Kind.REVOKED, 1, "LEASE_EXPIRED");
-		assertGuarantees("G5 events");
+		add("a", time, Kind.REVOKED, 1, "LEASE_EXPIRED");
 	}
 
 	@Test

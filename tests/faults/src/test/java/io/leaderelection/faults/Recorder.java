@@ -57,6 +57,7 @@ final class Recorder {
 		Thread sampler = Daemon.create("sampler", () -> run(elector));
 		sampler.setPriority(Thread.MAX_PRIORITY);
 		sampler.start();
+		ProcessorDelays.watch((delay) -> record(Kind.DELAY, Long.toString(delay)));
 	}
 
 	private static void run(LeaderElector elector) {
