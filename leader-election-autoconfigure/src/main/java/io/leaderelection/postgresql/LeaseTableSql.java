@@ -161,7 +161,7 @@ class LeaseTableSql {
 	 */
 	static String activeHolder(String table, String election) {
 		return BRIEFLY + """
-				SELECT coalesce(max(holder), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
+				SELECT coalesce(max(coalesce(holder, 'unknown')), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
 				  AND heartbeat > clock_timestamp() - lease * interval '1 ms'
 				""".formatted(table, quote(election));
 	}
