@@ -96,11 +96,12 @@ final class LeaseTableConnection {
 	}
 
 	/**
-	 * Return the notices of releases by other nodes. Blocks for about a millisecond at
-	 * most.
+	 * Return the notices of releases by other nodes. Waits for about a millisecond, and
+	 * for the rest of a notice that has begun to arrive.
 	 */
 	Set<String> receiveNotices() throws SQLException {
-		PGNotification[] received = (this.listener != null) ? this.listener.getNotifications(1) : null;
+		PGConnection source = this.listener;
+		PGNotification[] received = (source != null) ? limited(() -> source.getNotifications(1)) : null;
 		return (received != null) ? Stream.of(received).map(PGNotification::getParameter).collect(Collectors.toSet())
 				: Set.of();
 	}
@@ -136,7 +137,7 @@ final class LeaseTableConnection {
 		return limited(() -> task.run(this.connection, this.sql));
 	}
 
-	private <T> T limited(Statement<T> statement) throws SQLException {
+	private <T extends @Nullable Object> T limited(Statement<T> statement) throws SQLException {
 		this.deadline = System.nanoTime() + this.limit;
 		try {
 			return statement.run();
@@ -182,7 +183,7 @@ final class LeaseTableConnection {
 	}
 
 	@FunctionalInterface
-	private interface Statement<T> {
+	private interface Statement<T extends @Nullable Object> {
 
 		T run() throws SQLException;
 

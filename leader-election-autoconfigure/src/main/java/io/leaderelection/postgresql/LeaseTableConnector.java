@@ -83,8 +83,9 @@ final class LeaseTableConnector {
 		Connection connection = null;
 		long deadline = System.nanoTime() + openingTimeout().toNanos();
 		try {
+			this.opening = new Opening(Thread.currentThread(), null, deadline);
 			connection = this.source.connect(driverSettings());
-			this.opening = new Opening(connection, deadline);
+			this.opening = new Opening(Thread.currentThread(), connection, deadline);
 			return open(connection);
 		}
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
@@ -105,7 +106,7 @@ final class LeaseTableConnector {
 	void endOverdue() {
 		Opening current = this.opening;
 		if (current != null && current.deadline() - System.nanoTime() <= 0) {
-			abort(current.connection());
+			current.end();
 		}
 	}
 
@@ -229,8 +230,22 @@ final class LeaseTableConnector {
 
 	/**
 	 * An opening in progress.
+	 *
+	 * @param thread the thread that waits for it
+	 * @param connection the connection, once the source has returned it
+	 * @param deadline when it takes too long
 	 */
-	private record Opening(Connection connection, long deadline) {
+	private record Opening(Thread thread, @Nullable Connection connection, long deadline) {
+
+		void end() {
+			if (this.connection != null) {
+				Jdbc.abort(this.connection);
+			}
+			else {
+				this.thread.interrupt();
+			}
+		}
+
 	}
 
 }

@@ -22,7 +22,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -69,10 +69,11 @@ final class LeaseTableFence implements TransactionFence {
 	private final Supplier<@Nullable Home> home;
 
 	/**
-	 * Whether the databases of URLs are that of the elections: a statement on a missing
-	 * table would fail the transaction.
+	 * Where the database of the elections was found: a statement on a missing table would
+	 * fail the transaction. A database elsewhere may have moved before the next
+	 * transaction.
 	 */
-	private final Map<String, Boolean> covered = new ConcurrentHashMap<>();
+	private final Set<Covered> covered = ConcurrentHashMap.newKeySet();
 
 	private volatile @Nullable Elected elected;
 
@@ -181,13 +182,11 @@ final class LeaseTableFence implements TransactionFence {
 		if (!connection.isWrapperFor(PGConnection.class)) {
 			return false;
 		}
-		String url = connection.getMetaData().getURL();
-		Boolean result = this.covered.get(url);
-		if (result == null) {
-			result = known.identity().matches(DatabaseIdentity.of(connection));
-			this.covered.put(url, result);
+		Covered place = new Covered(connection.getMetaData().getURL(), known.identity());
+		if (!this.covered.contains(place) && known.identity().matches(DatabaseIdentity.of(connection))) {
+			this.covered.add(place);
 		}
-		return result;
+		return this.covered.contains(place);
 	}
 
 	/**
@@ -197,6 +196,15 @@ final class LeaseTableFence implements TransactionFence {
 	 * @param sql the statements
 	 */
 	record Home(DatabaseIdentity identity, LeaseTableSql sql) {
+	}
+
+	/**
+	 * Connections that lead to the database of the elections.
+	 *
+	 * @param url their URL
+	 * @param identity the database
+	 */
+	private record Covered(String url, DatabaseIdentity identity) {
 	}
 
 	/**

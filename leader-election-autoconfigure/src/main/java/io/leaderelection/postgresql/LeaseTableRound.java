@@ -24,9 +24,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 
+import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A round of all elections of a node: renews the leases that are due and reads the rows.
@@ -76,10 +78,13 @@ final class LeaseTableRound {
 		Set<String> missing = new TreeSet<>(own);
 		missing.removeAll(rows.keySet());
 		if (!missing.isEmpty()) {
-			tolerate(open, "insert rows", () -> {
+			SQLException failure = tolerate(open, "insert rows", () -> {
 				open.insert(missing);
 				this.elections.observe(missing, open.round(missing, List.of()), System.nanoTime());
 			});
+			if (failure != null) {
+				fail(work, missing, LeaseTableConnector.translate(failure));
+			}
 		}
 		if (this.elections.areCandidatesDue()) {
 			tolerate(open, "register candidates", () -> this.elections
@@ -89,17 +94,33 @@ final class LeaseTableRound {
 	}
 
 	/**
-	 * Run statements on which no leadership rests. Their failure must not end a round.
+	 * Fail the reads of elections that have no row, so that their candidates say why
+	 * nobody leads.
 	 */
-	private static void tolerate(LeaseTableConnection open, String what, Action action) throws SQLException {
+	private void fail(List<LeaseTableRequest<?>> work, Set<String> missing, SessionException failure) {
+		this.requests.update(
+				work.stream()
+					.filter((request) -> request.isRead() && missing.contains(request.session().key()))
+					.toList(),
+				(request) -> request.fail(failure));
+	}
+
+	/**
+	 * Run statements on which no leadership rests. Their failure must not end a round.
+	 * @return the failure, if any
+	 */
+	private static @Nullable SQLException tolerate(LeaseTableConnection open, String what, Action action)
+			throws SQLException {
 		try {
 			action.run();
+			return null;
 		}
 		catch (SQLException ex) {
 			if (open.mustBeReplaced(ex)) {
 				throw ex;
 			}
 			logger.debug("Could not " + what, ex);
+			return ex;
 		}
 	}
 

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
@@ -32,6 +33,8 @@ import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.LeaseTableElections.Snapshot;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +44,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseTableSession implements ElectionSession {
 
+	private static final Log logger = LogFactory.getLog(LeaseTableSession.class);
+
 	/** An abort is part of a transition, which ends every wait. */
 	private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
 
@@ -48,9 +53,9 @@ final class LeaseTableSession implements ElectionSession {
 
 	private static final long FIRST_RETRY = TimeUnit.MILLISECONDS.toNanos(25);
 
-	private static final long RELEASE_RETRY = TimeUnit.MILLISECONDS.toNanos(20);
+	private static final long LOCKED_RETRY = TimeUnit.MILLISECONDS.toNanos(20);
 
-	private static final long RELEASE_LIMIT = TimeUnit.MILLISECONDS.toNanos(200);
+	private static final long LOCKED_LIMIT = TimeUnit.MILLISECONDS.toNanos(200);
 
 	private static final Duration CLOSE_LIMIT = Duration.ofMillis(500);
 
@@ -242,8 +247,28 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private void request(Term term, boolean requested) throws SessionException {
-		this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
-				sql.requestResignation(this.key, term, requested), (row) -> row.getLong("changed")));
+		if (!changeUnlessLocked((sql) -> sql.requestResignation(this.key, term, requested))) {
+			throw new SessionException("The row of the election is locked by another session", null);
+		}
+	}
+
+	/**
+	 * Run a statement that skips a row which another session has locked, a few times if
+	 * need be: the leader locks it for a moment with each renewal.
+	 * @param statement returns whether it has changed the row, and whether there is still
+	 * something to change
+	 * @return whether nothing is left to change
+	 */
+	private boolean changeUnlessLocked(Function<LeaseTableSql, String> statement) throws SessionException {
+		long deadline = System.nanoTime() + LOCKED_LIMIT;
+		while (this.requests.run(this, (connection, sql) -> Jdbc.last(connection, statement.apply(sql),
+				(row) -> !row.getBoolean("changed") && row.getBoolean("held")))) {
+			if (deadline - System.nanoTime() <= 0) {
+				return false;
+			}
+			pause(LOCKED_RETRY);
+		}
+		return true;
 	}
 
 	@Override
@@ -344,15 +369,27 @@ final class LeaseTableSession implements ElectionSession {
 	 */
 	@Override
 	public boolean release(boolean clean) throws SessionException {
-		long deadline = System.nanoTime() + RELEASE_LIMIT;
-		while (true) {
-			boolean held = this.requests.run(this,
-					(connection, sql) -> Jdbc.last(connection, sql.release(this.key, this.term, token(), clean),
-							(row) -> row.getInt("freed") == 0 && row.getBoolean("held")));
-			if (!held || deadline - System.nanoTime() <= 0) {
-				return false;
+		Function<LeaseTableSql, String> release = (sql) -> sql.release(this.key, this.term, token(), clean);
+		try {
+			changeUnlessLocked(release);
+		}
+		catch (SessionException ex) {
+			if (isAborted()) {
+				throw ex;
 			}
-			pause(RELEASE_RETRY);
+			// The connection may have ended before
+			changeUnlessLocked(release);
+		}
+		announceRelease();
+		return false;
+	}
+
+	private void announceRelease() {
+		try {
+			this.requests.run(this, (connection, sql) -> Jdbc.last(connection, sql.announce(this.key), (row) -> true));
+		}
+		catch (SessionException ex) {
+			logger.debug("Other nodes learn of the release when they read the row", ex);
 		}
 	}
 

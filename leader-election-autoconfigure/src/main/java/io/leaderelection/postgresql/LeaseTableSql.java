@@ -332,12 +332,19 @@ class LeaseTableSql {
 		return begin("local")
 				+ """
 						WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
-						  freed AS (UPDATE %1$s AS entry SET %5$s token = NULL, resign_term = NULL, beat = entry.beat + 1
+						  freed AS (UPDATE %1$s AS entry SET %3$s token = NULL, resign_term = NULL, beat = entry.beat + 1
 						    FROM own WHERE entry.election = own.election RETURNING entry.election)
-						SELECT (SELECT count(*) FROM freed) AS freed, pg_notify('%3$s', %4$s), EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
+						SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
 						"""
-					.formatted(this.table, own(election, term, token), CHANNEL, quote(notice(election)),
-							clean ? "holder = NULL," : "");
+					.formatted(this.table, own(election, term, token), clean ? "holder = NULL," : "");
+	}
+
+	/**
+	 * Notify the other nodes of a release, in a transaction of its own: a full queue of
+	 * notices must not undo the release.
+	 */
+	String announce(String election) {
+		return begin("off") + "SELECT pg_notify('%s', %s)".formatted(CHANNEL, quote(notice(election)));
 	}
 
 	/**
@@ -361,12 +368,13 @@ class LeaseTableSql {
 	 */
 	String requestResignation(String election, Term term, boolean requested) {
 		return begin("off") + """
-				WITH led AS (SELECT election FROM %1$s WHERE election = %2$s AND term = %3$d AND timeline = %4$d
-				    AND token IS NOT NULL FOR NO KEY UPDATE SKIP LOCKED),
-				  changed AS (UPDATE %1$s AS entry SET resign_term = %5$s FROM led
+				WITH led AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
+				  requested AS (UPDATE %1$s AS entry SET resign_term = %3$s FROM led
 				    WHERE entry.election = led.election RETURNING entry.election)
-				SELECT count(*) AS changed FROM changed
-				""".formatted(this.table, quote(election), term.transactionId(), term.timeline(),
+				SELECT EXISTS (SELECT FROM requested) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
+				""".formatted(this.table,
+				"election = %s AND term = %d AND timeline = %d AND token IS NOT NULL".formatted(quote(election),
+						term.transactionId(), term.timeline()),
 				requested ? "entry.term" : "NULL");
 	}
 
@@ -433,7 +441,8 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Return the settings of one transaction, against presets of the role.
+	 * Return the settings of one transaction, against presets of the role. The server
+	 * gives a statement up before this side gives the connection up.
 	 */
 	private String begin(String synchronousCommit) {
 		return begin(synchronousCommit, this.timeoutMillis / 2);
@@ -446,7 +455,7 @@ class LeaseTableSql {
 				  pg_catalog.set_config('synchronous_commit', '%1$s', true),
 				  pg_catalog.set_config('lock_timeout', '%2$d', true),
 				  pg_catalog.set_config('statement_timeout', '%3$d', true);
-				""".formatted(synchronousCommit, lockTimeoutMillis, this.timeoutMillis);
+				""".formatted(synchronousCommit, lockTimeoutMillis, this.timeoutMillis * 3 / 4);
 	}
 
 	private static String list(Collection<String> values) {

@@ -154,6 +154,10 @@ final class LeaseTableThread implements Runnable {
 				if (work.stream().anyMatch((request) -> request.renewal() != null)) {
 					renewed();
 				}
+				if (open.isListening()) {
+					// Otherwise the driver would keep all notices while this node leads
+					receiveNotices();
+				}
 			}
 		}
 		catch (SQLException ex) {

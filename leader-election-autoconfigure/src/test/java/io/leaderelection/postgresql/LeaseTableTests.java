@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
@@ -45,6 +46,7 @@ import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.LeaseTableFence.Home;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -284,6 +286,18 @@ class LeaseTableTests {
 	}
 
 	@Test
+	void leaseIsReleasedOnAnotherConnectionIfItsConnectionHasEnded() throws SessionException {
+		ElectionSession session = open("node-a", Duration.ofSeconds(30));
+		win(session);
+		session.confirm();
+		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+				+ "WHERE application_name = 'leader-election table node-a'"))
+			.isNotEmpty();
+		session.release(true);
+		assertThat(row("token IS NULL")).isEqualTo("t");
+	}
+
+	@Test
 	void ownLeaseIsTakenOverAtOnceByTheNextSessionOfTheSameNode() throws SessionException {
 		LeaseTable table = table("node-a", this.server.port(), Duration.ofSeconds(30));
 		ElectionSession other = open(table, "other", Duration.ofSeconds(30));
@@ -307,6 +321,21 @@ class LeaseTableTests {
 		assertThat(confirmTwice(first)).isTrue();
 		second.withdrawRequest();
 		assertThat(confirmTwice(first)).isFalse();
+	}
+
+	@Test
+	void requestFailsWhileAnotherSessionLocksTheRow() throws Exception {
+		ElectionSession first = open("node-a");
+		Won won = win(first);
+		ElectionSession second = open("node-b");
+		Connection foreign = connect();
+		foreign.setAutoCommit(false);
+		execute(foreign, "SELECT FROM leader_election WHERE election = '" + this.key + "' FOR NO KEY UPDATE");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> second.requestResignation(won.term()))
+			.withMessage("The row of the election is locked by another session");
+		foreign.rollback();
+		second.requestResignation(won.term());
+		assertThat(confirmTwice(first)).isTrue();
 	}
 
 	// The answer to a renewal has the columns from before
@@ -665,6 +694,41 @@ class LeaseTableTests {
 		assertThat(session.confirm().predecessor()).isNull();
 		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
 		assertThat(session.confirm().predecessor()).isNull();
+	}
+
+	@Test
+	void rowThatCannotBeInsertedIsReported() throws Exception {
+		win(open(table("node-b", this.server.port(), LEASE), this.election + "-2", LEASE));
+		this.server.execute("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS "
+				+ "'BEGIN RAISE EXCEPTION ''no space left'' USING ERRCODE = ''disk_full''; END'");
+		try {
+			this.server.execute("CREATE TRIGGER refuse BEFORE INSERT ON leader_election FOR EACH ROW WHEN (NEW.election = '"
+					+ this.key + "') EXECUTE FUNCTION public.refuse()");
+			ElectionSession session = open("node-a");
+			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT))
+				.withMessageContaining("no space left");
+			this.server.execute("DROP TRIGGER refuse ON leader_election");
+			win(session);
+		}
+		finally {
+			this.server.execute("DROP FUNCTION public.refuse CASCADE");
+		}
+	}
+
+	@Test
+	void fenceCoversTheDatabaseToWhichTheElectionsMove() throws Exception {
+		Connection transaction = connect();
+		LeaseTableConnection opened = connector("node-a").connect();
+		this.connections.add(opened.connection());
+		DatabaseIdentity present = DatabaseIdentity.of(transaction);
+		DatabaseIdentity former = new DatabaseIdentity(present.database() + 1, present.cluster());
+		AtomicReference<Home> home = new AtomicReference<>(new Home(former, opened.sql()));
+		LeaseTableFence fence = new LeaseTableFence(this.key, LEASE, home::get);
+		assertThat(fence.covers(transaction)).isFalse();
+		home.set(new Home(present, opened.sql()));
+		assertThat(fence.covers(transaction)).isTrue();
+		home.set(new Home(former, opened.sql()));
+		assertThat(fence.covers(transaction)).isFalse();
 	}
 
 	private ElectionSession openLock() throws SessionException {

@@ -254,6 +254,17 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Wait until a node has recorded that it leads, later than the given time.
+	 */
+	void awaitSampleOfLeader(long time) {
+		await(() -> this.nodes.keySet()
+			.stream()
+			.flatMap((node) -> node.lastTrue().stream())
+			.filter((entry) -> entry.time() > time)
+			.findFirst());
+	}
+
+	/**
 	 * Wait until one node leads and no other, and the server agrees.
 	 */
 	void awaitSingleLeader(Duration limit) {
@@ -408,7 +419,7 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * Describe the state of nodes and server, for the message of a timeout.
 	 */
-	private String describe() {
+	String describe() {
 		List<String> lines = new ArrayList<>(this.server.query("""
 				SELECT concat_ws(' ', pid, application_name, state, wait_event, now() - state_change, left(query, 40))
 				FROM pg_stat_activity WHERE backend_type = 'client backend'

@@ -139,6 +139,19 @@ class LeaseTableFaultTests {
 	}
 
 	@Test
+	void halfNotice() {
+		NodeProcess follower = faults.cluster().awaitSessions().followers().get(0);
+		proxy(follower).cutInMessage(Direction.TO_CLIENT, 3);
+		server.execute("NOTIFY leader_election, 'unknown'");
+		faults.run("table: half a notice to a follower, leader resigned", (leader) -> leader.command("resign"),
+				(outcome) -> {
+					proxy(follower).heal();
+					outcome.nextWithin(TAKEOVER);
+				});
+		faults.cluster().awaitSessions();
+	}
+
+	@Test
 	void reset() {
 		faults.runWithoutSuccession("table: connection reset", (leader) -> proxy(leader).reset());
 	}
