@@ -98,11 +98,9 @@ final class LeaseTableRound {
 	 * nobody leads.
 	 */
 	private void fail(List<LeaseTableRequest<?>> work, Set<String> missing, SessionException failure) {
-		this.requests.update(
-				work.stream()
-					.filter((request) -> request.isRead() && missing.contains(request.session().key()))
-					.toList(),
-				(request) -> request.fail(failure));
+		this.requests.update(work.stream()
+			.filter((request) -> request.isRead() && missing.contains(request.session().key()))
+			.toList(), (request) -> request.fail(failure));
 	}
 
 	/**

@@ -160,10 +160,12 @@ class LeaseTableSql {
 	 * @param table the qualified name of the table
 	 */
 	static String activeHolder(String table, String election) {
-		return BRIEFLY + """
-				SELECT coalesce(max(coalesce(holder, 'unknown')), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
-				  AND heartbeat > clock_timestamp() - lease * interval '1 ms'
-				""".formatted(table, quote(election));
+		return BRIEFLY
+				+ """
+						SELECT coalesce(max(coalesce(holder, 'unknown')), '') AS holder FROM %s WHERE election = %s AND token IS NOT NULL
+						  AND heartbeat > clock_timestamp() - lease * interval '1 ms'
+						"""
+					.formatted(table, quote(election));
 	}
 
 	/**
@@ -329,14 +331,12 @@ class LeaseTableSql {
 	 * name of the holder remains.
 	 */
 	String release(String election, Term term, UUID token, boolean clean) {
-		return begin("local")
-				+ """
-						WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
-						  freed AS (UPDATE %1$s AS entry SET %3$s token = NULL, resign_term = NULL, beat = entry.beat + 1
-						    FROM own WHERE entry.election = own.election RETURNING entry.election)
-						SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-						"""
-					.formatted(this.table, own(election, term, token), clean ? "holder = NULL," : "");
+		return begin("local") + """
+				WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
+				  freed AS (UPDATE %1$s AS entry SET %3$s token = NULL, resign_term = NULL, beat = entry.beat + 1
+				    FROM own WHERE entry.election = own.election RETURNING entry.election)
+				SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
+				""".formatted(this.table, own(election, term, token), clean ? "holder = NULL," : "");
 	}
 
 	/**
@@ -360,7 +360,8 @@ class LeaseTableSql {
 	 * connection without a pooler.
 	 */
 	static String listen() {
-		return "LISTEN " + CHANNEL + "; SELECT pg_catalog.set_config('idle_session_timeout', '30000', false) AS timeout";
+		return "LISTEN " + CHANNEL
+				+ "; SELECT pg_catalog.set_config('idle_session_timeout', '30000', false) AS timeout";
 	}
 
 	/**
@@ -372,10 +373,8 @@ class LeaseTableSql {
 				  requested AS (UPDATE %1$s AS entry SET resign_term = %3$s FROM led
 				    WHERE entry.election = led.election RETURNING entry.election)
 				SELECT EXISTS (SELECT FROM requested) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-				""".formatted(this.table,
-				"election = %s AND term = %d AND timeline = %d AND token IS NOT NULL".formatted(quote(election),
-						term.transactionId(), term.timeline()),
-				requested ? "entry.term" : "NULL");
+				""".formatted(this.table, "election = %s AND term = %d AND timeline = %d AND token IS NOT NULL"
+			.formatted(quote(election), term.transactionId(), term.timeline()), requested ? "entry.term" : "NULL");
 	}
 
 	/**

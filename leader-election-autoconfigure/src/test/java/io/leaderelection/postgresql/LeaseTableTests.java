@@ -702,8 +702,9 @@ class LeaseTableTests {
 		this.server.execute("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS "
 				+ "'BEGIN RAISE EXCEPTION ''no space left'' USING ERRCODE = ''disk_full''; END'");
 		try {
-			this.server.execute("CREATE TRIGGER refuse BEFORE INSERT ON leader_election FOR EACH ROW WHEN (NEW.election = '"
-					+ this.key + "') EXECUTE FUNCTION public.refuse()");
+			this.server
+				.execute("CREATE TRIGGER refuse BEFORE INSERT ON leader_election FOR EACH ROW WHEN (NEW.election = '"
+						+ this.key + "') EXECUTE FUNCTION public.refuse()");
 			ElectionSession session = open("node-a");
 			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT))
 				.withMessageContaining("no space left");
