@@ -33,11 +33,13 @@ class TableLeaseModelTests {
 	}
 
 	@Test
+	@Tag("faults")
 	void leaseHolds() {
 		check("table-lease", Instance.TABLE_LEASE);
 	}
 
 	@Test
+	@Tag("faults")
 	void somebodyLeads() {
 		check("table-liveness", Instance.TABLE_LIVENESS.with("Work", "FALSE"));
 	}
