@@ -226,11 +226,14 @@ final class LeaseTableThread implements Runnable {
 		}
 	}
 
+	/**
+	 * Close the connection, which can be ended by {@link #endOverdue} until it is closed.
+	 */
 	private void close() {
 		LeaseTableConnection open = this.connection;
-		this.connection = null;
 		if (open != null) {
 			open.close(this.id);
+			this.connection = null;
 		}
 	}
 
