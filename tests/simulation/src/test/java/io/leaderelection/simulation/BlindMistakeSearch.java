@@ -34,7 +34,7 @@ public final class BlindMistakeSearch {
 	 */
 	public static void main(String... arguments) {
 		BlindMistake mistake = BlindMistake.valueOf(arguments[0]);
-		Histories histories = Histories.search(Mutant.NONE);
+		Histories histories = Histories.search(Store.ADVISORY_LOCK, Mutant.NONE);
 		System.out.println(histories.finding(mistake));
 		Result result = histories.violation();
 		boolean found = result != null && mistake.guarantees().contains(result.violation().guarantee());
