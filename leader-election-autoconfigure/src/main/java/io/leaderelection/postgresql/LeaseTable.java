@@ -22,6 +22,7 @@ import java.util.UUID;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.LeaseTableFence.Home;
@@ -41,6 +42,8 @@ public final class LeaseTable {
 
 	private final Node node;
 
+	private final Platform platform;
+
 	private volatile @Nullable Home home;
 
 	/**
@@ -52,15 +55,16 @@ public final class LeaseTable {
 	 * @param shortestLease the shortest lease of its elections
 	 */
 	public LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease) {
-		this(source, node, name, create, shortestLease, LeaseTableSql::new);
+		this(source, node, name, create, shortestLease, LeaseTableSql::new, Platform.SYSTEM);
 	}
 
 	LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease,
-			LeaseTableSql.Factory statements) {
+			LeaseTableSql.Factory statements, Platform platform) {
 		this.node = node;
+		this.platform = platform;
 		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
-				statements, (identity, sql) -> this.home = new Home(identity, sql));
-		this.requests = new LeaseTableRequests(connector, node.id());
+				statements, (identity, sql) -> this.home = new Home(identity, sql), platform);
+		this.requests = new LeaseTableRequests(connector, node.id(), platform);
 	}
 
 	/**
@@ -118,7 +122,8 @@ public final class LeaseTable {
 			this.key = key;
 			this.keys = keys;
 			this.termEpoch = termEpoch;
-			this.fence = new LeaseTableFence(key, settings.lease(), () -> LeaseTable.this.home);
+			this.fence = new LeaseTableFence(key, settings.lease(), () -> LeaseTable.this.home,
+					LeaseTable.this.platform);
 		}
 
 		/**

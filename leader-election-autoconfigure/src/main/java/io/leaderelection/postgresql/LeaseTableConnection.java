@@ -30,6 +30,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import io.leaderelection.postgresql.LeaseTableRequest.Task;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
@@ -63,6 +64,8 @@ final class LeaseTableConnection {
 
 	private final long limit;
 
+	private final Platform platform;
+
 	private volatile @Nullable Long deadline;
 
 	/**
@@ -71,12 +74,15 @@ final class LeaseTableConnection {
 	 * @param sql the statements
 	 * @param listener the same connection if it receives notices of releases
 	 * @param limit how long a statement may take
+	 * @param platform the platform
 	 */
-	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener, Duration limit) {
+	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener, Duration limit,
+			Platform platform) {
 		this.connection = connection;
 		this.sql = sql;
 		this.listener = listener;
 		this.limit = limit.toNanos();
+		this.platform = platform;
 	}
 
 	Connection connection() {
@@ -138,7 +144,7 @@ final class LeaseTableConnection {
 	}
 
 	private <T extends @Nullable Object> T limited(Statement<T> statement) throws SQLException {
-		this.deadline = System.nanoTime() + this.limit;
+		this.deadline = this.platform.nanoTime() + this.limit;
 		try {
 			return statement.run();
 		}
@@ -153,7 +159,7 @@ final class LeaseTableConnection {
 	 */
 	void endOverdue() {
 		Long end = this.deadline;
-		if (end != null && end - System.nanoTime() <= 0) {
+		if (end != null && end - this.platform.nanoTime() <= 0) {
 			Jdbc.abort(this.connection);
 		}
 	}

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.UnusableStoreException;
@@ -52,6 +53,8 @@ final class LeaseTableConnector {
 
 	private final BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen;
 
+	private final Platform platform;
+
 	private volatile @Nullable Opening opening;
 
 	/**
@@ -63,9 +66,10 @@ final class LeaseTableConnector {
 	 * @param timeout how long a statement may take
 	 * @param statements creates the statements
 	 * @param onOpen called with the database of every new connection
+	 * @param platform the platform
 	 */
 	LeaseTableConnector(ConnectionSource source, String table, boolean create, String nodeId, Duration timeout,
-			LeaseTableSql.Factory statements, BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen) {
+			LeaseTableSql.Factory statements, BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen, Platform platform) {
 		this.source = source;
 		this.table = table;
 		this.create = create;
@@ -73,6 +77,7 @@ final class LeaseTableConnector {
 		this.timeout = timeout;
 		this.statements = statements;
 		this.onOpen = onOpen;
+		this.platform = platform;
 	}
 
 	Duration timeout() {
@@ -81,7 +86,7 @@ final class LeaseTableConnector {
 
 	LeaseTableConnection connect() throws SQLException, SessionException {
 		Connection connection = null;
-		long deadline = System.nanoTime() + openingTimeout().toNanos();
+		long deadline = this.platform.nanoTime() + openingTimeout().toNanos();
 		try {
 			this.opening = new Opening(Thread.currentThread(), null, deadline);
 			connection = this.source.connect(driverSettings());
@@ -105,7 +110,7 @@ final class LeaseTableConnector {
 	 */
 	void endOverdue() {
 		Opening current = this.opening;
-		if (current != null && current.deadline() - System.nanoTime() <= 0) {
+		if (current != null && current.deadline() - this.platform.nanoTime() <= 0) {
 			current.end();
 		}
 	}
@@ -138,7 +143,7 @@ final class LeaseTableConnector {
 		}
 		connection.setNetworkTimeout(Runnable::run, (int) this.timeout.toMillis());
 		this.onOpen.accept(identity, sql);
-		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null, this.timeout);
+		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null, this.timeout, this.platform);
 	}
 
 	private LeaseTableShape shape(Connection connection, ServerInspection server)

@@ -13,6 +13,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package io.leaderelection.postgresql;
 
 import java.util.Collection;
@@ -27,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.Platform;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,13 +40,21 @@ final class LeaseTableElections {
 	/** How often another node learns of a new candidate, at most. */
 	private static final long CANDIDATES_INTERVAL = TimeUnit.MILLISECONDS.toNanos(2500);
 
+	private final Platform platform;
+
 	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
 
 	private final Map<String, LeaseWatch> watches = new HashMap<>();
 
 	private Map<String, List<Candidate>> candidates = Map.of();
 
-	private long candidatesDue = System.nanoTime();
+	private boolean candidacyChanged = true;
+
+	private long candidatesDue;
+
+	LeaseTableElections(Platform platform) {
+		this.platform = platform;
+	}
 
 	synchronized void add(LeaseTableSession session) {
 		this.sessions.add(session);
@@ -87,10 +97,13 @@ final class LeaseTableElections {
 	/**
 	 * Return an election as the last answer has shown it.
 	 */
-	synchronized Snapshot snapshot(LeaseTableSession session) {
+	Snapshot snapshot(LeaseTableSession session) {
+		return snapshot(session, this.platform.nanoTime());
+	}
+
+	private synchronized Snapshot snapshot(LeaseTableSession session, long now) {
 		LeaseWatch watch = watch(session.key());
-		return new Snapshot(watch.row(), watch.remaining(System.nanoTime()),
-				this.candidates.getOrDefault(session.key(), List.of()));
+		return new Snapshot(watch.row(), watch.remaining(now), this.candidates.getOrDefault(session.key(), List.of()));
 	}
 
 	/**
@@ -109,15 +122,19 @@ final class LeaseTableElections {
 	 * Register the candidates of this node with the next round.
 	 */
 	synchronized void candidacyChanged() {
-		this.candidatesDue = System.nanoTime();
+		this.candidacyChanged = true;
 	}
 
 	/**
 	 * Return whether to register the candidates of this node now.
 	 */
-	synchronized boolean areCandidatesDue() {
-		long now = System.nanoTime();
-		boolean due = this.candidatesDue - now <= 0;
+	boolean areCandidatesDue() {
+		return areCandidatesDue(this.platform.nanoTime());
+	}
+
+	private synchronized boolean areCandidatesDue(long now) {
+		boolean due = this.candidacyChanged || this.candidatesDue - now <= 0;
+		this.candidacyChanged = false;
 		this.candidatesDue = due ? now + CANDIDATES_INTERVAL : this.candidatesDue;
 		return due;
 	}

@@ -26,10 +26,10 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.TransactionFence;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -68,6 +68,8 @@ final class LeaseTableFence implements TransactionFence {
 
 	private final Supplier<@Nullable Home> home;
 
+	private final Platform platform;
+
 	/**
 	 * Where the database of the elections was found: a statement on a missing table would
 	 * fail the transaction. A database elsewhere may have moved before the next
@@ -82,12 +84,14 @@ final class LeaseTableFence implements TransactionFence {
 	 * @param key the key of the row
 	 * @param lease the length of the lease
 	 * @param home provides the database of the elections, if it has been reached
+	 * @param platform the platform
 	 */
-	LeaseTableFence(String key, Duration lease, Supplier<@Nullable Home> home) {
+	LeaseTableFence(String key, Duration lease, Supplier<@Nullable Home> home, Platform platform) {
 		this.key = key;
 		this.longestIdle = lease.toMillis() + "ms";
 		this.timeoutMillis = (int) lease.plus(READ_MARGIN).toMillis();
 		this.home = home;
+		this.platform = platform;
 	}
 
 	/**
@@ -144,7 +148,7 @@ final class LeaseTableFence implements TransactionFence {
 			if (pause > LONGEST_PAUSE) {
 				return Outcome.blockedBy("session that has locked its row");
 			}
-			LockSupport.parkNanos(pause);
+			this.platform.park(this, pause);
 		}
 	}
 

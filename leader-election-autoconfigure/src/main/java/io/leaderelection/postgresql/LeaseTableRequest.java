@@ -13,6 +13,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
@@ -22,14 +23,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of a session: a renewal, a task, or a read of the rows of all elections. Its
- * times are guarded by the lock of {@link LeaseTableRequests}.
+ * A request of a session, made by the thread that waits for its answer: a renewal, a
+ * task, or a read of the rows of all elections. Its times are guarded by the lock of
+ * {@link LeaseTableRequests}.
  *
  * @param <T> the type of the answer
  */
@@ -38,6 +41,10 @@ final class LeaseTableRequest<T> {
 	private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(25);
 
 	private final LeaseTableSession session;
+
+	private final Platform platform;
+
+	private final Thread waiter = Thread.currentThread();
 
 	private final @Nullable Renewal renewal;
 
@@ -51,6 +58,7 @@ final class LeaseTableRequest<T> {
 
 	private LeaseTableRequest(LeaseTableSession session, long due, @Nullable Renewal renewal, @Nullable Task<T> task) {
 		this.session = session;
+		this.platform = session.platform();
 		this.due = due;
 		this.renewal = renewal;
 		this.task = task;
@@ -65,7 +73,7 @@ final class LeaseTableRequest<T> {
 	}
 
 	static <T> LeaseTableRequest<T> task(LeaseTableSession session, Task<T> task) {
-		return new LeaseTableRequest<>(session, System.nanoTime(), null, task);
+		return new LeaseTableRequest<>(session, session.platform().nanoTime(), null, task);
 	}
 
 	LeaseTableSession session() {
@@ -108,8 +116,19 @@ final class LeaseTableRequest<T> {
 	 * @return the answer, or {@code null} if there is none
 	 */
 	@Nullable T await(long nanos) throws SessionException, InterruptedException, TimeoutException {
+		long deadline = this.platform.nanoTime() + nanos;
+		while (!isDone()) {
+			long remaining = deadline - this.platform.nanoTime();
+			if (remaining <= 0) {
+				throw new TimeoutException();
+			}
+			this.platform.park(this, remaining);
+			if (!isDone() && Thread.interrupted()) {
+				throw new InterruptedException();
+			}
+		}
 		try {
-			return this.answer.get(nanos, TimeUnit.NANOSECONDS);
+			return this.answer.get();
 		}
 		catch (ExecutionException ex) {
 			// Several sessions may have failed for the same reason
@@ -126,7 +145,7 @@ final class LeaseTableRequest<T> {
 	 */
 	void run(LeaseTableConnection open) throws SQLException {
 		if (this.task != null) {
-			this.answer.complete(open.run(this.task));
+			complete(open.run(this.task));
 		}
 	}
 
@@ -134,8 +153,8 @@ final class LeaseTableRequest<T> {
 	 * Complete a read of the rows. Does nothing for another request.
 	 */
 	void completeRead() {
-		if (this.renewal == null && this.task == null) {
-			this.answer.complete(null);
+		if (isRead()) {
+			complete(null);
 		}
 	}
 
@@ -155,16 +174,22 @@ final class LeaseTableRequest<T> {
 		boolean locked = row != null && !row.renewed() && row.isHeldBy(sent.term(), sent.token())
 				&& row.beat() <= sent.beat();
 		if (locked) {
-			this.due = System.nanoTime() + this.pause;
+			this.due = this.platform.nanoTime() + this.pause;
 			this.pause = Math.min(2 * this.pause, Math.max(FIRST_PAUSE, this.session.interval().toNanos() / 4));
 		}
 		else {
-			this.answer.complete((T) row);
+			complete((T) row);
 		}
 	}
 
 	void fail(SessionException cause) {
 		this.answer.completeExceptionally(cause);
+		this.platform.unpark(this.waiter);
+	}
+
+	private void complete(@Nullable T value) {
+		this.answer.complete(value);
+		this.platform.unpark(this.waiter);
 	}
 
 	/**

@@ -13,6 +13,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package io.leaderelection.postgresql;
 
 import java.time.Duration;
@@ -21,10 +22,13 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableElections.Snapshot;
 import io.leaderelection.postgresql.LeaseTableRequest.Task;
@@ -47,27 +51,48 @@ final class LeaseTableRequests {
 
 	private static final long NEVER = TimeUnit.HOURS.toNanos(1);
 
-	private final LeaseTableElections elections = new LeaseTableElections();
+	private final Platform platform;
+
+	private final LeaseTableElections elections;
 
 	private final LeaseTableThread thread;
 
 	private final long checkInterval;
 
-	private volatile long lastRound = System.nanoTime() - NEVER;
+	private final Lock lock;
+
+	/** Signalled when there may be something to do for the thread. */
+	private final Condition changed;
+
+	/** Signalled when a session or the thread has ended. */
+	private final Condition ended;
+
+	private volatile long lastRound;
 
 	private volatile @Nullable Thread running;
 
-	// Guarded by this
+	// Guarded by the lock
 
 	private final List<LeaseTableRequest<?>> requests = new ArrayList<>();
 
-	private long noticesDue = System.nanoTime();
+	private long noticesDue;
 
 	private boolean tasksAreNext;
 
-	LeaseTableRequests(LeaseTableConnector connector, String node) {
+	LeaseTableRequests(LeaseTableConnector connector, String node, Platform platform) {
+		this.platform = platform;
+		this.elections = new LeaseTableElections(platform);
 		this.thread = new LeaseTableThread(this, this.elections, connector, node);
 		this.checkInterval = connector.timeout().toNanos() / 4;
+		this.lock = platform.newLock();
+		this.changed = this.lock.newCondition();
+		this.ended = this.lock.newCondition();
+		this.noticesDue = platform.nanoTime();
+		this.lastRound = this.noticesDue - NEVER;
+	}
+
+	Platform platform() {
+		return this.platform;
 	}
 
 	// Called by sessions, on any thread
@@ -90,9 +115,14 @@ final class LeaseTableRequests {
 	 */
 	void leave(LeaseTableSession session) {
 		this.elections.remove(session);
-		synchronized (this) {
+		this.lock.lock();
+		try {
 			update(this.requests.stream().filter((request) -> request.session() == session).toList(),
 					(request) -> request.fail(LeaseTableSession.aborted(null)));
+			this.ended.signalAll();
+		}
+		finally {
+			this.lock.unlock();
 		}
 	}
 
@@ -102,13 +132,29 @@ final class LeaseTableRequests {
 	 */
 	void awaitEnd(Duration timeout) {
 		try {
-			Thread ending = this.running;
-			if (ending != null && this.elections.isEmpty()) {
-				ending.join(timeout.toMillis());
-			}
+			awaitEnd(timeout.toNanos(), () -> !isRunning() || !this.elections.isEmpty());
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * Wait for a time, or until a condition holds that the end of a session or of the
+	 * thread may bring about.
+	 * @return whether it holds
+	 */
+	boolean awaitEnd(long nanos, BooleanSupplier condition) throws InterruptedException {
+		long deadline = this.platform.nanoTime() + nanos;
+		this.lock.lock();
+		try {
+			for (long left = nanos; left > 0 && !condition.getAsBoolean(); left = deadline - this.platform.nanoTime()) {
+				this.platform.await(this.ended, left);
+			}
+			return condition.getAsBoolean();
+		}
+		finally {
+			this.lock.unlock();
 		}
 	}
 
@@ -119,7 +165,7 @@ final class LeaseTableRequests {
 	Snapshot read(LeaseTableSession session, long nanos) throws SessionException {
 		Long remaining = session.isCandidate() ? this.elections.snapshot(session).remaining() : null;
 		long wait = (remaining != null && remaining > 0) ? Math.min(nanos, remaining) : nanos;
-		await(LeaseTableRequest.read(session, System.nanoTime() + Math.max(wait, LINGER)));
+		await(LeaseTableRequest.read(session, this.platform.nanoTime() + Math.max(wait, LINGER)));
 		return this.elections.snapshot(session);
 	}
 
@@ -130,7 +176,7 @@ final class LeaseTableRequests {
 	 * @return the row, not renewed if its term has ended
 	 */
 	@Nullable LeaseRow renew(LeaseTableSession session, Renewal renewal, boolean urgent) throws SessionException {
-		long now = System.nanoTime();
+		long now = this.platform.nanoTime();
 		long pause = session.interval().toNanos();
 		long wait = urgent ? LINGER : Math.max(pause / 20, this.lastRound + pause / 2 - now);
 		return await(LeaseTableRequest.renewal(session, now + wait, renewal));
@@ -150,12 +196,18 @@ final class LeaseTableRequests {
 	/**
 	 * Have the next round begin now if one of these sessions waits for it.
 	 */
-	synchronized void hurry(Predicate<LeaseTableSession> which) {
-		long now = System.nanoTime();
-		this.requests.stream()
-			.filter((request) -> request.isRead() && which.test(request.session()) && request.due() - now > LINGER)
-			.forEach((request) -> request.dueAt(now));
-		notifyAll();
+	void hurry(Predicate<LeaseTableSession> which) {
+		this.lock.lock();
+		try {
+			long now = this.platform.nanoTime();
+			this.requests.stream()
+				.filter((request) -> request.isRead() && which.test(request.session()) && request.due() - now > LINGER)
+				.forEach((request) -> request.dueAt(now));
+			this.changed.signalAll();
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	private <T> @Nullable T await(LeaseTableRequest<T> request) throws SessionException {
@@ -175,28 +227,48 @@ final class LeaseTableRequests {
 			throw LeaseTableSession.aborted(ex);
 		}
 		finally {
-			synchronized (this) {
+			this.lock.lock();
+			try {
 				this.requests.remove(request);
+			}
+			finally {
+				this.lock.unlock();
 			}
 		}
 	}
 
-	private synchronized void submit(LeaseTableRequest<?> request) throws SessionException {
-		if (request.session().isAborted()) {
-			throw LeaseTableSession.aborted(null);
+	private void submit(LeaseTableRequest<?> request) throws SessionException {
+		this.lock.lock();
+		try {
+			if (request.session().isAborted()) {
+				throw LeaseTableSession.aborted(null);
+			}
+			this.requests.add(request);
+			ensureRunning();
+			this.changed.signalAll();
 		}
-		this.requests.add(request);
-		ensureRunning();
-		notifyAll();
+		finally {
+			this.lock.unlock();
+		}
 	}
 
-	private synchronized void ensureRunning() {
-		Thread known = this.running;
-		if (known == null || !known.isAlive()) {
-			Thread started = DaemonThreads.create("table", this.thread);
-			started.start();
-			this.running = started;
+	private void ensureRunning() {
+		this.lock.lock();
+		try {
+			if (!isRunning()) {
+				Thread started = this.platform.newThread("table", this.thread);
+				started.start();
+				this.running = started;
+			}
 		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	private boolean isRunning() {
+		Thread known = this.running;
+		return known != null && known.isAlive();
 	}
 
 	// Called by the thread
@@ -208,9 +280,19 @@ final class LeaseTableRequests {
 	 * @return the requests, none if it is time to look for notices, or {@code null} if
 	 * there are no sessions left
 	 */
-	synchronized @Nullable List<LeaseTableRequest<?>> take(boolean listening) throws InterruptedException {
+	@Nullable List<LeaseTableRequest<?>> take(boolean listening) throws InterruptedException {
+		this.lock.lock();
+		try {
+			return awaitDue(listening);
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	private @Nullable List<LeaseTableRequest<?>> awaitDue(boolean listening) throws InterruptedException {
 		while (!isUnused()) {
-			long now = System.nanoTime();
+			long now = this.platform.nanoTime();
 			long wait = this.requests.stream().mapToLong((request) -> request.due() - now).min().orElse(NEVER);
 			if (wait <= 0) {
 				return takeDue(now);
@@ -222,7 +304,7 @@ final class LeaseTableRequests {
 				}
 				wait = Math.min(wait, this.noticesDue - now);
 			}
-			TimeUnit.NANOSECONDS.timedWait(this, Math.max(wait, TimeUnit.MILLISECONDS.toNanos(1)));
+			this.platform.await(this.changed, Math.max(wait, TimeUnit.MILLISECONDS.toNanos(1)));
 		}
 		return null;
 	}
@@ -246,19 +328,32 @@ final class LeaseTableRequests {
 	/**
 	 * Return whether the thread ends now: there are no sessions left.
 	 */
-	synchronized boolean end() {
-		boolean unused = isUnused();
-		this.running = unused ? null : this.running;
-		return unused;
+	boolean end() {
+		this.lock.lock();
+		try {
+			boolean unused = isUnused();
+			this.running = unused ? null : this.running;
+			this.ended.signalAll();
+			return unused;
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
 	 * Complete, fail or postpone requests, before the thread takes requests again.
 	 */
-	synchronized void update(Collection<LeaseTableRequest<?>> taken, Consumer<LeaseTableRequest<?>> action) {
-		taken.forEach(action);
-		this.requests.removeIf(LeaseTableRequest::isDone);
-		notifyAll();
+	void update(Collection<LeaseTableRequest<?>> taken, Consumer<LeaseTableRequest<?>> action) {
+		this.lock.lock();
+		try {
+			taken.forEach(action);
+			this.requests.removeIf(LeaseTableRequest::isDone);
+			this.changed.signalAll();
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 }

@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
@@ -47,6 +48,8 @@ final class LeaseTableRound {
 
 	private final String node;
 
+	private final Platform platform;
+
 	/**
 	 * Create a new {@code LeaseTableRound} instance.
 	 * @param id identifies this node among the candidates
@@ -56,6 +59,7 @@ final class LeaseTableRound {
 		this.elections = elections;
 		this.id = id;
 		this.node = node;
+		this.platform = requests.platform();
 	}
 
 	/**
@@ -72,7 +76,7 @@ final class LeaseTableRound {
 			}
 		}
 		Map<String, LeaseRow> rows = open.round(all, renewals);
-		this.elections.observe(all, rows, System.nanoTime());
+		this.elections.observe(all, rows, this.platform.nanoTime());
 		this.requests.update(work, (request) -> request.completeRenewal(rows.get(request.session().key())));
 		Set<String> own = this.elections.own();
 		Set<String> missing = new TreeSet<>(own);
@@ -80,7 +84,7 @@ final class LeaseTableRound {
 		if (!missing.isEmpty()) {
 			SQLException failure = tolerate(open, "insert rows", () -> {
 				open.insert(missing);
-				this.elections.observe(missing, open.round(missing, List.of()), System.nanoTime());
+				this.elections.observe(missing, open.round(missing, List.of()), this.platform.nanoTime());
 			});
 			if (failure != null) {
 				fail(work, missing, LeaseTableConnector.translate(failure));

@@ -21,13 +21,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.LeaseTableElections.Snapshot;
@@ -80,7 +80,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private volatile boolean candidate;
 
-	private final CountDownLatch aborted = new CountDownLatch(1);
+	private volatile boolean aborted;
 
 	private Term term = NONE;
 
@@ -135,7 +135,11 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	boolean isAborted() {
-		return this.aborted.getCount() == 0;
+		return this.aborted;
+	}
+
+	Platform platform() {
+		return this.requests.platform();
 	}
 
 	Duration interval() {
@@ -260,10 +264,10 @@ final class LeaseTableSession implements ElectionSession {
 	 * @return whether nothing is left to change
 	 */
 	private boolean changeUnlessLocked(Function<LeaseTableSql, String> statement) throws SessionException {
-		long deadline = System.nanoTime() + LOCKED_LIMIT;
+		long deadline = platform().nanoTime() + LOCKED_LIMIT;
 		while (this.requests.run(this, (connection, sql) -> Jdbc.last(connection, statement.apply(sql),
 				(row) -> !row.getBoolean("changed") && row.getBoolean("held")))) {
-			if (deadline - System.nanoTime() <= 0) {
+			if (deadline - platform().nanoTime() <= 0) {
 				return false;
 			}
 			pause(LOCKED_RETRY);
@@ -327,7 +331,7 @@ final class LeaseTableSession implements ElectionSession {
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		record Barrier(boolean passed, boolean held) {
 		}
-		long deadline = System.nanoTime() + timeout.toNanos();
+		long deadline = platform().nanoTime() + timeout.toNanos();
 		for (long pause = TimeUnit.MILLISECONDS.toNanos(1);; pause = Math.min(2 * pause, longestRetry())) {
 			Barrier barrier = this.requests.run(this,
 					(connection, sql) -> Jdbc.last(connection, sql.passBarrier(this.key, this.term, token()),
@@ -338,7 +342,7 @@ final class LeaseTableSession implements ElectionSession {
 			if (!barrier.held()) {
 				throw new SessionException("The term has ended before it was granted", null);
 			}
-			if (deadline - System.nanoTime() <= 0) {
+			if (deadline - platform().nanoTime() <= 0) {
 				return "the transaction of the " + this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
 						sql.lockers(this.key, this.settings.lease().toMillis()), LeaseTableSession::describe));
 			}
@@ -395,7 +399,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private void pause(long nanos) throws SessionException {
 		try {
-			if (this.aborted.await(nanos, TimeUnit.NANOSECONDS)) {
+			if (this.requests.awaitEnd(nanos, this::isAborted)) {
 				throw aborted(null);
 			}
 		}
@@ -416,7 +420,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public void abort() {
-		this.aborted.countDown();
+		this.aborted = true;
 		this.requests.leave(this);
 	}
 

@@ -13,6 +13,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package io.leaderelection.postgresql;
 
 import java.sql.SQLException;
@@ -201,7 +202,8 @@ final class LeaseTableThread implements Runnable {
 			.filter((request) -> request.renewal() != null && !request.isDone() && !unusable)
 			.toList();
 		if (!renewals.isEmpty()) {
-			long next = System.nanoTime() + Math.min(MAX_BACKOFF, MIN_BACKOFF << Math.min(this.failures++, 5));
+			long next = this.requests.platform().nanoTime()
+					+ Math.min(MAX_BACKOFF, MIN_BACKOFF << Math.min(this.failures++, 5));
 			this.requests.update(renewals, (request) -> request.dueAt(next));
 			if (!this.broken) {
 				this.broken = true;
@@ -224,11 +226,14 @@ final class LeaseTableThread implements Runnable {
 		}
 	}
 
+	/**
+	 * Close the connection, which can be ended by {@link #endOverdue} until it is closed.
+	 */
 	private void close() {
 		LeaseTableConnection open = this.connection;
-		this.connection = null;
 		if (open != null) {
 			open.close(this.id);
+			this.connection = null;
 		}
 	}
 

@@ -31,6 +31,7 @@ import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
@@ -153,7 +154,8 @@ class LeaseTableMutantTests {
 	private ElectionSessions sessions(Mutant mutant, String node) {
 		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
 				LeaseTableSql.DEFAULT_TABLE, true, LEASE,
-				(name, candidates, inspected, timeout) -> new MutantSql(mutant, name, candidates, inspected, timeout));
+				(name, candidates, inspected, timeout) -> new MutantSql(mutant, name, candidates, inspected, timeout),
+				Platform.SYSTEM);
 		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
 				true);
 		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);

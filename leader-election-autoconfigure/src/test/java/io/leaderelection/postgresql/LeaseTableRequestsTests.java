@@ -33,6 +33,7 @@ import java.util.stream.IntStream;
 
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
@@ -314,7 +315,8 @@ class LeaseTableRequestsTests {
 
 	private LeaseTableSession session(LeaseTableRequests requests, String election, Duration lease) {
 		String key = this.id + ":" + election;
-		LeaseTableSession session = new LeaseTableSession(requests, new LeaseTableFence(key, lease, () -> null),
+		LeaseTableSession session = new LeaseTableSession(requests,
+				new LeaseTableFence(key, lease, () -> null, Platform.SYSTEM),
 				new ElectionSettings(election, "node", lease, Duration.ZERO, Duration.ofSeconds(1), true), key,
 				ElectionKeys.derive(this.id, election),
 				new Holder("node", UUID.randomUUID(), lease.toMillis(), "host-1", 4711), 0);
@@ -323,13 +325,13 @@ class LeaseTableRequestsTests {
 	}
 
 	private LeaseTableRequests requests(Duration timeout) {
-		return new LeaseTableRequests(connector(this.server, timeout), "node");
+		return new LeaseTableRequests(connector(this.server, timeout), "node", Platform.SYSTEM);
 	}
 
 	private static LeaseTableConnector connector(PostgreSqlServer server, Duration timeout) {
 		return new LeaseTableConnector(server::connect, LeaseTableSql.DEFAULT_TABLE, true, "node", timeout,
 				LeaseTableSql::new, (identity, sql) -> {
-				});
+				}, Platform.SYSTEM);
 	}
 
 }

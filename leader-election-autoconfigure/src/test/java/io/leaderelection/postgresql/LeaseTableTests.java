@@ -41,6 +41,7 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
@@ -724,7 +725,7 @@ class LeaseTableTests {
 		DatabaseIdentity present = DatabaseIdentity.of(transaction);
 		DatabaseIdentity former = new DatabaseIdentity(present.database() + 1, present.cluster());
 		AtomicReference<Home> home = new AtomicReference<>(new Home(former, opened.sql()));
-		LeaseTableFence fence = new LeaseTableFence(this.key, LEASE, home::get);
+		LeaseTableFence fence = new LeaseTableFence(this.key, LEASE, home::get, Platform.SYSTEM);
 		assertThat(fence.covers(transaction)).isFalse();
 		home.set(new Home(present, opened.sql()));
 		assertThat(fence.covers(transaction)).isTrue();
@@ -841,7 +842,7 @@ class LeaseTableTests {
 	private LeaseTableConnector connector(String node) {
 		return new LeaseTableConnector(this.server::connect, LeaseTableSql.DEFAULT_TABLE, true, node,
 				Duration.ofSeconds(5), LeaseTableSql::new, (identity, sql) -> {
-				});
+				}, Platform.SYSTEM);
 	}
 
 }
