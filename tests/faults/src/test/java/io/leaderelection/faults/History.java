@@ -23,7 +23,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Reign;
@@ -173,22 +175,33 @@ final class History {
 
 	/**
 	 * Return for how long, in nanoseconds, a node did not run within the given time, or
-	 * one of its threads had no processor.
+	 * one and the same thread of the library had no processor.
 	 */
 	long delayed(String node, long from, long to) {
+		List<Entry> stalls = of(node, Kind.STALL);
+		return of(node, Kind.DELAY).stream()
+			.collect(Collectors.groupingBy((delay) -> delay.details().split(" ")[1]))
+			.values()
+			.stream()
+			.mapToLong((delays) -> covered(Stream.concat(stalls.stream(), delays.stream()).toList(), from, to))
+			.max()
+			.orElseGet(() -> covered(stalls, from, to));
+	}
+
+	private static long covered(List<Entry> pauses, long from, long to) {
 		TreeMap<Long, Long> times = new TreeMap<>();
-		of(node, Kind.STALL, Kind.DELAY).forEach((entry) -> {
-			long length = Long.parseLong(entry.details());
-			long begin = (entry.kind() == Kind.STALL) ? entry.time() : entry.time() - length;
+		for (Entry pause : pauses) {
+			long length = Long.parseLong(pause.details().split(" ")[0]);
+			long begin = (pause.kind() == Kind.STALL) ? pause.time() : pause.time() - length;
 			times.merge(Math.max(begin, from), Math.min(begin + length, to), Math::max);
-		});
-		long delayed = 0;
+		}
+		long covered = 0;
 		long last = from;
 		for (Map.Entry<Long, Long> time : times.entrySet()) {
-			delayed += Math.max(0, time.getValue() - Math.max(time.getKey(), last));
+			covered += Math.max(0, time.getValue() - Math.max(time.getKey(), last));
 			last = Math.max(last, time.getValue());
 		}
-		return delayed;
+		return covered;
 	}
 
 	/**

@@ -46,7 +46,7 @@ final class Invariants {
 
 	/**
 	 * How late an event, or the work that follows a check, may be on a machine with too
-	 * few cores, beside the stalls that the node has recorded.
+	 * few cores, beside the stalls and delays that the node has recorded.
 	 */
 	private static final long SLACK = 500 * MILLIS;
 
@@ -111,7 +111,8 @@ final class Invariants {
 	 * Overlaps that the guarantees leave open: the server ended the session of a node
 	 * that did not run at that moment for longer than the takeover delay. They last no
 	 * longer than that, and what it takes a node to notice. A node that did not run for
-	 * as long as its trust lasts must know when it wakes up.
+	 * as long as its trust lasts must know when it wakes up. Also events that came late
+	 * because a thread had no processor.
 	 */
 	List<Violation> excused() {
 		return List.copyOf(this.excused);
@@ -236,11 +237,14 @@ final class Invariants {
 			.max()
 			.orElse(due);
 		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
-		long late = end - Math.max(due, busyUntil) - this.history.delayed(reign.node(), due, end);
+		long since = Math.max(due, busyUntil);
+		long late = end - since - this.history.stalled(reign.node(), since, end);
 		boolean waits = event.isEmpty() || isLostWhileLeaving(reign, event.get());
 		if (late > SLACK && !(waits && this.history.isBusy(reign.node(), end))) {
-			violated("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ") + millis(late)
-					+ " ms late on " + reign);
+			boolean delayed = end - since - this.history.delayed(reign.node(), since, end) <= SLACK;
+			(delayed ? this.excused : this.violations)
+				.add(new Violation("G5 events", (event.isPresent() ? kind + " came " : kind + " is missing since ")
+						+ millis(late) + " ms late on " + reign));
 		}
 	}
 

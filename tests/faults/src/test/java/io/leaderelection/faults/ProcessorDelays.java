@@ -23,46 +23,69 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongConsumer;
+import java.util.function.BiConsumer;
 
 import io.leaderelection.testsupport.Daemon;
 
 /**
- * Measures for how long threads of this process were ready to run and had no processor,
- * where Linux tells: a thread that sleeps most of the time, as the sampler of a node
- * does, is served before those that run longer.
+ * Measures for how long threads of this process were ready to run and had no processor.
+ * Stalls of the sampler do not show this: the scheduler of Linux serves a thread that
+ * sleeps most of the time before those that run longer. Linux only, and only where it
+ * counts these times (kernel documentation, "Scheduler Statistics").
  */
 final class ProcessorDelays {
 
-	private static final Path THREADS = Path.of("/proc/self/task");
+	private static final Path STATISTICS = Path.of("schedstat");
+
+	private static final Path PROCESS = Path.of("/proc/self");
 
 	private static final long INTERVAL_MILLIS = 100;
 
-	private static final long SHORTEST = 5_000_000;
+	private static final long SHORTEST = 30_000_000;
 
-	private final Map<Path, Long> delays = new HashMap<>();
+	private final String prefix;
 
-	private ProcessorDelays() {
+	/** The delays of the threads, in total, at the last pass. */
+	private Map<Path, Long> known = new HashMap<>();
+
+	private ProcessorDelays(String prefix) {
+		this.prefix = prefix;
 	}
 
 	/**
-	 * Report the longest delay of a thread in each interval in which there was one.
-	 * @param report receives nanoseconds, which end now
+	 * Return whether the kernel counts.
 	 */
-	static void watch(LongConsumer report) {
-		if (Files.isReadable(THREADS.resolve(Long.toString(ProcessHandle.current().pid())).resolve("schedstat"))) {
-			Daemon.create("delays", () -> new ProcessorDelays().run(report)).start();
+	static boolean isMeasured() {
+		try {
+			return !Files.readString(PROCESS.resolve(STATISTICS)).startsWith("0 ");
+		}
+		catch (IOException ex) {
+			return false;
 		}
 	}
 
-	private void run(LongConsumer report) {
+	/**
+	 * Report delays of threads, every 100 milliseconds.
+	 * @param prefix what the names of the threads begin with, of which the kernel knows
+	 * 15 characters
+	 * @param report receives a thread, and for how many nanoseconds in total it had no
+	 * processor since the last pass. A longer wait is reported at its end
+	 * @return the thread that measures, until it is interrupted
+	 */
+	static Thread watch(String prefix, BiConsumer<String, Long> report) {
+		return Daemon.start("delays", () -> new ProcessorDelays(prefix).run(report));
+	}
+
+	private void run(BiConsumer<String, Long> report) {
 		try {
+			sinceLastPass();
 			while (true) {
-				long longest = longestSinceLastCall();
-				if (longest > SHORTEST) {
-					report.accept(longest);
-				}
 				Thread.sleep(INTERVAL_MILLIS);
+				sinceLastPass().forEach((thread, delay) -> {
+					if (delay > SHORTEST) {
+						report.accept(thread, delay);
+					}
+				});
 			}
 		}
 		catch (IOException ex) {
@@ -73,29 +96,28 @@ final class ProcessorDelays {
 		}
 	}
 
-	private long longestSinceLastCall() throws IOException {
-		long longest = 0;
-		try (DirectoryStream<Path> threads = Files.newDirectoryStream(THREADS)) {
+	private Map<String, Long> sinceLastPass() throws IOException {
+		Map<Path, Long> present = new HashMap<>();
+		Map<String, Long> delays = new HashMap<>();
+		try (DirectoryStream<Path> threads = Files.newDirectoryStream(PROCESS.resolve("task"))) {
 			for (Path thread : threads) {
-				longest = Math.max(longest, sinceLastCall(thread));
+				try {
+					if (Files.readString(thread.resolve("comm")).startsWith(this.prefix)) {
+						// Run time, time in the queue of a processor, number of slices
+						long delay = Long.parseLong(Files.readString(thread.resolve(STATISTICS)).split(" ")[1]);
+						present.put(thread, delay);
+						delays.put(thread.getFileName().toString(), delay - this.known.getOrDefault(thread, 0L));
+					}
+				}
+				catch (IOException ex) {
+					if (Files.exists(thread)) {
+						throw ex;
+					}
+				}
 			}
 		}
-		return longest;
-	}
-
-	private long sinceLastCall(Path thread) throws IOException {
-		try {
-			// Run time, time in the queue of a processor, number of time slices
-			long delay = Long.parseLong(Files.readString(thread.resolve("schedstat")).split(" ")[1]);
-			Long last = this.delays.put(thread, delay);
-			return delay - ((last != null) ? last : 0);
-		}
-		catch (IOException ex) {
-			if (Files.exists(thread)) {
-				throw ex;
-			}
-			return 0;
-		}
+		this.known = present;
+		return delays;
 	}
 
 }

@@ -16,38 +16,44 @@
 
 package io.leaderelection.faults;
 
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 import io.leaderelection.testsupport.Daemon;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledOnOs;
-import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.condition.EnabledIf;
 
 /**
  * Tests for {@link ProcessorDelays}.
  */
-@EnabledOnOs(OS.LINUX)
+@Tag("faults")
+@EnabledIf(value = "io.leaderelection.faults.ProcessorDelays#isMeasured", disabledReason = "Not measured here")
 class ProcessorDelaysTests {
 
 	@Test
 	void threadsThatShareAProcessorAreDelayed() {
-		AtomicLong longest = new AtomicLong();
-		AtomicBoolean stop = new AtomicBoolean();
-		ProcessorDelays.watch((delay) -> longest.accumulateAndGet(delay, Math::max));
+		Map<String, Long> delays = new ConcurrentHashMap<>();
+		List<Thread> threads = new ArrayList<>();
+		threads.add(ProcessorDelays.watch("busy", (thread, delay) -> delays.merge(thread, delay, Long::sum)));
 		try {
-			for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
-				Daemon.start("busy", () -> {
-					while (!stop.get()) {
-						Thread.onSpinWait();
-					}
-				});
+			for (int i = 0; i < 3 * Runtime.getRuntime().availableProcessors(); i++) {
+				threads.add(Daemon.start("busy", ProcessorDelaysTests::spin));
+				threads.add(Daemon.start("other", ProcessorDelaysTests::spin));
 			}
-			Awaitility.await().until(() -> longest.get() > 20_000_000);
+			Awaitility.await().until(() -> delays.size() == 3 * Runtime.getRuntime().availableProcessors());
 		}
 		finally {
-			stop.set(true);
+			threads.forEach(Thread::interrupt);
+		}
+	}
+
+	private static void spin() {
+		while (!Thread.currentThread().isInterrupted()) {
+			Thread.onSpinWait();
 		}
 	}
 

@@ -57,7 +57,9 @@ final class Recorder {
 		Thread sampler = Daemon.create("sampler", () -> run(elector));
 		sampler.setPriority(Thread.MAX_PRIORITY);
 		sampler.start();
-		ProcessorDelays.watch((delay) -> record(Kind.DELAY, Long.toString(delay)));
+		if (ProcessorDelays.isMeasured()) {
+			ProcessorDelays.watch("leader-election", (thread, delay) -> record(Kind.DELAY, delay + " " + thread));
+		}
 	}
 
 	private static void run(LeaderElector elector) {
