@@ -28,21 +28,18 @@ import org.springframework.boot.convert.DurationStyle;
  * @param nodes how many nodes to start
  * @param port the port of the page, 0 for any that is free
  * @param lease the lease of the election
- * @param store what the election is held with
  */
-record DemoOptions(int nodes, int port, Duration lease, Store store) {
+record DemoOptions(int nodes, int port, Duration lease) {
 
 	static final int MAX_NODES = 9;
 
 	static final String USAGE = """
-			Options: --nodes=3              nodes to start, 1 to 9
-			         --port=8090            port of the page, 0 for any that is free
-			         --lease=5s             lease of the election, 500ms to 1m
-			         --store=advisory-lock  what the election is held with, or table""";
+			Options: --nodes=3    nodes to start, 1 to 9
+			         --port=8090  port of the page, 0 for any that is free
+			         --lease=5s   lease of the election, 500ms to 1m""";
 
 	static DemoOptions parse(String... args) {
-		Map<String, String> values = new HashMap<>(
-				Map.of("--nodes", "3", "--port", "8090", "--lease", "5s", "--store", Store.ADVISORY_LOCK.toString()));
+		Map<String, String> values = new HashMap<>(Map.of("--nodes", "3", "--port", "8090", "--lease", "5s"));
 		for (String arg : args) {
 			String[] option = arg.split("=", 2);
 			if (option.length != 2 || values.replace(option[0], option[1]) == null) {
@@ -51,8 +48,7 @@ record DemoOptions(int nodes, int port, Duration lease, Store store) {
 		}
 		int nodes = number(values, "--nodes", 1, MAX_NODES);
 		int port = number(values, "--port", 0, 65535);
-		return new DemoOptions(nodes, port, lease(values.getOrDefault("--lease", "")),
-				store(values.getOrDefault("--store", "")));
+		return new DemoOptions(nodes, port, lease(values.getOrDefault("--lease", "")));
 	}
 
 	private static int number(Map<String, String> values, String option, int min, int max) {
@@ -79,15 +75,6 @@ record DemoOptions(int nodes, int port, Duration lease, Store store) {
 			// Reported below
 		}
 		throw new DemoException("--lease must be a time from 500ms to 1m.\n" + USAGE);
-	}
-
-	private static Store store(String text) {
-		for (Store store : Store.values()) {
-			if (store.toString().equals(text)) {
-				return store;
-			}
-		}
-		throw new DemoException("--store must be advisory-lock or table.\n" + USAGE);
 	}
 
 }

@@ -17,9 +17,10 @@
 package io.leaderelection.model;
 
 /**
- * Seeded mistakes in the election with the advisory lock.
+ * Seeded mistakes, each of which violates a guarantee in the model. The model knows them
+ * by these names.
  */
-enum Mutant implements SeededMistake {
+enum Mutant {
 
 	/** The winner does not wait until no session holds the key of an earlier term. */
 	NO_WAIT_FOR_EARLIER_TERMS("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
@@ -104,19 +105,13 @@ enum Mutant implements SeededMistake {
 		this.instance = instance;
 	}
 
-	@Override
-	public String guarantee() {
+	/** Return the guarantee that this mistake violates. */
+	String guarantee() {
 		return this.guarantee;
 	}
 
-	@Override
-	public Instance instance() {
+	Instance instance() {
 		return this.instance.with("Mutant", '"' + name() + '"');
-	}
-
-	@Override
-	public String file() {
-		return name() + ".txt";
 	}
 
 }

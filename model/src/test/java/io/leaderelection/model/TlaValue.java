@@ -20,8 +20,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Reads a state as TLC prints it: records, functions and simple values, of which
- * sequences are one.
+ * Reads a state as TLC prints it: records, functions and simple values.
  */
 final class TlaValue {
 
@@ -81,11 +80,11 @@ final class TlaValue {
 
 	private String readSimple() {
 		int start = this.position;
-		String end = (this.text.charAt(start) == '{') ? "}" : this.text.startsWith("<<", start) ? ">>" : "";
-		if (!end.isEmpty()) {
-			this.position = this.text.indexOf(end, start) + end.length();
+		String ends = (this.text.charAt(start) == '{') ? "}" : " ,])";
+		while (ends.indexOf(this.text.charAt(this.position)) < 0) {
+			this.position++;
 		}
-		while (" ,])".indexOf(this.text.charAt(this.position)) < 0) {
+		if (ends.equals("}")) {
 			this.position++;
 		}
 		return this.text.substring(start, this.position).replace("\"", "");

@@ -121,7 +121,6 @@ class FenceFaultTests {
 	 * the server runs, as long as it has not all of them: then the next leader waits, and
 	 * says so, until the connection ends.
 	 */
-	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@ValueSource(ints = { 1, 12, 20, 24 })
@@ -137,7 +136,6 @@ class FenceFaultTests {
 		});
 	}
 
-	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void backendTerminatedBeforeTheFence() {
@@ -153,7 +151,6 @@ class FenceFaultTests {
 	 * A transaction that has passed the fence and is busy commits, and the next leader
 	 * waits for it and says so.
 	 */
-	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void busyBetweenFenceAndCommit() {

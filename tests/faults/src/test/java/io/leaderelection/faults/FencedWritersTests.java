@@ -19,8 +19,7 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -41,10 +40,9 @@ class FencedWritersTests {
 
 	private static final Duration LIMIT = Duration.ofMinutes(30);
 
-	@ParameterizedTest
-	@ValueSource(strings = { "advisory-lock", "table" })
-	void commitsComeLateWithoutFences(String store) throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("off", store)) {
+	@Test
+	void commitsComeLateWithoutFences() throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("off")) {
 			writers.run(COMMITS, HAND_OVERS, LIMIT);
 			System.out.println(writers);
 			assertThat(writers.order().violations()).isNotEmpty();
@@ -53,10 +51,9 @@ class FencedWritersTests {
 		}
 	}
 
-	@ParameterizedTest
-	@ValueSource(strings = { "advisory-lock", "table" })
-	void noCommitComesLateWithFences(String store) throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("auto", store)) {
+	@Test
+	void noCommitComesLateWithFences() throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("auto")) {
 			writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
 					Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
 			System.out.println(writers);

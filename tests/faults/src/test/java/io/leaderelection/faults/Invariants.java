@@ -67,20 +67,10 @@ final class Invariants {
 
 	private final List<Violation> excused = new ArrayList<>();
 
-	private boolean locks = true;
-
 	Invariants(History history, Duration lease, Duration takeoverDelay) {
 		this.history = history;
 		this.lease = lease;
 		this.takeoverDelay = takeoverDelay;
-	}
-
-	/**
-	 * Leave out what is about the locks of the store {@code advisory-lock}.
-	 */
-	Invariants withoutLocks() {
-		this.locks = false;
-		return this;
 	}
 
 	/**
@@ -96,9 +86,7 @@ final class Invariants {
 		checkFence();
 		checkLeaks();
 		checkLoneMain();
-		if (this.locks) {
-			checkPredecessors();
-		}
+		checkPredecessors();
 		checkImpact();
 		return this;
 	}

@@ -36,7 +36,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Forty followers and one leader, which changes often.
  */
-@AdvisoryLockOnly
 @Tag("faults")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ManyFollowersTests {

@@ -34,7 +34,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * PgBouncer between the nodes and the server.
  */
-@AdvisoryLockOnly
 @Tag("faults")
 class PgBouncerTests {
 

@@ -31,7 +31,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Faults of a process that has not started yet.
  */
-@AdvisoryLockOnly
 @Tag("faults")
 class StartUpFaultTests {
 

@@ -32,12 +32,9 @@ final class Simulation {
 
 	private final ThreadPool pool = new ThreadPool();
 
-	private final Store store;
-
 	private final Mutant mutant;
 
-	Simulation(Store store, Mutant mutant) {
-		this.store = store;
+	Simulation(Mutant mutant) {
 		this.mutant = mutant;
 	}
 
@@ -56,7 +53,7 @@ final class Simulation {
 	}
 
 	private Result run(long seed, boolean recorded) {
-		World world = new World(this.store, seed, this.mutant, this.pool, recorded);
+		World world = new World(seed, this.mutant, this.pool, recorded);
 		Scheduler scheduler = world.scheduler();
 		Faults faults = new Faults(world);
 		try {

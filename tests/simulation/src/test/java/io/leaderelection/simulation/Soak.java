@@ -18,21 +18,18 @@ package io.leaderelection.simulation;
 
 import java.time.Duration;
 
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.api.Test;
 
 /**
- * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says, of
- * each store or of that of {@code -Dsimulation.store=table}.
+ * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says.
  */
 class Soak {
 
 	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT20M"));
 
-	@ParameterizedTest
-	@MethodSource("io.leaderelection.simulation.Store#chosen")
-	void guaranteesHold(Store store) {
-		Histories.assertGuaranteesHold(store, DURATION,
+	@Test
+	void guaranteesHold() {
+		Histories.assertGuaranteesHold(DURATION,
 				Long.getLong("simulation.seed", System.currentTimeMillis() * 1_000_000));
 	}
 

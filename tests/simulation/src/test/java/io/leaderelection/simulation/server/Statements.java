@@ -27,16 +27,7 @@ public final class Statements {
 	}
 
 	public static Statement<Void> begin() {
-		return begin(false);
-	}
-
-	/**
-	 * Begin a transaction block.
-	 * @param repeatableRead whether with {@code REPEATABLE READ} instead of
-	 * {@code READ COMMITTED}
-	 */
-	public static Statement<Void> begin(boolean repeatableRead) {
-		return run((backend) -> backend.beginBlock(repeatableRead));
+		return run(Backend::beginBlock);
 	}
 
 	/**
@@ -112,7 +103,6 @@ public final class Statements {
 	 */
 	public static Statement<Long> transactionId(boolean durable) {
 		return answer((backend) -> {
-			backend.snapshot();
 			if (durable) {
 				backend.write();
 			}

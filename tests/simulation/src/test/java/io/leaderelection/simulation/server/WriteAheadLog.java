@@ -28,8 +28,6 @@ final class WriteAheadLog {
 
 	private final long writerDelayNanos;
 
-	private final Runnable onFlush;
-
 	private long next = FIRST;
 
 	/** The last ids that records tell of: in memory and durable. */
@@ -41,14 +39,9 @@ final class WriteAheadLog {
 
 	private EventQueue.Event writer;
 
-	/**
-	 * Create a log.
-	 * @param onFlush called when everything becomes durable that is committed
-	 */
-	WriteAheadLog(EventQueue events, long writerDelayNanos, Runnable onFlush) {
+	WriteAheadLog(EventQueue events, long writerDelayNanos) {
 		this.events = events;
 		this.writerDelayNanos = writerDelayNanos;
-		this.onFlush = onFlush;
 	}
 
 	boolean isInRecovery() {
@@ -75,7 +68,6 @@ final class WriteAheadLog {
 
 	void flush() {
 		this.flushed = this.inserted;
-		this.onFlush.run();
 	}
 
 	/**
