@@ -89,8 +89,8 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		STALL,
 
 		/**
-		 * A thread of the library was ready to run shortly before, but had no processor;
-		 * the details say for how many nanoseconds in total, and which thread.
+		 * A thread of the library was ready to run since about then, but had no
+		 * processor; the details say for how many nanoseconds in total, and which thread.
 		 */
 		DELAY,
 

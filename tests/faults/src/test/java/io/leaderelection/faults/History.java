@@ -18,11 +18,11 @@ package io.leaderelection.faults;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -168,7 +168,7 @@ final class History {
 
 	private LongStream stalls(String node, long from, long to) {
 		return of(node, Kind.STALL).stream().mapToLong((stall) -> {
-			long end = stall.time() + Long.parseLong(stall.details());
+			long end = stall.time() + length(stall);
 			return Math.max(0, Math.min(end, to) - Math.max(stall.time(), from));
 		});
 	}
@@ -183,25 +183,24 @@ final class History {
 			.collect(Collectors.groupingBy((delay) -> delay.details().split(" ")[1]))
 			.values()
 			.stream()
-			.mapToLong((delays) -> covered(Stream.concat(stalls.stream(), delays.stream()).toList(), from, to))
+			.mapToLong((delays) -> covered(Stream.concat(stalls.stream(), delays.stream()), from, to))
 			.max()
-			.orElseGet(() -> covered(stalls, from, to));
+			.orElseGet(() -> covered(stalls.stream(), from, to));
 	}
 
-	private static long covered(List<Entry> pauses, long from, long to) {
-		TreeMap<Long, Long> times = new TreeMap<>();
-		for (Entry pause : pauses) {
-			long length = Long.parseLong(pause.details().split(" ")[0]);
-			long begin = (pause.kind() == Kind.STALL) ? pause.time() : pause.time() - length;
-			times.merge(Math.max(begin, from), Math.min(begin + length, to), Math::max);
-		}
+	private static long covered(Stream<Entry> pauses, long from, long to) {
 		long covered = 0;
 		long last = from;
-		for (Map.Entry<Long, Long> time : times.entrySet()) {
-			covered += Math.max(0, time.getValue() - Math.max(time.getKey(), last));
-			last = Math.max(last, time.getValue());
+		for (Entry pause : pauses.sorted(Comparator.comparingLong(Entry::time)).toList()) {
+			long end = Math.min(pause.time() + length(pause), to);
+			covered += Math.max(0, end - Math.max(pause.time(), last));
+			last = Math.max(last, end);
 		}
 		return covered;
+	}
+
+	private static long length(Entry pause) {
+		return Long.parseLong(pause.details().split(" ")[0]);
 	}
 
 	/**

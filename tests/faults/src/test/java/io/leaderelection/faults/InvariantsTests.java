@@ -186,9 +186,9 @@ class InvariantsTests {
 
 	@Test
 	void revokedEventWhoseThreadHadNoProcessorIsExcused() {
-		add("a", 2500, Kind.DELAY, 0, 700_000_000 + " 1");
+		add("a", 1800, Kind.DELAY, 0, 700_000_000 + " 1");
 		add("a", 2600, Kind.STALL, 0, Long.toString(400_000_000));
-		add("a", 3700, Kind.DELAY, 0, 900_000_000 + " 1");
+		add("a", 2800, Kind.DELAY, 0, 900_000_000 + " 1");
 		revoked(4000);
 		assertThat(check().violations()).isEmpty();
 		assertThat(check().excused()).extracting(Violation::guarantee).containsExactly("G5 events");
@@ -196,8 +196,8 @@ class InvariantsTests {
 
 	@Test
 	void delaysAndStallsAtTheSameTimeAreCountedOnce() {
-		add("a", 2600, Kind.DELAY, 0, 700_000_000 + " 1");
-		add("a", 2500, Kind.DELAY, 0, 700_000_000 + " 1");
+		add("a", 1900, Kind.DELAY, 0, 700_000_000 + " 1");
+		add("a", 1800, Kind.DELAY, 0, 700_000_000 + " 1");
 		add("a", 2100, Kind.STALL, 0, Long.toString(600_000_000));
 		revoked(4000);
 		assertGuarantees("G5 events");
@@ -205,8 +205,8 @@ class InvariantsTests {
 
 	@Test
 	void delaysOfSeveralThreadsAreNotAdded() {
-		add("a", 3000, Kind.DELAY, 0, 900_000_000 + " 1");
-		add("a", 3900, Kind.DELAY, 0, 900_000_000 + " 2");
+		add("a", 2100, Kind.DELAY, 0, 900_000_000 + " 1");
+		add("a", 3000, Kind.DELAY, 0, 900_000_000 + " 2");
 		revoked(4000);
 		assertGuarantees("G5 events");
 	}
@@ -214,7 +214,7 @@ class InvariantsTests {
 	@Test
 	void delayBeforeTheEndOfWorkDoesNotExcuseALateEvent() {
 		add("a", 1900, Kind.WORK, 1, "1");
-		add("a", 3000, Kind.DELAY, 0, 900_000_000 + " 1");
+		add("a", 2100, Kind.DELAY, 0, 900_000_000 + " 1");
 		add("a", 3000, Kind.WORK_ENDED, 1, "1");
 		revoked(4000);
 		assertGuarantees("G5 events");

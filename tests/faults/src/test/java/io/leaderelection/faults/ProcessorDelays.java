@@ -35,7 +35,7 @@ import io.leaderelection.testsupport.Daemon;
  */
 final class ProcessorDelays {
 
-	private static final Path STATISTICS = Path.of("schedstat");
+	private static final String STATISTICS = "schedstat";
 
 	private static final Path PROCESS = Path.of("/proc/self");
 

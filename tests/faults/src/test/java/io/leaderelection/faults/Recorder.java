@@ -58,7 +58,8 @@ final class Recorder {
 		sampler.setPriority(Thread.MAX_PRIORITY);
 		sampler.start();
 		if (ProcessorDelays.isMeasured()) {
-			ProcessorDelays.watch("leader-election", (thread, delay) -> record(Kind.DELAY, delay + " " + thread));
+			ProcessorDelays.watch("leader-election",
+					(thread, delay) -> write(System.nanoTime() - delay, Kind.DELAY, "-", delay + " " + thread));
 		}
 	}
 
