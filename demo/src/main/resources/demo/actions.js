@@ -2,6 +2,7 @@
 
 import { seconds } from "./format.js";
 import { latestOf, leadingTerms } from "./seams.js";
+import { isTable } from "./store.js";
 
 /** Whether a node could lead if no other node did. */
 export const canLead = (node) => node.process === "running" && !node.cut;
@@ -25,19 +26,21 @@ export function nextLeader(action, node, state) {
   if (!others.some(canLead)) {
     return "no other node could lead";
   }
-  const { lease, takeoverDelay } = state;
-  // A node that is frozen or cut off may be first in the queue
-  if (others.some((other) => other.process === "frozen" || other.cut)) {
-    return "next leader within " + seconds(isNotified(action, node) ? lease : 2 * lease + takeoverDelay);
+  const { lease, silence } = state;
+  const notified = isNotified(action, node, state);
+  // A node that is frozen or cut off may be first in the queue for the lock
+  if (!isTable(state) && others.some((other) => other.process === "frozen" || other.cut)) {
+    return "next leader within " + seconds(notified ? lease : lease + silence);
   }
-  if (isNotified(action, node)) {
+  if (notified) {
     return (action === "resign") ? "next leader at once" : "next leader within less than 1 s";
   }
-  return "next leader within " + seconds(lease + takeoverDelay);
+  return "next leader within " + seconds(silence);
 }
 
-/** Whether the database is notified of it, rather than waiting for a lease without any contact. */
-const isNotified = (action, node) => !node.cut && (action === "resign" || action === "kill");
+/** Whether the others learn of it at once, rather than waiting for a lease without any contact. */
+const isNotified = (action, node, state) => !node.cut
+  && (action === "resign" || (action === "kill" && !isTable(state)));
 
 /** The actions on a node, with their labels, hints, and whether each is possible now. */
 export function actionsOf(node, state) {

@@ -7,6 +7,7 @@ import { colourOf } from "./colours.js";
 import { attribute, byId, element, reconcile, text } from "./dom.js";
 import { seconds, span, time } from "./format.js";
 import { createLease, isOld, leads, roleOf, showLease } from "./lease.js";
+import { waiting } from "./store.js";
 
 const PROCESS = {
   starting: "\u25cc starting",
@@ -33,7 +34,7 @@ export function enableAdding() {
 export function show(newState) {
   state = newState;
   text(byId("trust"), "After each confirmation, a leader trusts its leadership for " + seconds(state.trust)
-      + ", three quarters of its lease. The database waits for the whole lease, " + seconds(state.lease)
+      + ", three quarters of its lease. Meanwhile, " + waiting(state) + " for the whole lease, " + seconds(state.lease)
       + ". Therefore a silent leader stops leading before the next node leads.");
   outdate(byId("add-reply"), state.nodes.map((node) => node.process).join());
   reconcile(byId("cards"), state.nodes, (node) => node.name, create, update);

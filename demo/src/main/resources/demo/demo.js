@@ -10,6 +10,7 @@ import { duration, time } from "./format.js";
 import * as headline from "./headline.js";
 import * as leader from "./leader.js";
 import { asReported } from "./lease.js";
+import * as store from "./store.js";
 import { connect } from "./stream.js";
 import * as summary from "./summary.js";
 import { Timeline } from "./timeline.js";
@@ -32,7 +33,7 @@ function onState(message) {
   message.nodes.forEach((node) => colourOf(node.name));
   const returned = last && !last.live;
   last = { ...message, live: true, lease: duration(message.lease), trust: duration(message.trust),
-    takeoverDelay: duration(message.takeoverDelay), terms: asReported(message.terms, message.nodes) };
+    silence: duration(message.silence), terms: asReported(message.terms, message.nodes) };
   connection("live", "Live");
   byId("lost").hidden = true;
   if (returned) {
@@ -44,11 +45,12 @@ function onState(message) {
 function show() {
   headline.show(last);
   leader.show(last);
+  store.show(last);
   counter.show(last);
   cards.show(last);
   timeline.show(last);
   faults.show(last, (fault) => timeline.seek(fault));
-  summary.show(last.faults);
+  summary.show(last);
 }
 
 function onLost() {

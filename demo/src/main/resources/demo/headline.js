@@ -6,6 +6,7 @@ import { colourOf } from "./colours.js";
 import { announce, byId, element, text } from "./dom.js";
 import { millis, seconds, span, time } from "./format.js";
 import { latestOf, leadingTerms, lengthOf, seamsOf } from "./seams.js";
+import { isTable, waiting } from "./store.js";
 import { isPending } from "./summary.js";
 
 let shown = null;
@@ -20,7 +21,7 @@ export function show(state) {
   if (leading.length === 1) {
     sentence("leads", [name(leading[0].node, "headline-leader"), " leads"], quiet);
     sub("In term ", part("term", leading[0].term), " (terms only increase), since ",
-        part("since", time(since)), ", for ", part("age", ""), ". If the leader is silent, the database waits for the lease, "
+        part("since", time(since)), ", for ", part("age", ""), ". If the leader is silent, " + waiting(state) + " for the lease, "
         + seconds(state.lease) + ".");
   }
   else if (leading.length > 1) {
@@ -56,8 +57,8 @@ function whyNoLeader(state, { node: name, provisional }) {
   }
   const why = (node.process === "frozen") ? "is frozen" : node.cut ? "is cut off"
       : (provisional && node.process === "running") ? "is silent" : null;
-  return why ? name + " " + why + ": the next node leads when its lease has expired, " + seconds(state.lease)
-      + " after it last reached the database." : name + " led last.";
+  return why ? name + " " + why + ": the next node leads when its lease has expired, "
+      + (isTable(state) ? "at most " + seconds(state.silence) : seconds(state.lease)) + " after it last reached the database." : name + " led last.";
 }
 
 /** A warning about two leaders at once stays on the page. */

@@ -4,6 +4,7 @@ import { now } from "./clock.js";
 import { attribute, calm, element, text } from "./dom.js";
 import { duration, span } from "./format.js";
 import { latestOf } from "./seams.js";
+import { waiting } from "./store.js";
 
 /** How old a report may be before the page calls it old. One late answer is tolerated. */
 const FRESH = 1500;
@@ -66,7 +67,7 @@ function remainingOf(node) {
   return isOld(node) ? left : Math.max(left, reported / 2);
 }
 
-function wordsOf(node, remaining, { terms }) {
+function wordsOf(node, remaining, state) {
   if (node.process === "dead") {
     return "No lease: it ended with the process";
   }
@@ -76,6 +77,6 @@ function wordsOf(node, remaining, { terms }) {
   if (remaining > 0) {
     return "Lease: " + span(remaining) + " remaining" + (isOld(node) ? ", by the clock" : "");
   }
-  return "Lease expired on the node; " + (latestOf(terms)?.node === node.name
-      ? "the database waits for the rest of it" : "another node leads");
+  return "Lease expired on the node; " + (latestOf(state.terms)?.node === node.name
+      ? waiting(state) + " for the rest of it" : "another node leads");
 }

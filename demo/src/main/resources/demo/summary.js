@@ -2,7 +2,8 @@
 
 import { now } from "./clock.js";
 import { announce, attribute, byId, reconcile, text } from "./dom.js";
-import { millis } from "./format.js";
+import { millis, seconds } from "./format.js";
+import { isTable } from "./store.js";
 import { isKnown, isOvertaken, describe } from "./words.js";
 
 const SHORT = { kill: "kill -9", freeze: "freeze", cut: "cut off", resign: "resign", end: "ended externally" };
@@ -12,14 +13,19 @@ const GRACE = 3000;
 
 let announced = null;
 
-export function show(faults) {
-  showLatest(faults[0]);
+export function show(state) {
+  const { faults } = state;
+  showLatest(faults[0], state);
   showTimes(faults);
   announceChanges(faults);
 }
 
-function showLatest(fault) {
-  if (fault) {
+function showLatest(fault, state) {
+  if (!fault) {
+    text(byId("latest"), "Kill the leader. Another node should lead within "
+        + (isTable(state) ? seconds(state.silence) : "less than a second") + ", and both green figures should remain zero.");
+  }
+  else {
     text(byId("latest"), describe(fault));
     attribute(byId("latest"), "data-outcome", (fault.outcome || isOvertaken(fault)) ? "known" : "waiting");
   }

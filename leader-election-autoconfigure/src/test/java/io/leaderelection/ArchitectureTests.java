@@ -71,13 +71,13 @@ class ArchitectureTests {
 			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",
 			"engine.DaemonThreads", "engine.ElectionSessions", "engine.ElectionSettings", "engine.ElectionStatistics",
 			"engine.ElectionStatus", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
-			"engine.LocalSessions", "engine.ManualSessions", "engine.ResignationAnswer", "engine.SerialWorker",
-			"engine.SessionException", "engine.SessionNames", "engine.TransactionFence", "engine.Transition",
-			"engine.UnusableStoreException", "engine.Work", "engine.WorkGate", "health.HealthWatch",
-			"health.LeadershipHealthIndicator", "metrics.LeadershipMetrics", "postgresql.ConnectionSource",
-			"postgresql.ElectionKeys", "postgresql.PostgreSqlSessions", "lifecycle.LeaderService",
-			"lifecycle.LeaderServices", "lifecycle.StartPolicy", "transaction.Coverage",
-			"transaction.TransactionFencing");
+			"engine.LocalSessions", "engine.ManualSessions", "engine.Platform", "engine.ResignationAnswer",
+			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.TransactionFence",
+			"engine.Transition", "engine.UnusableStoreException", "engine.Work", "engine.WorkGate",
+			"health.HealthWatch", "health.LeadershipHealthIndicator", "metrics.LeadershipMetrics",
+			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.LeaseTable",
+			"postgresql.PostgreSqlSessions", "lifecycle.LeaderService", "lifecycle.LeaderServices",
+			"lifecycle.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
 

@@ -90,8 +90,8 @@ class ClusterMonitor implements AutoCloseable {
 	DemoState state() {
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
 		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
-		return new DemoState(this.run, this.settings.lease().toString(), this.settings.trust().toString(),
-				this.settings.takeoverDelay().toString(), System.currentTimeMillis(),
+		return new DemoState(this.run, this.settings.store().toString(), this.settings.lease().toString(),
+				this.settings.trust().toString(), this.settings.silence().toString(), System.currentTimeMillis(),
 				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
 				this.faults.views(), this.counter.rows());
 	}

@@ -28,18 +28,21 @@ import org.springframework.boot.convert.DurationStyle;
  * @param nodes how many nodes to start
  * @param port the port of the page, 0 for any that is free
  * @param lease the lease of the election
+ * @param store what the election is held with
  */
-record DemoOptions(int nodes, int port, Duration lease) {
+record DemoOptions(int nodes, int port, Duration lease, Store store) {
 
 	static final int MAX_NODES = 9;
 
 	static final String USAGE = """
-			Options: --nodes=3    nodes to start, 1 to 9
-			         --port=8090  port of the page, 0 for any that is free
-			         --lease=5s   lease of the election, 500ms to 1m""";
+			Options: --nodes=3              nodes to start, 1 to 9
+			         --port=8090            port of the page, 0 for any that is free
+			         --lease=5s             lease of the election, 500ms to 1m
+			         --store=advisory-lock  what the election is held with, or table""";
 
 	static DemoOptions parse(String... args) {
-		Map<String, String> values = new HashMap<>(Map.of("--nodes", "3", "--port", "8090", "--lease", "5s"));
+		Map<String, String> values = new HashMap<>(
+				Map.of("--nodes", "3", "--port", "8090", "--lease", "5s", "--store", Store.ADVISORY_LOCK.toString()));
 		for (String arg : args) {
 			String[] option = arg.split("=", 2);
 			if (option.length != 2 || values.replace(option[0], option[1]) == null) {
@@ -48,7 +51,8 @@ record DemoOptions(int nodes, int port, Duration lease) {
 		}
 		int nodes = number(values, "--nodes", 1, MAX_NODES);
 		int port = number(values, "--port", 0, 65535);
-		return new DemoOptions(nodes, port, lease(values.getOrDefault("--lease", "")));
+		return new DemoOptions(nodes, port, lease(values.getOrDefault("--lease", "")),
+				store(values.getOrDefault("--store", "")));
 	}
 
 	private static int number(Map<String, String> values, String option, int min, int max) {
@@ -75,6 +79,15 @@ record DemoOptions(int nodes, int port, Duration lease) {
 			// Reported below
 		}
 		throw new DemoException("--lease must be a time from 500ms to 1m.\n" + USAGE);
+	}
+
+	private static Store store(String text) {
+		for (Store store : Store.values()) {
+			if (store.toString().equals(text)) {
+				return store;
+			}
+		}
+		throw new DemoException("--store must be advisory-lock or table.\n" + USAGE);
 	}
 
 }

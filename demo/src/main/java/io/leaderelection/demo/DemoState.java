@@ -27,9 +27,10 @@ import tools.jackson.databind.JsonNode;
  * machine.
  *
  * @param run names this run of the demo
+ * @param store what the election is held with
  * @param lease the lease of the election
  * @param trust how long a leader trusts its leadership after a confirmation
- * @param takeoverDelay how long a new leader waits before its first work
+ * @param silence the time without contact to the leader after which another node leads
  * @param now the time of this state
  * @param nodes the nodes
  * @param ticks the ticks of the last two minutes
@@ -37,7 +38,7 @@ import tools.jackson.databind.JsonNode;
  * @param faults what visitors did, the latest first
  * @param rows the counts of the database
  */
-record DemoState(String run, String lease, String trust, String takeoverDelay, long now, List<Node> nodes,
+record DemoState(String run, String store, String lease, String trust, String silence, long now, List<Node> nodes,
 		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
 
 	/** For how long ticks are sent. */

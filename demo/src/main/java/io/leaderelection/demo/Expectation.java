@@ -45,8 +45,9 @@ record Expectation(String text, @Nullable Duration bound) {
 					leads ? "notices that it no longer leads before it starts new work, if another node leads by then"
 							: "continues to follow",
 					null);
-			case RECONNECT -> new Expectation(
-					"is a candidate again within about 5 s: the longer it was cut off, the longer its pauses between attempts",
+			case RECONNECT -> new Expectation((settings.isTable() && leads)
+					? "continues to lead if its lease has not expired; otherwise it is a candidate again within about 5 s"
+					: "is a candidate again within about 5 s: the longer it was cut off, the longer its pauses between attempts",
 					null);
 			case START -> new Expectation("starts and follows, or leads if no other node does", null);
 			default -> leads ? ofLeader(action, settings, others, cut)
@@ -58,10 +59,10 @@ record Expectation(String text, @Nullable Duration bound) {
 		if (others == Others.NONE) {
 			return new Expectation("no node leads: no other node could", null);
 		}
-		boolean notified = !cut && (action == Action.RESIGN || action.isEnd());
+		boolean notified = !cut && (action == Action.RESIGN || (action.isEnd() && !settings.isTable()));
 		Duration bound = notified ? MOMENT : settings.silence().plus(MOMENT);
 		String expected = ofLeader(action, settings, cut);
-		return (others == Others.READY) ? new Expectation(expected, bound)
+		return (others == Others.READY || settings.isTable()) ? new Expectation(expected, bound)
 				: new Expectation(
 						expected + "; up to " + seconds(settings.lease())
 								+ " more if a node that is frozen or cut off is first in the queue",
@@ -69,18 +70,27 @@ record Expectation(String text, @Nullable Duration bound) {
 	}
 
 	private static String ofLeader(Action action, Settings settings, boolean cut) {
-		String inSilence = "another node leads within " + seconds(settings.silence())
-				+ " (lease and takeover delay), or shortly after";
+		String inSilence = "another node leads within " + seconds(settings.silence()) + " (lease and "
+				+ (settings.isTable() ? "interval of the followers" : "takeover delay") + "), or shortly after";
 		return switch (action) {
 			case RESIGN -> cut ? "finishes its work; the database is not notified, as the node is cut off: " + inSilence
-					: "finishes its work and hands over: another node leads at once, without the takeover delay";
+					: "finishes its work and hands over: another node leads at once"
+							+ (settings.isTable() ? "" : ", without the takeover delay");
 			case FREEZE -> inSilence + "; if it is thawed before that, it continues to lead";
 			case CUT -> inSilence + "; this node stops leading before, at most " + seconds(settings.trust())
-					+ " after its last confirmation. Reconnecting resets its connections, which also ends its"
-					+ " leadership";
-			default -> cut ? "the database is not notified, as the node is cut off: " + inSilence
+					+ " after its last confirmation. "
+					+ (settings.isTable() ? "If it is reconnected before that, it continues to lead"
+							: "Reconnecting resets its connections, which also ends its leadership");
+			default -> settings.isTable() ? ofEnd(action, inSilence) : cut
+					? "the database is not notified, as the node is cut off: " + inSilence
 					: "another node leads shortly after the takeover delay of " + seconds(settings.takeoverDelay());
 		};
+	}
+
+	// The table does not show the end of a connection
+	private static String ofEnd(Action action, String inSilence) {
+		return (action == Action.END) ? "if it could not hand over, " + inSilence
+				: "its lease is not freed: " + inSilence;
 	}
 
 	private static String seconds(Duration duration) {
@@ -90,10 +100,17 @@ record Expectation(String text, @Nullable Duration bound) {
 	/**
 	 * What is configured.
 	 *
+	 * @param store what the election is held with
 	 * @param lease the lease of the election
 	 * @param takeoverDelay how long a new leader waits before its first work
 	 */
-	record Settings(Duration lease, Duration takeoverDelay) {
+	record Settings(Store store, Duration lease, Duration takeoverDelay) {
+
+		private static final Duration LONGEST_OBSERVATION = Duration.ofMillis(1200);
+
+		boolean isTable() {
+			return this.store == Store.TABLE;
+		}
 
 		/**
 		 * How long a leader trusts its leadership after a confirmation.
@@ -103,10 +120,12 @@ record Expectation(String text, @Nullable Duration bound) {
 		}
 
 		/**
-		 * The time without contact to the leader after which another node leads.
+		 * The time without contact to the leader after which another node leads. With the
+		 * table, it includes the time until a follower observes that a renewal is
+		 * missing.
 		 */
 		Duration silence() {
-			return this.lease.plus(this.takeoverDelay);
+			return this.lease.plus(isTable() ? LONGEST_OBSERVATION : this.takeoverDelay);
 		}
 
 	}

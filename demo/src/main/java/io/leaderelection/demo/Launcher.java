@@ -69,8 +69,8 @@ final class Launcher {
 		Properties connection = startPostgres();
 		say("PostgreSQL is ready on port " + connection.getProperty("port"));
 		Cluster cluster = startCluster(connection, options);
-		say("Starting " + options.nodes() + ((options.nodes() != 1) ? " nodes" : " node") + ", lease "
-				+ options.lease().toMillis() / 1000.0 + " s, logs in " + this.directory.path());
+		say("Starting " + options.nodes() + ((options.nodes() != 1) ? " nodes" : " node") + ", store " + options.store()
+				+ ", lease " + options.lease().toMillis() / 1000.0 + " s, logs in " + this.directory.path());
 		for (int i = 0; i < options.nodes(); i++) {
 			cluster.add();
 		}
@@ -112,7 +112,7 @@ final class Launcher {
 		database.createTable();
 		this.database = database;
 		NodeCommand command = new NodeCommand(this.directory, connection,
-				new Expectation.Settings(options.lease(), TAKEOVER_DELAY));
+				new Expectation.Settings(options.store(), options.lease(), TAKEOVER_DELAY));
 		Cluster cluster = new Cluster(this.directory, command, database, new RowCounter(new DemoDatabase(connection)));
 		this.cluster = cluster;
 		return cluster.start();

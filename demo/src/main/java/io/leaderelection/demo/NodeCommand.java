@@ -63,6 +63,7 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 				"--spring.datasource.username=" + DemoPostgres.USER,
 				"--spring.datasource.hikari.connection-timeout=2000", "--spring.datasource.hikari.maximum-pool-size=5",
 				"--spring.task.scheduling.pool.size=6", "--leader-election.node-id=" + name,
+				"--leader-election.store=" + this.settings.store(), "--leader-election.initialize-schema=always",
 				"--leader-election.lease-duration=" + this.settings.lease(),
 				"--leader-election.takeover-delay=" + this.settings.takeoverDelay(),
 				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");

@@ -48,6 +48,9 @@ class DemoClusterTests {
 
 	private static final int TAKEOVER_DELAY = 100;
 
+	/** How long a follower takes to observe that a renewal is missing. */
+	private static final int OBSERVATION = 1200;
+
 	/** How late a busy machine may be. */
 	private static final int TOLERANCE = 5000;
 
@@ -128,6 +131,45 @@ class DemoClusterTests {
 		fault(demo, cut, "reconnect");
 		demo.await("follows again",
 				(state) -> node(state, cut).path("leadership").path("candidates").valueStream().count() == 2);
+	}
+
+	@Test
+	void breaksNodesOfTheTable() throws Exception {
+		try (DemoRun demo = start("--lease=2s", "--store=table").awaitOpen()) {
+			assertThat(demo.output()).contains("store table");
+			assertThat(demo.state().path("store").asString()).isEqualTo("table");
+			awaitTicks(demo);
+			awaitCandidates(demo, 3);
+
+			String interrupted = demo.awaitLeader();
+			long rows = demo.state().path("rows").path("count").asLong();
+			act(demo, interrupted, "cut");
+			act(demo, interrupted, "reconnect");
+			assertThat(await(demo, 0, "millis").path("sameTerm").asBoolean()).isTrue();
+			assertThat(demo.awaitLeader()).isEqualTo(interrupted);
+
+			String killed = demo.awaitLeader();
+			JsonNode outcome = fault(demo, killed, "kill");
+			assertThat(outcome.path("leader").asString()).isNotEqualTo(killed);
+			assertThat(outcome.path("millis").asInt()).isBetween(LEASE / 2, LEASE + OBSERVATION + TOLERANCE);
+
+			awaitCandidates(demo, 2);
+			String resigned = demo.awaitLeader();
+			assertThat(fault(demo, resigned, "resign").path("leader").asString()).isNotEqualTo(resigned);
+			JsonNode state = demo.await("more rows", (later) -> later.path("rows").path("count").asLong() > rows);
+			assertThat(state.path("rows").path("duplicates").asLong()).isZero();
+			assertThat(state.path("rows").path("outdated").asLong()).isZero();
+			assertThat(state.path("terms").valueStream().map((term) -> term.path("reason").asString("leads")))
+				.containsExactly("process ended", "resigned", "leads");
+		}
+	}
+
+	private static void awaitCandidates(DemoRun demo, int count) {
+		demo.await("candidates",
+				(state) -> state.path("nodes")
+					.valueStream()
+					.filter((node) -> node.path("process").asString().equals("running"))
+					.allMatch((node) -> node.path("leadership").path("candidates").size() == count));
 	}
 
 	private static void awaitTicks(DemoRun demo) {

@@ -32,18 +32,19 @@ class DemoOptionsTests {
 
 	@Test
 	void hasDefaultsForAll() {
-		assertThat(DemoOptions.parse()).isEqualTo(new DemoOptions(3, 8090, Duration.ofSeconds(5)));
+		assertThat(DemoOptions.parse()).isEqualTo(new DemoOptions(3, 8090, Duration.ofSeconds(5), Store.ADVISORY_LOCK));
 	}
 
 	@Test
 	void readsWhatIsGiven() {
-		assertThat(DemoOptions.parse("--lease=1500ms", "--nodes=9", "--port=0"))
-			.isEqualTo(new DemoOptions(9, 0, Duration.ofMillis(1500)));
+		assertThat(DemoOptions.parse("--lease=1500ms", "--nodes=9", "--port=0", "--store=table"))
+			.isEqualTo(new DemoOptions(9, 0, Duration.ofMillis(1500), Store.TABLE));
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "--nodes=0", "--nodes=10", "--nodes=x", "--nodes=", "--port=-1", "--port=65536",
-			"--lease=499ms", "--lease=61s", "--lease=soon", "--lease=", "--leases=5s", "--lease", "5" })
+			"--lease=499ms", "--lease=61s", "--lease=soon", "--lease=", "--store=", "--store=TABLE", "--store=redis",
+			"--leases=5s", "--lease", "5" })
 	void refusesTheRestWithUsage(String arg) {
 		assertThatExceptionOfType(DemoException.class).isThrownBy(() -> DemoOptions.parse(arg))
 			.withMessageContaining(arg.split("=")[0])

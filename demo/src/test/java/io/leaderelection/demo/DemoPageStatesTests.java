@@ -172,6 +172,29 @@ class DemoPageStatesTests {
 		assertThat(drawn.substring(1).split("M")).hasSize(2).doesNotHaveDuplicates();
 	}
 
+	@Test
+	void saysWhichStoreItIsAndWhatItMeans() {
+		Map<String, Object> leads = Map.of("terms", List.of(term("0:1:1", "node-1", -9000, null, false)));
+		open(leads);
+		assertThat(this.page.text("store")).isEqualTo("by an advisory lock");
+		assertThat(this.page.text("sub")).contains("the database waits");
+		assertThat(hint("kill")).isEqualTo("next leader within less than 1 s");
+		assertThat(hint("cut")).isEqualTo("next leader within 5.1\u00a0s");
+		Map<String, Object> table = new LinkedHashMap<>(leads);
+		table.put("store", "table");
+		table.put("silence", "PT6.2S");
+		open(table);
+		assertThat(this.page.text("store")).isEqualTo("by a lease in a table");
+		assertThat(this.page.text("sub")).contains("the other nodes wait");
+		assertThat(this.page.text("latest")).contains("within 6.2 s");
+		assertThat(hint("kill")).isEqualTo(hint("cut")).isEqualTo("next leader within 6.2\u00a0s");
+		assertThat(hint("resign")).isEqualTo("next leader at once");
+	}
+
+	private static String hint(String action) {
+		return String.valueOf(driver.findElement(By.id("expect-" + action)).getDomProperty("textContent"));
+	}
+
 	private Map<String, Object> tick(int number) {
 		return Map.of("node", "node-1", "kind", "all", "at", this.now - 1000, "number", number);
 	}

@@ -36,8 +36,9 @@ import static org.mockito.Mockito.mock;
  */
 class FaultsTests {
 
-	private static final Expectation.Settings SETTINGS = new Expectation.Settings(Duration.ofSeconds(5),
-			Duration.ofMillis(100));
+	private static final Expectation.Settings SETTINGS = settings(Store.ADVISORY_LOCK);
+
+	private static final Expectation.Settings TABLE = settings(Store.TABLE);
 
 	private final Terms terms = new Terms();
 
@@ -207,6 +208,36 @@ class FaultsTests {
 		assertThat(Expectation.of(action, SETTINGS, true, others, cut).bound()).isEqualTo(Duration.ofMillis(bound));
 		assertThat(Expectation.of(action, SETTINGS, true, Expectation.Others.NONE, cut).bound()).isNull();
 		assertThat(Expectation.of(action, SETTINGS, false, others, cut).bound()).isNull();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "KILL, READY, false, 7200", "KILL, READY, true, 7200", "KILL, HINDERED, false, 7200",
+			"FREEZE, HINDERED, false, 7200", "CUT, READY, false, 7200", "RESIGN, READY, false, 1000",
+			"RESIGN, READY, true, 7200", "END, READY, false, 7200" })
+	void expectsLeaderByTheTableWithinBound(Action action, Expectation.Others others, boolean cut, long bound) {
+		Expectation expectation = Expectation.of(action, TABLE, true, others, cut);
+		assertThat(expectation.bound()).isEqualTo(Duration.ofMillis(bound));
+		assertThat(expectation.text()).doesNotContain("takeover delay", "queue");
+		assertThat(Expectation.of(action, TABLE, true, Expectation.Others.NONE, cut).bound()).isNull();
+	}
+
+	@Test
+	void reconnectionOnlyEndsLeadershipByTheLock() {
+		assertThat(cut(SETTINGS).text())
+			.endsWith("Reconnecting resets its connections, which also ends its leadership");
+		assertThat(cut(TABLE).text()).endsWith("If it is reconnected before that, it continues to lead");
+		assertThat(Expectation.of(Action.RECONNECT, TABLE, true, Expectation.Others.READY, true).text())
+			.startsWith("continues to lead if its lease has not expired");
+		assertThat(Expectation.of(Action.RECONNECT, TABLE, false, Expectation.Others.READY, true).text())
+			.startsWith("is a candidate again");
+	}
+
+	private static Expectation cut(Expectation.Settings settings) {
+		return Expectation.of(Action.CUT, settings, true, Expectation.Others.READY, false);
+	}
+
+	private static Expectation.Settings settings(Store store) {
+		return new Expectation.Settings(store, Duration.ofSeconds(5), Duration.ofMillis(100));
 	}
 
 	private static NodeProcess node(String name, long pid) {

@@ -163,6 +163,8 @@ public class LeadershipEndpoint {
 	/**
 	 * Description of an election.
 	 *
+	 * @param store what the election consists of: {@code advisory-lock}, {@code table} or
+	 * {@code none}
 	 * @param role the role of this node
 	 * @param node the id of this node
 	 * @param term the term in which this node leads, if it does
@@ -180,8 +182,8 @@ public class LeadershipEndpoint {
 	 * a foreign session, if so
 	 * @param transitions the last changes that this node observed, the latest last
 	 */
-	public record ElectionDescriptor(String role, String node, @Nullable String term, @Nullable Instant since,
-			boolean candidate, @Nullable LeaderDescriptor leader, List<String> candidates,
+	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
+			@Nullable Instant since, boolean candidate, @Nullable LeaderDescriptor leader, List<String> candidates,
 			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, int workInFlight,
 			@Nullable String blockedBy, @Nullable String problem,
 			List<TransitionDescriptor> transitions) implements OperationResponseBody {
@@ -191,8 +193,8 @@ public class LeadershipEndpoint {
 			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
-			return new ElectionDescriptor(status.role().name().toLowerCase(Locale.ROOT), status.nodeId(),
-					text(status.term()), status.since(), candidate, leader, status.candidates(),
+			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
+					status.nodeId(), text(status.term()), status.since(), candidate, leader, status.candidates(),
 					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
 					status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList());

@@ -159,7 +159,7 @@ public final class LeaderElectionAutoConfiguration {
 			}
 			return new PostgreSqlElectionSessionsFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
-					environment.getProperty("spring.application.name"));
+					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
 		}
 
 	}

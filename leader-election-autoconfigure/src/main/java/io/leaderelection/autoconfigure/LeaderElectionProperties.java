@@ -28,6 +28,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * Configuration properties for leader election.
  *
  * @param mode Whether elections are held on a database.
+ * @param store How an election is held on the database. The same for all nodes.
+ * @param tableName Table for the store table, with or without a schema. A second table
+ * has this name and the suffix _candidate.
+ * @param initializeSchema When to create the tables of the store table if they are
+ * missing.
  * @param name Name of the default election.
  * @param group Name that instances share in order to elect one common leader. Defaults to
  * spring.application.name.
@@ -64,7 +69,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * are inherited from the default election, except lock-id.
  */
 @ConfigurationProperties("leader-election")
-public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @DefaultValue("default") String name,
+public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
+		@DefaultValue("advisory-lock") Store store, @DefaultValue("leader_election") String tableName,
+		@DefaultValue("embedded") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
 		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
@@ -96,6 +103,41 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode, @D
 		 * No election: a test grants and revokes leadership.
 		 */
 		MANUAL
+
+	}
+
+	/**
+	 * What an election on the database consists of.
+	 */
+	public enum Store {
+
+		/**
+		 * An advisory lock of a session: failover in milliseconds, one direct connection
+		 * per node and election.
+		 */
+		ADVISORY_LOCK,
+
+		/**
+		 * A lease in a table: failover after the lease, one connection per node, also
+		 * through a pooler in transaction mode.
+		 */
+		TABLE
+
+	}
+
+	/**
+	 * When to create the tables.
+	 */
+	public enum SchemaInitialization {
+
+		/** At every start if they are missing. */
+		ALWAYS,
+
+		/** Only on an embedded database, and therefore never on PostgreSQL. */
+		EMBEDDED,
+
+		/** Never. */
+		NEVER
 
 	}
 

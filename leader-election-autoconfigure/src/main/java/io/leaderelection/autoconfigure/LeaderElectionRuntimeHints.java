@@ -28,14 +28,15 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
 /**
- * Hints for types that are found by name. Without them, a native image would treat
- * present libraries as missing and, for instance, reject guarded methods that return
- * publishers.
+ * Hints for the script of the lease table, and for types that are found by name. Without
+ * them, a native image would treat present libraries as missing and, for instance, reject
+ * guarded methods that return publishers.
  */
 class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+		hints.resources().registerPattern("io/leaderelection/schema-postgresql.sql");
 		ReflectionHints reflection = hints.reflection();
 		Stream
 			.of("com.zaxxer.hikari.HikariDataSource", "kotlin.reflect.full.KClasses",

@@ -49,7 +49,7 @@ final class NodeId {
 	}
 
 	// The resolver comes last, since it may take seconds
-	private static String hostName(Environment environment) {
+	static String hostName(Environment environment) {
 		for (String variable : new String[] { "HOSTNAME", "COMPUTERNAME" }) {
 			String name = environment.getProperty(variable);
 			if (StringUtils.hasText(name)) {

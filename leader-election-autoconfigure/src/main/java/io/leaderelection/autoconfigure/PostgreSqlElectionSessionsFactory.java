@@ -16,12 +16,20 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
+import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.PostgreSqlSessions;
+import io.leaderelection.postgresql.PostgreSqlSessions.TableRow;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +45,10 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 
 	private static final String DEFAULT_GROUP = "application";
 
+	private static final Pattern TABLE_NAME = Pattern.compile("([A-Za-z_]\\w{0,62}\\.)?[A-Za-z_]\\w{0,52}");
+
+	private static final int LONGEST_KEY = 255;
+
 	/** With more elections, the application probably has one for each job. */
 	private static final int MANY_ELECTIONS = 10;
 
@@ -46,7 +58,11 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 
 	private final ElectionConnectionSource source;
 
+	private final Supplier<String> hostName;
+
 	private final String group;
+
+	private final @Nullable LeaseTable table;
 
 	/**
 	 * Create a new {@code PostgreSqlElectionSessionsFactory} instance.
@@ -54,14 +70,52 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	 * @param definitions the elections
 	 * @param source opens the connections
 	 * @param applicationName the name of the application, if it has one
+	 * @param hostName determines the name of the host, which may take time
 	 */
 	PostgreSqlElectionSessionsFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
-			ElectionConnectionSource source, @Nullable String applicationName) {
+			ElectionConnectionSource source, @Nullable String applicationName, Supplier<String> hostName) {
 		this.properties = properties;
 		this.definitions = definitions;
 		this.source = source;
+		this.hostName = hostName;
 		this.group = group(applicationName);
 		checkKeys();
+		checkTable();
+		this.table = isTable() ? createTable() : null;
+	}
+
+	private boolean isTable() {
+		return this.properties.store() == Store.TABLE;
+	}
+
+	private void checkTable() {
+		String name = this.properties.tableName();
+		if (!TABLE_NAME.matcher(name).matches()) {
+			throw new InvalidElectionPropertyException("leader-election.table-name", name,
+					"It is not the name of a table, with or without a schema.",
+					"Set a name of letters, digits and underscores that needs no quotes, for instance "
+							+ "infra.leader_election.");
+		}
+		for (ElectionDefinition definition : this.definitions.all()) {
+			if (isTable() && rowKey(definition).length() > LONGEST_KEY) {
+				throw new InvalidElectionPropertyException(
+						"leader-election.group", this.group, "Together with the name of the election '"
+								+ definition.election() + "' it is longer than " + LONGEST_KEY + " characters.",
+						"Set a shorter group.");
+			}
+		}
+	}
+
+	private LeaseTable createTable() {
+		Duration shortest = this.definitions.all()
+			.stream()
+			.map((definition) -> definition.settings().lease())
+			.min(Duration::compareTo)
+			.orElseThrow();
+		Node node = new Node(this.definitions.all().get(0).settings().nodeId(), this.hostName.get(),
+				ProcessHandle.current().pid());
+		return new LeaseTable(this.source, node, this.properties.tableName(),
+				this.properties.initializeSchema() == SchemaInitialization.ALWAYS, shortest);
 	}
 
 	private String group(@Nullable String applicationName) {
@@ -113,7 +167,7 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	public void check() {
 		this.source.check();
 		int count = this.definitions.all().size();
-		if (count > MANY_ELECTIONS) {
+		if (count > MANY_ELECTIONS && !isTable()) {
 			logger.warn("There are " + count + " elections, so every node keeps " + count
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
 					+ "election");
@@ -125,8 +179,27 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 
 	@Override
 	public ElectionSessions sessions(ElectionDefinition definition) {
+		LeaseTable shared = this.table;
+		if (shared != null) {
+			return shared.sessions(definition.settings(), rowKey(definition), keys(definition), definition.termEpoch());
+		}
 		return new PostgreSqlSessions(definition.settings(), keys(definition), definition.termEpoch(),
-				this.properties.allowSessionPooler(), this.source);
+				this.properties.allowSessionPooler(), this.source,
+				new TableRow(this.properties.tableName(), rowKey(definition)));
+	}
+
+	private String rowKey(ElectionDefinition definition) {
+		return rowKey(this.group, definition.election(), definition.lockId());
+	}
+
+	/**
+	 * Return the key of an election in the table: the same nodes meet as with the other
+	 * store. No two elections have the same key: the first colon without a backslash ends
+	 * the group, which is not empty.
+	 */
+	static String rowKey(String group, String election, @Nullable Long lockId) {
+		return (lockId != null) ? ":lock-id:" + lockId
+				: group.replace("\\", "\\\\").replace(":", "\\:") + ":" + election;
 	}
 
 	private ElectionKeys keys(ElectionDefinition definition) {

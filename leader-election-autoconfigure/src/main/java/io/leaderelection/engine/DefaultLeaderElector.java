@@ -229,6 +229,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Return the name of the store of this election.
+	 * @return the name
+	 */
+	public String store() {
+		return this.sessions.store();
+	}
+
+	/**
 	 * Return whether this node may lead.
 	 * @return whether it is configured as a candidate
 	 */

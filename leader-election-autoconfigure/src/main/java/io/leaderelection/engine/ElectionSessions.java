@@ -47,6 +47,14 @@ public interface ElectionSessions {
 	}
 
 	/**
+	 * Return the name of the store, as users see it.
+	 * @return the name, by default that of no store
+	 */
+	default String store() {
+		return "none";
+	}
+
+	/**
 	 * Return the fence for transactions of this election.
 	 * @return the fence, by default one that lets all transactions pass
 	 */

@@ -26,10 +26,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The services of the platform that elections use: clocks, threads, locks and randomness.
- * Tests and simulations replace them.
+ * The services of the platform that elections and their stores use: clocks, threads,
+ * locks and randomness. Tests and simulations replace them.
  */
-interface Platform {
+public interface Platform {
 
 	/**
 	 * The JVM. On Linux, {@link System#nanoTime()} is {@code CLOCK_MONOTONIC}: it
@@ -62,6 +62,8 @@ interface Platform {
 
 	/**
 	 * Return a random number from zero to the bound, exclusive.
+	 * @param bound the bound
+	 * @return the number
 	 */
 	default long random(long bound) {
 		return ThreadLocalRandom.current().nextLong(bound);
@@ -74,6 +76,9 @@ interface Platform {
 	/**
 	 * Wait for a condition whose lock the current thread holds, for at most the given
 	 * time. May return early.
+	 * @param condition the condition
+	 * @param nanos the maximum time to wait
+	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	default void await(Condition condition, long nanos) throws InterruptedException {
 		condition.await(nanos, TimeUnit.NANOSECONDS);
@@ -87,7 +92,12 @@ interface Platform {
 		LockSupport.unpark(thread);
 	}
 
-	/** Create a daemon thread. */
+	/**
+	 * Create a daemon thread.
+	 * @param name its name
+	 * @param task what it runs
+	 * @return the thread, not started
+	 */
 	Thread newThread(String name, Runnable task);
 
 	/**
@@ -96,6 +106,7 @@ interface Platform {
 	 * @param threads the maximum number of threads
 	 * @param onStarvation called when a task was added for which no thread could be
 	 * created
+	 * @return the workers
 	 */
 	Workers newWorkers(String name, int threads, Runnable onStarvation);
 

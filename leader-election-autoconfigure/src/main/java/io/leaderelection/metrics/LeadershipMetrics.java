@@ -60,6 +60,10 @@ public class LeadershipMetrics implements MeterBinder {
 	public void bindTo(MeterRegistry registry) {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			bindStatus(registry, elector);
+			Gauge.builder(PREFIX + "store", () -> 1)
+				.tags("election", elector.getElection(), "store", elector.store())
+				.description("Store of the election, as a tag; always 1")
+				.register(registry);
 			bindTransitions(registry, elector);
 			bindFence(registry, elector, "passed", FenceChecks::passed);
 			bindFence(registry, elector, "refused", FenceChecks::refused);

@@ -82,6 +82,11 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final String guard;
 
+	/**
+	 * The query for a node with the other store that leads, if there is a lease table.
+	 */
+	private final @Nullable String leaseHolder;
+
 	private Term term = NONE;
 
 	private final ForeignSessions foreignSessions = new ForeignSessions();
@@ -100,8 +105,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	private @Nullable Term requested;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
-			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis,
-			boolean pooled) {
+			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
+			@Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -111,6 +116,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
+		this.leaseHolder = leaseHolder;
 		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
 	}
 
@@ -129,12 +135,46 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.guard = other.guard;
+		this.leaseHolder = other.leaseHolder;
 	}
 
 	@Override
 	public void becomeCandidate() throws SessionException {
 		queryAgain(this.sql::becomeCandidate, (row) -> true);
 		this.node = true;
+		checkLeaseTable();
+	}
+
+	/**
+	 * Verify that no node with the other store leads. The candidacy comes first: a node
+	 * that takes the lease over later than this finds it.
+	 */
+	private void checkLeaseTable() throws SessionException {
+		String holder = readLeaseHolder();
+		if (!holder.isEmpty()) {
+			throw new SessionException("Node '" + holder + "' leads this election with leader-election.store=table. "
+					+ "Nodes of one election must all use the same store: stop the others first", null);
+		}
+	}
+
+	/**
+	 * Read the table of the other store, which this session does not need: it may be
+	 * locked or dropped, or the role may lose its privileges.
+	 */
+	private String readLeaseHolder() throws SessionException {
+		if (this.leaseHolder == null) {
+			return "";
+		}
+		try {
+			return Jdbc.last(this.connection, this.leaseHolder, (row) -> row.getString("holder"));
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isBroken(this.connection, ex)) {
+				throw lost(ex);
+			}
+			logger.debug("The lease table cannot be read", ex);
+			return "";
+		}
 	}
 
 	@Override

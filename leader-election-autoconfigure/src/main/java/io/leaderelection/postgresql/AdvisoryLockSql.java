@@ -68,7 +68,7 @@ class AdvisoryLockSql {
 
 	static final String TOKEN = "leader_election.token";
 
-	private static final String TIMELINE = """
+	static final String TIMELINE = """
 			('x' || pg_catalog.substr(
 			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
 
@@ -91,12 +91,12 @@ class AdvisoryLockSql {
 			DO $timelines$
 			BEGIN
 			  PERFORM %2$s;
-			  PERFORM pg_catalog.set_config('%1$s', 'true', false);
+			  PERFORM pg_catalog.set_config('%1$s', 'true', true);
 			EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state THEN
 			  IF pg_catalog.pg_is_in_recovery() THEN
 			    RAISE;
 			  END IF;
-			  PERFORM pg_catalog.set_config('%1$s', 'false', false);
+			  PERFORM pg_catalog.set_config('%1$s', 'false', true);
 			END $timelines$;
 			SELECT pg_catalog.current_setting('%1$s')::boolean AS timelines
 			""".formatted(OUTCOME, TIMELINE);

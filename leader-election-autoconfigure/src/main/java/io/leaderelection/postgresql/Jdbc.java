@@ -21,6 +21,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 
 import io.leaderelection.engine.DaemonThreads;
 import org.apache.commons.logging.Log;
@@ -52,6 +54,36 @@ final class Jdbc {
 		while (!rows && statement.getUpdateCount() != -1) {
 			rows = statement.getMoreResults();
 		}
+	}
+
+	/**
+	 * Run one or more statements, and return all rows of the last one.
+	 */
+	static <T> List<T> rows(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			ResultSet last = null;
+			boolean rows = statement.execute(text);
+			while (rows || statement.getUpdateCount() != -1) {
+				last = rows ? statement.getResultSet() : last;
+				rows = statement.getMoreResults(Statement.KEEP_CURRENT_RESULT);
+			}
+			List<T> result = new ArrayList<>();
+			while (last != null && last.next()) {
+				result.add(mapper.map(last));
+			}
+			return result;
+		}
+	}
+
+	/**
+	 * Run one or more statements, the last of which returns one row.
+	 */
+	static <T> T last(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+		List<T> rows = rows(connection, text, mapper);
+		if (rows.size() != 1) {
+			throw new SQLException("The statement returned " + rows.size() + " rows");
+		}
+		return rows.get(0);
 	}
 
 	private static <T> T row(Statement statement, RowMapper<T> mapper) throws SQLException {
@@ -99,6 +131,24 @@ final class Jdbc {
 	static boolean isInterrupted(Connection connection, SQLException ex) throws SQLException {
 		String state = String.valueOf(ex.getSQLState());
 		return connection.isClosed() || state.startsWith("08") || state.startsWith("57");
+	}
+
+	/**
+	 * Return whether a statement failed because its session has ended.
+	 */
+	static boolean isBroken(Connection connection, SQLException ex) {
+		String state = String.valueOf(ex.getSQLState());
+		return isClosed(connection) || state.startsWith("08") || state.startsWith("57P");
+	}
+
+	private static boolean isClosed(Connection connection) {
+		try {
+			return connection.isClosed();
+		}
+		catch (SQLException ex) {
+			logger.debug("The state of the connection is unknown", ex);
+			return true;
+		}
 	}
 
 	/**

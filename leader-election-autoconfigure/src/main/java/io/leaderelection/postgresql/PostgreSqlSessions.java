@@ -31,6 +31,8 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -39,6 +41,8 @@ import org.postgresql.PGConnection;
  * all settings before the session is used.
  */
 public final class PostgreSqlSessions implements ElectionSessions {
+
+	private static final Log logger = LogFactory.getLog(PostgreSqlSessions.class);
 
 	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
 
@@ -58,6 +62,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private final Statements statements;
 
+	private final @Nullable TableRow row;
+
 	private final SessionNames names;
 
 	private final AdvisoryLockFence fence;
@@ -74,11 +80,32 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new);
+		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new, null);
+	}
+
+	/**
+	 * Create a new {@code PostgreSqlSessions} instance whose sessions are no candidates
+	 * while a node leads by a lease table.
+	 * @param settings the settings of the election
+	 * @param keys the keys of the election
+	 * @param termEpoch the epoch of its terms
+	 * @param allowSessionPooler whether a pooler in session mode may be in between
+	 * @param source opens the connections
+	 * @param row where a node with the other store would hold its lease
+	 */
+	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+			ConnectionSource source, TableRow row) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new, row);
 	}
 
 	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source, Statements statements) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, statements, null);
+	}
+
+	private PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+			ConnectionSource source, Statements statements, @Nullable TableRow row) {
+		this.row = row;
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
@@ -116,6 +143,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
+	public String store() {
+		return "advisory-lock";
+	}
+
+	@Override
 	public TransactionFence fence() {
 		return this.fence;
 	}
@@ -127,18 +159,11 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	private ElectionSession open(Connection connection) throws SQLException, SessionException {
-		if (!connection.isWrapperFor(PGConnection.class)) {
-			throw new UnusableStoreException(
-					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
-							+ connection.getClass().getName(),
-					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
-							+ "jdbc:postgresql://host/database.",
-					null);
-		}
-		PGConnection pgConnection = connection.unwrap(PGConnection.class);
+		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
+		String leaseHolder = findLeaseHolder(connection);
 		long lease = this.settings.lease().toMillis();
 		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
 		long wait = server.longestWaitMillis();
@@ -157,16 +182,52 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
 							+ "several nodes: it runs in transaction mode, or does not reset sessions between clients.",
 					"Point leader-election.datasource.url at the server itself, or at a pool in session mode that resets "
-							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL).",
+							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL). "
+							+ "Alternatively set leader-election.store=table, which works in transaction mode.",
 					null);
 		}
 		this.fence.heldOn(DatabaseIdentity.of(connection, server));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pgConnection.getBackendPID() != server.pid());
+				pgConnection.getBackendPID() != server.pid(), leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
+	}
+
+	/**
+	 * Return the query for a node that holds the lease of the other store, if there is a
+	 * lease table. The name is resolved with the search path of the role.
+	 */
+	private @Nullable String findLeaseHolder(Connection connection) throws SQLException {
+		TableRow configured = this.row;
+		if (configured == null || !this.settings.candidate()) {
+			return null;
+		}
+		try {
+			LeaseTableShape found = LeaseTableShape.find(connection, LeaseTableSql.inspectBriefly(configured.table()));
+			return (found != null && found.isReadable()) ? LeaseTableSql.activeHolder(found.name(), configured.key())
+					: null;
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isBroken(connection, ex)) {
+				throw ex;
+			}
+			logger.debug("Cannot determine whether there is a lease table", ex);
+			return null;
+		}
+	}
+
+	static PGConnection unwrap(Connection connection) throws SQLException, UnusableStoreException {
+		if (!connection.isWrapperFor(PGConnection.class)) {
+			throw new UnusableStoreException(
+					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
+							+ connection.getClass().getName(),
+					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
+							+ "jdbc:postgresql://host/database.",
+					null);
+		}
+		return connection.unwrap(PGConnection.class);
 	}
 
 	private String applicationName() {
@@ -224,7 +285,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		return settings;
 	}
 
-	private static SessionException translate(SQLException ex) {
+	static SessionException translate(SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		if (state.startsWith("28")) {
 			return new UnusableStoreException(
@@ -240,6 +301,15 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					ex);
 		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
+	}
+
+	/**
+	 * The row of an election in a lease table.
+	 *
+	 * @param table the name of the table
+	 * @param key the key of the row
+	 */
+	public record TableRow(String table, String key) {
 	}
 
 	/**

@@ -15,9 +15,9 @@
  */
 
 /**
- * Sessions on PostgreSQL: the keys, the statements and the checks of the server. The only
- * package with SQL. Internal: types are public only for the other packages of this
- * module.
+ * The two stores on PostgreSQL: sessions with an advisory lock, and
+ * {@link io.leaderelection.postgresql.LeaseTable a lease table}. The only package with
+ * SQL. Internal: types are public only for the other packages of this module.
  */
 @NullMarked
 package io.leaderelection.postgresql;

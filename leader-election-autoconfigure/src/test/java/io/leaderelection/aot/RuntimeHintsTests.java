@@ -78,6 +78,12 @@ class RuntimeHintsTests {
 	}
 
 	@Test
+	void scriptOfTheLeaseTableIsThere() {
+		assertThat(RuntimeHintsPredicates.resource().forResource("io/leaderelection/schema-postgresql.sql"))
+			.accepts(hints);
+	}
+
+	@Test
 	void methodsOfGuardedBeansCanBeCalledBehindProxies() {
 		for (Method method : AotApplication.Jobs.class.getDeclaredMethods()) {
 			assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(method)).as(method.toString())

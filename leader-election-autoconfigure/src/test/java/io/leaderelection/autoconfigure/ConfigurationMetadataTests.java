@@ -30,6 +30,8 @@ import com.jayway.jsonpath.JsonPath;
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +72,7 @@ class ConfigurationMetadataTests {
 				"leader-election.datasource.password", "leader-election.datasource.url",
 				"leader-election.datasource.username", "leader-election.drain-timeout", "leader-election.elections",
 				"leader-election.fail-fast", "leader-election.fencing", "leader-election.group",
+				"leader-election.initialize-schema", "leader-election.store", "leader-election.table-name",
 				"leader-election.health.unreachable-after", "leader-election.lease-duration", "leader-election.lock-id",
 				"leader-election.manual.leader", "leader-election.services.start-attempts",
 				"leader-election.services.start-timeout", "leader-election.mode", "leader-election.name",
@@ -96,7 +99,11 @@ class ConfigurationMetadataTests {
 		assertThat(properties).allSatisfy((name, property) -> assertThat(property.get("defaultValue"))
 			.isEqualTo(Map.<String, Object>ofEntries(Map.entry("leader-election.allow-session-pooler", false),
 					Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
-					Map.entry("leader-election.fail-fast", false), Map.entry("leader-election.fencing", "auto"),
+					Map.entry("leader-election.fail-fast", false),
+					Map.entry("leader-election.initialize-schema", "embedded"),
+					Map.entry("leader-election.store", "advisory-lock"),
+					Map.entry("leader-election.table-name", "leader_election"),
+					Map.entry("leader-election.fencing", "auto"),
 					Map.entry("leader-election.health.unreachable-after", "30s"),
 					Map.entry("leader-election.lease-duration", "5s"),
 					Map.entry("leader-election.manual.leader", false),
@@ -133,9 +140,11 @@ class ConfigurationMetadataTests {
 
 	@Test
 	void explainsEveryValueOfAnEnum() {
-		assertThat(hints).containsOnlyKeys("leader-election.fencing", "leader-election.mode",
-				"leader-election.resign-when-unhealthy.group");
+		assertThat(hints).containsOnlyKeys("leader-election.fencing", "leader-election.initialize-schema",
+				"leader-election.mode", "leader-election.store", "leader-election.resign-when-unhealthy.group");
 		assertThat(values("leader-election.fencing")).isEqualTo(names(Fencing.values()));
+		assertThat(values("leader-election.store")).isEqualTo(names(Store.values()));
+		assertThat(values("leader-election.initialize-schema")).isEqualTo(names(SchemaInitialization.values()));
 		assertThat(values("leader-election.mode")).isEqualTo(names(Mode.values()));
 		assertThat(hints).allSatisfy((name, values) -> assertThat(values)
 			.allSatisfy((value) -> assertThat((String) value.get("description")).endsWith(".")));
@@ -180,7 +189,9 @@ class ConfigurationMetadataTests {
 	}
 
 	private static List<Object> names(Enum<?>... constants) {
-		return Arrays.stream(constants).<Object>map((constant) -> constant.name().toLowerCase(Locale.ROOT)).toList();
+		return Arrays.stream(constants)
+			.<Object>map((constant) -> constant.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+			.toList();
 	}
 
 	private static Object converted(Object defaultValue, Object value) {

@@ -50,6 +50,9 @@ class RelaxedBindingTests {
 
 	static {
 		ALL.put("leader-election.mode", "NEVER");
+		ALL.put("leader-election.store", "table");
+		ALL.put("leader-election.table-name", "infra.leases");
+		ALL.put("leader-election.initialize-schema", "ALWAYS");
 		ALL.put("leader-election.name", "main");
 		ALL.put("leader-election.group", "shop");
 		ALL.put("leader-election.lock-id", "0xFF");

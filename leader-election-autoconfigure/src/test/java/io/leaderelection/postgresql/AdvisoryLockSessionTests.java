@@ -17,7 +17,6 @@
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -28,7 +27,6 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Properties;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -912,13 +910,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	private static ConnectionSource source(PostgreSqlServer server) {
-		return (driverSettings) -> {
-			Properties properties = new Properties();
-			properties.putAll(driverSettings);
-			properties.setProperty("user", server.username());
-			properties.setProperty("password", server.password());
-			return DriverManager.getConnection(server.jdbcUrl(), properties);
-		};
+		return server::connect;
 	}
 
 	/**

@@ -39,8 +39,9 @@ record Counterexample(List<String> steps) {
 
 	private static final Pattern BACK = Pattern.compile("Back to state (\\d+)");
 
-	/** The action in a disjunct of the module for liveness. */
-	private static final Pattern QUIET = Pattern.compile("(\\w+)(?:\\(n\\))? /\\\\ (?:Quiet|UNCHANGED frozen)");
+	/** The action in a disjunct of the modules for liveness. */
+	private static final Pattern QUIET = Pattern
+		.compile("(\\w+)(?:\\(n\\))? /\\\\ (?:Quiet|Round\\(n\\)|AllAreDue|UNCHANGED (?:frozen|<<frozen))");
 
 	static Counterexample of(String output) throws IOException {
 		List<String> steps = new ArrayList<>();
@@ -65,7 +66,7 @@ record Counterexample(List<String> steps) {
 	}
 
 	private static String action(String name, int line, String module) throws IOException {
-		if (module.equals("Liveness")) {
+		if (module.endsWith("Liveness")) {
 			String source = Files.readAllLines(ModelChecker.MODULES.resolve(module + ".tla")).get(line - 1);
 			Matcher action = QUIET.matcher(source);
 			while (action.find()) {
@@ -81,7 +82,7 @@ record Counterexample(List<String> steps) {
 			if (!value.equals(before.get(path))) {
 				String[] parts = path.split("\\.");
 				String subject = (parts.length == 3) ? parts[1] : "";
-				String what = (parts.length == 3) ? parts[0].equals("session") ? "session." + parts[2] : parts[2]
+				String what = (parts.length == 3) ? parts[0].equals("node") ? parts[2] : parts[0] + '.' + parts[2]
 						: path;
 				changes.computeIfAbsent(subject, (key) -> new ArrayList<>())
 					.add(what + " " + before.get(path) + " -> " + value);

@@ -62,19 +62,48 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("PromptNotice", "FALSE")
 		.with("MaxFaults", "1");
 
+	/** The lease table, with everything at any time. */
+	static final Instance TABLE_FENCE = ofTable("TableLease", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_RenewalsPass")
+		.with("Clocks", "FALSE")
+		.with("MaxBeat", "1");
+
+	/** The leases of the lease table, without the work that they protect. */
+	static final Instance TABLE_LEASE = ofTable("TableLease", "G3_Order", "G2_OneBeliever").with("Work", "FALSE");
+
+	/** The shortest lease, without faults, for mistakes. */
+	static final Instance TABLE_SHORT_LEASE = TABLE_LEASE.faults().with("Lease", "1").with("Trust", "1");
+
+	/** The lease table, with nodes that do what they can, except for faults. */
+	static final Instance TABLE_LIVENESS = ofTable("TableLiveness", "G6_SomebodyLeads").faults("LOSS", "CRASH")
+		.with("MaxBeat", "3")
+		.with("BeatsRepeat", "TRUE")
+		.with("MaxFaults", "1");
+
 	static Instance of(String module, String property, String... invariants) {
+		return common(module, property, invariants).with("MaxTerm", "3")
+			.with("Delay", "1")
+			.with("LateWork", "FALSE")
+			.with("PromptNotice", "TRUE")
+			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
+	}
+
+	private static Instance ofTable(String module, String property, String... invariants) {
+		return common(module, property, invariants).with("MaxTerm", "2")
+			.with("MaxBeat", "2")
+			.with("BeatsRepeat", "FALSE")
+			.with("MaxPromotions", "0")
+			.with("Requests", "FALSE")
+			.faults("LOSS", "CRASH", "LATE");
+	}
+
+	private static Instance common(String module, String property, String... invariants) {
 		return new Instance(module, 2, new TreeMap<>(), List.of(invariants), property).with("None", "None")
-			.with("MaxTerm", "3")
 			.with("MaxCrashes", "0")
 			.with("Clocks", "TRUE")
 			.with("Work", "TRUE")
-			.with("LateWork", "FALSE")
 			.with("Lease", "2")
 			.with("Trust", "2")
-			.with("Delay", "1")
-			.with("PromptNotice", "TRUE")
-			.with("Mutant", "\"NONE\"")
-			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
+			.with("Mutant", "\"NONE\"");
 	}
 
 	Instance nodes(int newNodes) {
@@ -96,7 +125,11 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 	 * Liveness is checked without symmetry, which TLC supports for safety only.
 	 */
 	boolean isSafety() {
-		return !this.module.equals("Liveness");
+		return !this.module.endsWith("Liveness");
+	}
+
+	private boolean isTable() {
+		return this.module.startsWith("Table");
 	}
 
 	/** Return the configuration file for TLC. */
@@ -107,7 +140,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		text.append("CHECK_DEADLOCK FALSE\nPROPERTY " + this.property + "\n");
 		if (isSafety()) {
 			this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
-			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n";
+			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n" + (isTable() ? "VIEW View\n" : "");
 		}
 		return text + "SPECIFICATION LiveSpec\n";
 	}

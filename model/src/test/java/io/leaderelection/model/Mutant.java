@@ -17,10 +17,9 @@
 package io.leaderelection.model;
 
 /**
- * Seeded mistakes, each of which violates a guarantee in the model. The model knows them
- * by these names.
+ * Seeded mistakes in the election with the advisory lock.
  */
-enum Mutant {
+enum Mutant implements SeededMistake {
 
 	/** The winner does not wait until no session holds the key of an earlier term. */
 	NO_WAIT_FOR_EARLIER_TERMS("G1_Fence", Instance.FENCE.with("MaxTerm", "2").with("MaxCrashes", "0")),
@@ -105,13 +104,19 @@ enum Mutant {
 		this.instance = instance;
 	}
 
-	/** Return the guarantee that this mistake violates. */
-	String guarantee() {
+	@Override
+	public String guarantee() {
 		return this.guarantee;
 	}
 
-	Instance instance() {
+	@Override
+	public Instance instance() {
 		return this.instance.with("Mutant", '"' + name() + '"');
+	}
+
+	@Override
+	public String file() {
+		return name() + ".txt";
 	}
 
 }

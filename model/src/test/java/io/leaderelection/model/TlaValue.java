@@ -20,7 +20,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Reads a state as TLC prints it: records, functions and simple values.
+ * Reads a state as TLC prints it: records, functions and simple values, of which
+ * sequences are one.
  */
 final class TlaValue {
 
@@ -80,11 +81,11 @@ final class TlaValue {
 
 	private String readSimple() {
 		int start = this.position;
-		String ends = (this.text.charAt(start) == '{') ? "}" : " ,])";
-		while (ends.indexOf(this.text.charAt(this.position)) < 0) {
-			this.position++;
+		String end = (this.text.charAt(start) == '{') ? "}" : this.text.startsWith("<<", start) ? ">>" : "";
+		if (!end.isEmpty()) {
+			this.position = this.text.indexOf(end, start) + end.length();
 		}
-		if (ends.equals("}")) {
+		while (" ,])".indexOf(this.text.charAt(this.position)) < 0) {
 			this.position++;
 		}
 		return this.text.substring(start, this.position).replace("\"", "");

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 import com.jayway.jsonpath.JsonPath;
@@ -57,13 +58,15 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 /**
  * Holds the files in {@code deploy} against what Compose and Kubernetes define, against
  * what the sample needs, and against themselves. Whether they start needs a machine with
- * containers.
+ * containers or systemd.
  */
 class DeploymentTests {
 
 	private static final String COMPOSE = "compose.yaml";
 
 	private static final String KUBERNETES = "kubernetes.yaml";
+
+	private static final String SERVICE = "sample.service";
 
 	private static final Map<String, Class<?>> KINDS = Map.of("v1 Secret", V1Secret.class, "v1 Service",
 			V1Service.class, "apps/v1 Deployment", V1Deployment.class);
@@ -189,6 +192,20 @@ class DeploymentTests {
 			assertThat(container(deployment).get("securityContext"))
 				.isEqualTo(Map.of("allowPrivilegeEscalation", false, "capabilities", Map.of("drop", List.of("ALL"))));
 		}
+	}
+
+	@Test
+	void serviceStopsWithoutAShellAndHasTimeForTheHandOver() throws IOException {
+		Map<String, String> service = read(SERVICE).lines()
+			.filter((line) -> line.contains("=") && !line.startsWith("#"))
+			.map((line) -> line.split("=", 2))
+			.collect(Collectors.toMap((setting) -> setting[0], (setting) -> setting[1]));
+		assertThat(service.get("ExecStart")).matches("/usr/bin/java -jar /\\S+/sample-app-exec\\.jar");
+		assertThat(DurationStyle.detectAndParse(service.get("TimeoutStopSec"))).isGreaterThan(HAND_OVER);
+		assertThat(service).containsEntry("SuccessExitStatus", "143")
+			.containsEntry("Restart", "on-failure")
+			.doesNotContainKeys("KillSignal", "KillMode", "SendSIGKILL");
+		assertThat(read(SERVICE)).contains(DATABASE);
 	}
 
 	@Test

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.stream.Stream;
 
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -37,6 +38,7 @@ import org.springframework.boot.test.json.JsonContent;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.web.client.RestClient;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -105,9 +107,30 @@ class SampleApplicationTests {
 		assertThat(leaderGauge(second)).isEqualTo(1);
 	}
 
-	private String start() {
-		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class, "--server.port=0",
-				"--sample.postgres.directory=" + this.temp.resolve("shared"), "--sample.postgres.idle-timeout=2s");
+	@Test
+	void nodesElectALeaderInATable() {
+		String first = start("--leader-election.store=table");
+		String second = start("--leader-election.store=table");
+		eventually().untilAsserted(() -> {
+			assertThat(json(first, "/status")).extractingJsonPathBooleanValue("leader").isTrue();
+			assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isFalse();
+			assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].what").contains("Refresh");
+		});
+		JdbcClient jdbc = this.nodes.get(1).getBean(JdbcClient.class);
+		assertThat(jdbc.sql("SELECT election, holder FROM leader_election").query().singleRow())
+			.containsEntry("election", "leader-election-sample:default")
+			.containsEntry("holder", nodeOf(first));
+		this.nodes.remove(0).close();
+		eventually()
+			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isTrue());
+	}
+
+	private String start(String... arguments) {
+		String[] all = Stream
+			.concat(Stream.of("--server.port=0", "--sample.postgres.directory=" + this.temp.resolve("shared"),
+					"--sample.postgres.idle-timeout=2s"), Stream.of(arguments))
+			.toArray(String[]::new);
+		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class, all);
 		this.nodes.add(context);
 		return "http://localhost:" + context.getEnvironment().getProperty("local.server.port");
 	}

@@ -36,7 +36,8 @@ import org.springframework.util.StringUtils;
 
 /**
  * Where no {@code spring.datasource.url} is configured, sets it to the PostgreSQL that
- * all nodes on this machine share. Not part of what a user copies, see the package.
+ * all nodes on this machine share, and lets the store {@code table} create its tables
+ * there. Not part of what a user copies, see the package.
  * <p>
  * An initializer rather than an {@code EnvironmentPostProcessor}, because logging works
  * by then: the first start takes a few seconds, and logs that.
@@ -56,8 +57,10 @@ class SharedPostgresInitializer implements ApplicationContextInitializer<Configu
 		}
 		SharedPostgres.Session session = join(environment);
 		environment.getPropertySources()
-			.addLast(new MapPropertySource("sharedPostgres", Map.of("spring.datasource.url", session.url(),
-					"spring.datasource.username", ServerState.USER, "spring.datasource.password", session.password())));
+			.addLast(new MapPropertySource("sharedPostgres",
+					Map.of("spring.datasource.url", session.url(), "spring.datasource.username", ServerState.USER,
+							"spring.datasource.password", session.password(), "leader-election.initialize-schema",
+							"always")));
 		context.addApplicationListener(new SessionCloser(session.connection()));
 	}
 

@@ -17,7 +17,9 @@
 package io.leaderelection.documentation;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -149,16 +151,17 @@ class ReadmeExamplesTests {
 
 	@ParameterizedTest
 	@MethodSource
-	void sqlRuns(CodeBlock block) {
-		server.execute("CREATE ROLE shop LOGIN");
+	void sqlRuns(CodeBlock block) throws IOException {
+		server.execute("CREATE ROLE shop LOGIN; CREATE ROLE shop_election LOGIN");
 		server.execute("CREATE DATABASE shop");
-		try {
+		try (InputStream schema = LeaderElector.class.getResourceAsStream("/io/leaderelection/schema-postgresql.sql")) {
+			server.execute(new String(schema.readAllBytes(), StandardCharsets.UTF_8));
 			server.execute(block.code());
 		}
 		finally {
 			server.execute("DROP DATABASE shop");
-			server.execute("DROP OWNED BY shop");
-			server.execute("DROP ROLE shop");
+			server.execute("DROP OWNED BY shop, shop_election");
+			server.execute("DROP ROLE shop, shop_election");
 		}
 	}
 

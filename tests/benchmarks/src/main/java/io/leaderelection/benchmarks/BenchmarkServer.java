@@ -22,8 +22,11 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 
@@ -92,6 +95,17 @@ final class BenchmarkServer implements AutoCloseable {
 		return url("postgres");
 	}
 
+	int port() {
+		return this.server.getPort();
+	}
+
+	/**
+	 * Where a role finds the server at another port.
+	 */
+	String url(String role, int port) {
+		return url(role).replace(":" + port() + "/", ":" + port + "/");
+	}
+
 	String url(String role) {
 		return this.server.getJdbcUrl(role, "postgres");
 	}
@@ -118,6 +132,24 @@ final class BenchmarkServer implements AutoCloseable {
 			Thread.sleep(20);
 		}
 		throw new IllegalStateException("There are not " + count + " candidates");
+	}
+
+	/**
+	 * Waits until all nodes are candidates of an election in the lease table that one of
+	 * them leads.
+	 */
+	void awaitCandidates(Collection<String> nodes) throws InterruptedException {
+		String names = nodes.stream().collect(Collectors.joining("', '", "'", "'"));
+		String count = "SELECT (SELECT count(DISTINCT node) FROM leader_election_candidate WHERE node IN (" + names
+				+ ")) + (SELECT count(*) FROM leader_election WHERE token IS NOT NULL AND holder IN (" + names + "))";
+		long start = System.nanoTime();
+		while (System.nanoTime() - start < LIMIT.toNanos()) {
+			if (Objects.equals(this.jdbc.queryForObject(count, Integer.class), nodes.size() + 1)) {
+				return;
+			}
+			Thread.sleep(20);
+		}
+		throw new IllegalStateException("Not all are candidates: " + names);
 	}
 
 	/**

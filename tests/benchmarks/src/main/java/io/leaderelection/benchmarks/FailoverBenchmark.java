@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 import io.leaderelection.benchmarks.NodeProcess.Report;
 import org.jspecify.annotations.Nullable;
@@ -33,17 +34,18 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
- * How long no node leads when the leader of three nodes fails, in JVMs that have started a
- * few seconds ago and have never led: a failover is always cold. Every node that was hit
- * is replaced by a new process. Run it from the root of the project:
+ * How long no node leads when the leader of three nodes fails, in JVMs that have started
+ * a few seconds ago and have never led: a failover is always cold. Every node that was
+ * hit is replaced by a new process. Run it from the root of the project:
  *
  * <pre>
  * mvn -q -Pbenchmarks -pl tests/benchmarks -am compile exec:exec -Dbenchmark=FailoverBenchmark
  * </pre>
  *
  * Options go into {@code -Dbenchmark.args="…"}: {@code --runs=20} for each kind,
- * {@code --kinds=KILLED,STOPPED,SESSION_TERMINATED}, {@code --lease-duration=5s} and
- * {@code --takeover-delay=100ms}.
+ * {@code --kinds=KILLED,STOPPED,SESSION_TERMINATED}, also {@code FROZEN} and {@code CUT},
+ * {@code --stores=advisory-lock}, also {@code table} or both with a comma,
+ * {@code --lease-duration=5s} and {@code --takeover-delay=100ms}.
  */
 public final class FailoverBenchmark {
 
@@ -53,17 +55,22 @@ public final class FailoverBenchmark {
 
 	private final BenchmarkServer server;
 
+	private final Store store;
+
 	private final List<String> arguments;
 
 	private final List<NodeProcess> nodes = new ArrayList<>();
 
 	private int started;
 
-	private FailoverBenchmark(BenchmarkServer server, String leaseDuration, String takeoverDelay) {
+	private boolean networked;
+
+	private FailoverBenchmark(BenchmarkServer server, Store store, String leaseDuration, String takeoverDelay) {
 		this.server = server;
-		this.arguments = List.of("--spring.application.name=failover", "--spring.datasource.url=" + server.url(),
-				"--spring.datasource.hikari.maximum-pool-size=2", "--logging.level.root=INFO",
-				"--leader-election.lease-duration=" + leaseDuration,
+		this.store = store;
+		this.arguments = List.of("--spring.application.name=failover-" + store, "--leader-election.store=" + store,
+				"--leader-election.initialize-schema=always", "--spring.datasource.hikari.maximum-pool-size=2",
+				"--logging.level.root=INFO", "--leader-election.lease-duration=" + leaseDuration,
 				"--leader-election.takeover-delay=" + takeoverDelay);
 	}
 
@@ -72,26 +79,43 @@ public final class FailoverBenchmark {
 		int runs = Integer.parseInt(get(options, "runs", "20"));
 		String takeoverDelay = get(options, "takeover-delay", "100ms");
 		String leaseDuration = get(options, "lease-duration", "5s");
-		Map<Kind, List<Failover>> failovers = new EnumMap<>(Kind.class);
-		Map<Kind, String> loads = new EnumMap<>(Kind.class);
+		String kinds = get(options, "kinds", "KILLED,STOPPED,SESSION_TERMINATED");
+		List<Results> results = new ArrayList<>();
 		try (BenchmarkServer server = new BenchmarkServer(Map.of())) {
-			FailoverBenchmark benchmark = new FailoverBenchmark(server, leaseDuration, takeoverDelay);
-			try {
-				benchmark.start();
-				for (String name : get(options, "kinds", "KILLED,STOPPED,SESSION_TERMINATED").split(",")) {
-					Kind kind = Kind.valueOf(name);
-					String load = Machine.load();
-					failovers.put(kind, benchmark.measure(kind, runs));
-					loads.put(kind, load + " to " + Machine.load());
-				}
-			}
-			finally {
-				benchmark.nodes.forEach(NodeProcess::close);
+			for (Store store : Store.parse(get(options, "stores", "advisory-lock"))) {
+				FailoverBenchmark benchmark = new FailoverBenchmark(server, store, leaseDuration, takeoverDelay);
+				results.add(benchmark.measure(kinds.split(","), runs));
 			}
 			System.out.printf("%n%s; lease-duration %s, takeover-delay %s; milliseconds%n%n",
 					Machine.describe(server.jdbc()), leaseDuration, takeoverDelay);
 		}
-		print(failovers, loads, takeoverDelay);
+		if (results.size() > 1) {
+			printSideBySide(results);
+		}
+		results.forEach((result) -> {
+			System.out.printf("%n%s%n%n", result.store());
+			print(result.failovers(), result.loads(), takeoverDelay);
+		});
+	}
+
+	private Results measure(String[] kinds, int runs) throws Exception {
+		Map<Kind, List<Failover>> failovers = new EnumMap<>(Kind.class);
+		Map<Kind, String> loads = new EnumMap<>(Kind.class);
+		try {
+			start();
+			for (String name : kinds) {
+				Kind kind = Kind.valueOf(name);
+				if (kind != Kind.SESSION_TERMINATED || this.store == Store.ADVISORY_LOCK) {
+					String load = Machine.load();
+					failovers.put(kind, measure(kind, runs));
+					loads.put(kind, load + " to " + Machine.load());
+				}
+			}
+		}
+		finally {
+			this.nodes.forEach(NodeProcess::close);
+		}
+		return new Results(this.store, failovers, loads);
 	}
 
 	private static String get(SimpleCommandLinePropertySource options, String name, String otherwise) {
@@ -103,7 +127,12 @@ public final class FailoverBenchmark {
 		this.server.terminate(0);
 		while (this.nodes.size() < NODES) {
 			this.started++;
-			this.nodes.add(new NodeProcess("node-" + this.started, this.arguments));
+			Network network = new Network(this.server.port());
+			List<String> arguments = new ArrayList<>(this.arguments);
+			// Only what is cut off is to have anything between it and the server
+			arguments.add("--spring.datasource.url="
+					+ (this.networked ? this.server.url("postgres", network.port()) : this.server.url()));
+			this.nodes.add(new NodeProcess(this.store + "-" + this.started, network, arguments));
 		}
 		for (NodeProcess node : this.nodes) {
 			node.await(Report.STARTED);
@@ -111,11 +140,17 @@ public final class FailoverBenchmark {
 	}
 
 	private List<Failover> measure(Kind kind, int runs) throws Exception {
+		if (this.networked != (kind == Kind.CUT)) {
+			this.networked = kind == Kind.CUT;
+			this.nodes.forEach(NodeProcess::close);
+			this.nodes.clear();
+			start();
+		}
 		List<Failover> failovers = new ArrayList<>();
 		for (int run = 1; run <= runs; run++) {
 			Failover failover = failOver(kind);
 			failovers.add(failover);
-			System.out.printf(Locale.ROOT, "%s %d: %.1f ms%n", kind, run, failover.firstTrue() / 1e6);
+			System.out.printf(Locale.ROOT, "%s %s %d: %.1f ms%n", this.store, kind, run, failover.firstTrue() / 1e6);
 			start();
 		}
 		return failovers;
@@ -129,10 +164,15 @@ public final class FailoverBenchmark {
 		switch (kind) {
 			case KILLED -> leader.kill();
 			case STOPPED -> leader.terminate();
+			case FROZEN -> leader.signal("STOP");
+			case CUT -> leader.cutOff();
 			case SESSION_TERMINATED -> this.server.terminate(session);
 		}
 		NodeProcess next = awaitLeader(followers);
 		next.await(Report.GRANTED);
+		if (kind == Kind.FROZEN) {
+			leader.signal("CONT");
+		}
 		if (kind != Kind.KILLED) {
 			leader.await(Report.REVOKED);
 			leader.await(Report.LAST_TRUE);
@@ -152,9 +192,9 @@ public final class FailoverBenchmark {
 	}
 
 	/**
-	 * Waits until all followers wait for the lock and the youngest node has settled, and
-	 * then until a random moment between two confirmations.
-	 * @return the process of the leader's session
+	 * Waits until all nodes are candidates and the youngest node has settled, and then
+	 * until a random moment between two confirmations.
+	 * @return the process of the session that holds the lock, 0 with the table
 	 */
 	private int awaitSettled() throws Exception {
 		long youngest = Long.MIN_VALUE;
@@ -163,7 +203,30 @@ public final class FailoverBenchmark {
 		}
 		long settled = Math.max(0, SETTLED - (System.nanoTime() - youngest));
 		TimeUnit.NANOSECONDS.sleep(settled + ThreadLocalRandom.current().nextLong(TimeUnit.SECONDS.toNanos(1)));
+		if (this.store == Store.TABLE) {
+			this.server.awaitCandidates(this.nodes.stream().map(NodeProcess::toString).toList());
+			return 0;
+		}
 		return this.server.awaitCandidates(NODES - 1);
+	}
+
+	private static void printSideBySide(List<Results> results) {
+		System.out.println("| until the next leader's first true | "
+				+ results.stream().map((result) -> result.store() + ": median | max").collect(Collectors.joining(" | "))
+				+ " | both lead, max |");
+		System.out.println("|---" + "|---|---".repeat(results.size()) + "|---|");
+		for (Kind kind : Kind.values()) {
+			if (results.stream().anyMatch((result) -> result.failovers().containsKey(kind))) {
+				double overlap = results.stream()
+					.flatMap((result) -> result.of(kind).stream())
+					.mapToLong(Failover::overlap)
+					.max()
+					.orElse(0) / 1e6;
+				System.out.printf(Locale.ROOT, "| %s | %s | %.1f |%n", kind.description,
+						results.stream().map((result) -> result.cells(kind)).collect(Collectors.joining(" | ")),
+						overlap);
+			}
+		}
 	}
 
 	private static void print(Map<Kind, List<Failover>> failovers, Map<Kind, String> loads, String takeoverDelay) {
@@ -204,11 +267,39 @@ public final class FailoverBenchmark {
 	}
 
 	/**
+	 * What was measured with a store.
+	 *
+	 * @param store the store
+	 * @param failovers the failovers of each kind
+	 * @param loads the load of the machine at that time
+	 */
+	private record Results(Store store, Map<Kind, List<Failover>> failovers, Map<Kind, String> loads) {
+
+		List<Failover> of(Kind kind) {
+			return this.failovers.getOrDefault(kind, List.of());
+		}
+
+		/**
+		 * The median and the maximum.
+		 */
+		String cells(Kind kind) {
+			if (of(kind).isEmpty()) {
+				return "no failover | ";
+			}
+			Milliseconds summary = summary(of(kind), Failover::firstTrue);
+			return String.format(Locale.ROOT, "%.1f | %.1f", summary.median(), summary.max());
+		}
+
+	}
+
+	/**
 	 * How the leader fails.
 	 */
 	enum Kind {
 
-		KILLED("kill -9"), STOPPED("orderly stop (SIGTERM)"), SESSION_TERMINATED("session terminated by the server");
+		KILLED("kill -9"), STOPPED("orderly stop (SIGTERM)"), FROZEN("frozen (SIGSTOP)"),
+
+		CUT("cut off from the database"), SESSION_TERMINATED("session terminated by the server");
 
 		private final String description;
 

@@ -46,14 +46,23 @@ final class NodeProcess implements AutoCloseable {
 
 	private final String name;
 
+	private final Network network;
+
 	private final Process process;
 
 	private final Map<Report, CompletableFuture<Long>> reports = new EnumMap<>(Report.class);
 
 	private final Deque<String> output = new ConcurrentLinkedDeque<>();
 
-	NodeProcess(String name, List<String> arguments) {
+	/**
+	 * Start a node.
+	 * @param name its id
+	 * @param network its way to the database
+	 * @param arguments its command line
+	 */
+	NodeProcess(String name, Network network, List<String> arguments) {
 		this.name = name;
+		this.network = network;
 		for (Report report : Report.values()) {
 			this.reports.put(report, new CompletableFuture<>());
 		}
@@ -144,9 +153,27 @@ final class NodeProcess implements AutoCloseable {
 		this.process.toHandle().destroyForcibly();
 	}
 
+	/**
+	 * Sends SIGSTOP or SIGCONT.
+	 */
+	void signal(String signal) throws IOException, InterruptedException {
+		int status = new ProcessBuilder("kill", "-" + signal, String.valueOf(this.process.pid())).start().waitFor();
+		if (status != 0) {
+			throw new IllegalStateException("kill -" + signal + " failed with status " + status);
+		}
+	}
+
+	/**
+	 * Cuts it off from the database.
+	 */
+	void cutOff() {
+		this.network.cut();
+	}
+
 	@Override
 	public void close() {
 		kill();
+		this.network.close();
 		try {
 			if (!this.process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
 				throw new IllegalStateException(this.name + " does not end");

@@ -33,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of the application around the election: one node of each cluster behaves, and
  * the other one, which leads, does not.
  */
+@AdvisoryLockOnly
 class ApplicationFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);

@@ -52,6 +52,11 @@ final class Cluster implements AutoCloseable {
 	 */
 	static final Duration LEASE = Duration.ofMillis(Long.getLong("leader-election.test.lease", 2000));
 
+	/** The system property with the store of clusters that need no other. */
+	static final String STORE = "leader-election.test.store";
+
+	static final String TABLE = "table";
+
 	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -63,6 +68,8 @@ final class Cluster implements AutoCloseable {
 	private final Duration takeoverDelay;
 
 	private final List<String> properties;
+
+	private final boolean table;
 
 	private final String group = "faults-" + UUID.randomUUID();
 
@@ -88,6 +95,8 @@ final class Cluster implements AutoCloseable {
 		this.lease = lease;
 		this.takeoverDelay = takeoverDelay;
 		this.properties = List.of(properties);
+		this.table = TABLE.equals(System.getProperty(STORE))
+				|| this.properties.contains("leader-election.store=" + TABLE);
 		this.observer = new LockObserver(server, this.group);
 		this.rows = server;
 		TermRows.create(server);
@@ -194,6 +203,9 @@ final class Cluster implements AutoCloseable {
 				"--spring.main.banner-mode=off", "--spring.main.lazy-initialization=true",
 				"--faults.writes.url=" + writesUrl(url), "--faults.writes.username=" + this.server.username(),
 				"--faults.writes.password=" + this.server.password()));
+		if (this.table && !this.properties.contains("leader-election.store=" + TABLE)) {
+			arguments.addAll(List.of("--leader-election.store=" + TABLE, "--leader-election.initialize-schema=always"));
+		}
 		Stream.concat(this.properties.stream(), Stream.of(more)).forEach((property) -> arguments.add("--" + property));
 		return arguments;
 	}
@@ -239,6 +251,17 @@ final class Cluster implements AutoCloseable {
 	 */
 	NodeProcess awaitLeader() {
 		return await(() -> this.nodes.keySet().stream().filter(NodeProcess::leads).findFirst());
+	}
+
+	/**
+	 * Wait until a node has recorded that it leads, later than the given time.
+	 */
+	void awaitSampleOfLeader(long time) {
+		await(() -> this.nodes.keySet()
+			.stream()
+			.flatMap((node) -> node.lastTrue().stream())
+			.filter((entry) -> entry.time() > time)
+			.findFirst());
 	}
 
 	/**
@@ -332,12 +355,19 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Return whether the nodes use the store {@code table}.
+	 */
+	boolean isTable() {
+		return this.table;
+	}
+
+	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
 		return this.server
-			.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leader-election default " + node.name()
-					+ "'")
+			.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leader-election "
+					+ (isTable() ? "table " : "default ") + node.name() + "'")
 			.stream()
 			.map(Integer::valueOf)
 			.toList();
@@ -389,7 +419,7 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * Describe the state of nodes and server, for the message of a timeout.
 	 */
-	private String describe() {
+	String describe() {
 		List<String> lines = new ArrayList<>(this.server.query("""
 				SELECT concat_ws(' ', pid, application_name, state, wait_event, now() - state_change, left(query, 40))
 				FROM pg_stat_activity WHERE backend_type = 'client backend'
@@ -419,8 +449,12 @@ final class Cluster implements AutoCloseable {
 		return check(historyWithRows());
 	}
 
-	private Invariants check(History history) {
-		return new Invariants(history, this.lease, this.takeoverDelay).check();
+	/**
+	 * Check a history of these nodes.
+	 */
+	Invariants check(History history) {
+		Invariants invariants = new Invariants(history, this.lease, this.takeoverDelay);
+		return isTable() ? invariants.withoutLocks().check() : invariants.check();
 	}
 
 	/**

@@ -56,6 +56,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 /**
  * Faults in the life of application contexts, on a real server.
  */
+@AdvisoryLockOnly
 class ContextFaultTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -85,6 +85,7 @@ final class FaultRuns implements AutoCloseable {
 				runOnce(fault, arrangement, injection, expectation);
 			}
 			catch (RuntimeException | AssertionError ex) {
+				ex.addSuppressed(new IllegalStateException(this.cluster.describe()));
 				this.cluster.repair();
 				throw ex;
 			}
@@ -137,8 +138,8 @@ final class FaultRuns implements AutoCloseable {
 		Entry began = leader.last(Kind.TRUE_FROM).orElseThrow();
 		long at = System.nanoTime();
 		injection.take(leader);
-		leader.await(Kind.TRUE_AT, System.nanoTime() + this.cluster.lease().toNanos());
-		boolean survived = leader.last(Kind.TRUE_FROM).filter(began::equals).isPresent();
+		this.cluster.awaitSampleOfLeader(System.nanoTime() + this.cluster.lease().toNanos());
+		boolean survived = leader.leads() && leader.last(Kind.TRUE_FROM).filter(began::equals).isPresent();
 		assertThat(survived || !last).as(leader::describe).isTrue();
 		if (survived) {
 			this.figures.add(fault, at, Optional.empty(), Optional.empty());

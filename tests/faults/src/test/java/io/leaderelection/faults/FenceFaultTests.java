@@ -121,6 +121,7 @@ class FenceFaultTests {
 	 * the server runs, as long as it has not all of them: then the next leader waits, and
 	 * says so, until the connection ends.
 	 */
+	@AdvisoryLockOnly
 	@ParameterizedTest
 	@Tag("faults")
 	@ValueSource(ints = { 1, 12, 20, 24 })
@@ -136,6 +137,7 @@ class FenceFaultTests {
 		});
 	}
 
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void backendTerminatedBeforeTheFence() {
@@ -151,6 +153,7 @@ class FenceFaultTests {
 	 * A transaction that has passed the fence and is busy commits, and the next leader
 	 * waits for it and says so.
 	 */
+	@AdvisoryLockOnly
 	@Test
 	@Tag("faults")
 	void busyBetweenFenceAndCommit() {

@@ -65,6 +65,8 @@ final class FencedWriters implements AutoCloseable {
 
 	private final String fencing;
 
+	private final String store;
+
 	private final CommitLog log;
 
 	private final CommitOrder order = new CommitOrder("public.writes", "public.grants");
@@ -77,8 +79,9 @@ final class FencedWriters implements AutoCloseable {
 
 	private long drained = this.started;
 
-	FencedWriters(String fencing) {
+	FencedWriters(String fencing, String store) {
 		this.fencing = fencing;
+		this.store = store;
 		this.server.execute(WriterApplication.TABLES);
 		this.log = new CommitLog(this.server);
 		Stream.generate(this::launch).limit(NODES).toList().forEach(NodeProcess::awaitStarted);
@@ -89,6 +92,7 @@ final class FencedWriters implements AutoCloseable {
 		List<String> properties = List.of("spring.application.name=fenced-writers",
 				"leader-election.group=" + this.group, "leader-election.node-id=" + name,
 				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
+				"leader-election.store=" + this.store, "leader-election.initialize-schema=always",
 				"leader-election.drain-timeout=500ms", "leader-election.fencing=" + this.fencing,
 				"faults.writers=" + WRITERS_PER_NODE, "spring.datasource.url=" + this.server.jdbcUrl(),
 				"spring.datasource.username=" + this.server.username(),
@@ -132,7 +136,7 @@ final class FencedWriters implements AutoCloseable {
 	private void strike(Blow blow) throws InterruptedException {
 		NodeProcess leader = awaitHolder();
 		switch (blow) {
-			case TERMINATE_SESSION -> this.server.query(holder("pg_terminate_backend(pid)"));
+			case TERMINATE_SESSION -> takeLeadershipAway();
 			case RESIGN -> leader.command("resign");
 			case FREEZE -> {
 				leader.signal("STOP");
@@ -147,15 +151,35 @@ final class FencedWriters implements AutoCloseable {
 		this.blows.merge(blow, 1, Integer::sum);
 	}
 
+	private boolean isTable() {
+		return this.store.equals("table");
+	}
+
+	/**
+	 * End the term without the knowledge of its node.
+	 */
+	private void takeLeadershipAway() {
+		if (isTable()) {
+			this.server.execute("UPDATE leader_election SET holder = NULL, token = NULL, beat = beat + 1");
+		}
+		else {
+			this.server.query(holder("pg_terminate_backend(pid)"));
+		}
+	}
+
 	/**
 	 * Wait until a node holds the lock, whether it is granted or still waits for fenced
 	 * transactions.
 	 */
 	private NodeProcess awaitHolder() {
 		return await("a leader",
-				() -> this.server.query(holder("application_name"))
+				() -> this.server
+					.query(isTable() ? "SELECT ' ' || holder FROM leader_election WHERE token IS NOT NULL"
+							: holder("application_name"))
 					.stream()
 					.flatMap((name) -> this.nodes.stream().filter((node) -> name.endsWith(" " + node.name())))
+					// A row outlives the node that holds it
+					.filter((node) -> !isTable() || node.isAlive())
 					.findFirst());
 	}
 
@@ -283,10 +307,10 @@ final class FencedWriters implements AutoCloseable {
 			.max(Comparator.naturalOrder())
 			.orElse(Duration.ZERO);
 		return """
-				Writers with leader-election.fencing=%s on PostgreSQL %s, seed %d, %d s:
+				Writers with leader-election.store=%s, leader-election.fencing=%s on PostgreSQL %s, seed %d, %d s:
 				%d commits in %d terms with %d hand-overs to another node; late: %d, the worst by %d ms
 				blows %s, outcomes %s, idle transactions that the server has ended: %d
-				""".formatted(this.fencing, this.server.query("SHOW server_version").get(0), this.seed,
+				""".formatted(this.store, this.fencing, this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.order.written(),
 				this.order.terms(), handOvers(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
 	}

@@ -19,7 +19,8 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -40,9 +41,10 @@ class FencedWritersTests {
 
 	private static final Duration LIMIT = Duration.ofMinutes(30);
 
-	@Test
-	void commitsComeLateWithoutFences() throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("off")) {
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void commitsComeLateWithoutFences(String store) throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("off", store)) {
 			writers.run(COMMITS, HAND_OVERS, LIMIT);
 			System.out.println(writers);
 			assertThat(writers.order().violations()).isNotEmpty();
@@ -51,9 +53,10 @@ class FencedWritersTests {
 		}
 	}
 
-	@Test
-	void noCommitComesLateWithFences() throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("auto")) {
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void noCommitComesLateWithFences(String store) throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("auto", store)) {
 			writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
 					Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
 			System.out.println(writers);

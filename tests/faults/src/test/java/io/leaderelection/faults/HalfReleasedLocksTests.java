@@ -55,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * other. Here it is held on the way, where the main key is free and the key of its term
  * is not: the fence takes that term for the current one, and the lock can be won.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class HalfReleasedLocksTests {
 

@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Forty followers and one leader, which changes often.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ManyFollowersTests {

@@ -43,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The checker of the fault tests, itself checked: in each of these runs it must find
  * nothing with the product as it is, and the violation with a seeded mistake.
  */
+@AdvisoryLockOnly
 class MutantTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -34,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * PgBouncer between the nodes and the server.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class PgBouncerTests {
 

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
  * Faults that the server or the node notices at once. The lease is so long that no node
  * can have waited for its end.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class PromptSuccessionTests {
 

@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for hand-overs in quick succession: a node that resigned lets others go first,
  * but only until one of them has led.
  */
+@AdvisoryLockOnly
 @Timeout(180)
 class ResignationPaceTests {
 

@@ -34,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A role whose presets are all against an election, and settings of the server that would
  * lose a term or hold it up.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class RolePresetTests {
 

@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Faults of the server, and what it does to sessions.
  */
+@AdvisoryLockOnly
 class ServerFaultTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

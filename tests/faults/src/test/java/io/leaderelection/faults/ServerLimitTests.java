@@ -40,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A server that has run out of something, or no longer lets the nodes in. The nodes have
  * an ordinary role: superusers have slots of their own.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class ServerLimitTests {
 

@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Random faults, one after the other, for as long as {@code -Dsoak.duration=PT20M} says.
  * Runs in rounds, each with a cluster of its own and a seed that it prints.
  * {@code -Dsoak.seed} begins with the round of that seed, {@code -Dsoak.duration=PT0S}
- * ends after it.
+ * ends after it. {@code -Dleader-election.test.store=table} uses the other store.
  */
 class Soak {
 
@@ -77,7 +77,8 @@ class Soak {
 		Files.createDirectories(FOLDER);
 		long end = System.nanoTime() + DURATION.toNanos();
 		try (PostgreSqlServer server = PostgreSqlServer.start("max_connections=200")) {
-			System.out.println("Soak on " + server.query("SELECT version()"));
+			System.out.println("Soak on " + server.query("SELECT version()") + ", store "
+					+ System.getProperty(Cluster.STORE, "advisory-lock"));
 			do {
 				round(server, SEED + this.rounds++);
 			}
@@ -120,7 +121,7 @@ class Soak {
 			found.add(new Violation("Round", ex.toString()));
 		}
 		History history = cluster.historyWithRows();
-		Invariants invariants = new Invariants(history, lease, takeoverDelay).check();
+		Invariants invariants = cluster.check(history);
 		found.addAll(invariants.violations());
 		count(history);
 		found.forEach((violation) -> this.violations.add("seed " + seed + ": " + violation));

@@ -16,10 +16,12 @@
 
 package io.leaderelection.faults;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
 
 import io.leaderelection.testsupport.Direction;
+import org.awaitility.Awaitility;
 
 /**
  * What a soak does to nodes, network and server. Each fault has been healed when its
@@ -180,16 +182,18 @@ enum SoakFault {
 	FREEZE_BACKEND((scene) -> {
 		scene.cluster().withServerFaults();
 		List<Integer> pids = scene.cluster().pids(scene.target());
-		pids.forEach((pid) -> scene.server().signalBackend(pid, "STOP"));
+		scene.signal(pids, "STOP");
 		scene.pause();
-		pids.forEach((pid) -> scene.server().signalBackend(pid, "CONT"));
+		scene.signal(pids, "CONT");
 	}),
 
 	CRASH_BACKEND((scene) -> {
-		List<Integer> pids = scene.cluster().pids(scene.target());
-		pids.forEach((pid) -> scene.server().signalBackend(pid, "KILL"));
-		if (!pids.isEmpty()) {
-			scene.awaitEndOfAllSessions();
+		try (Connection other = scene.server().connect()) {
+			if (scene.signal(scene.cluster().pids(scene.target()), "KILL")) {
+				Awaitility.await().until(() -> !other.isValid(1));
+				scene.awaitEndOfAllSessions();
+				scene.awaitServer();
+			}
 		}
 	}),
 

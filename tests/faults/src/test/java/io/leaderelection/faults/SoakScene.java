@@ -16,6 +16,7 @@
 
 package io.leaderelection.faults;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -25,6 +26,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
+import org.awaitility.Awaitility;
 
 /**
  * What a fault of a soak acts on: one node and all around it.
@@ -141,8 +143,43 @@ final class SoakScene {
 		}
 	}
 
+	/**
+	 * Signal sessions, but those that have ended since they were found.
+	 * @return whether any received the signal
+	 */
+	boolean signal(List<Integer> pids, String signal) {
+		boolean signalled = false;
+		for (int pid : pids) {
+			try {
+				server().signalBackend(pid, signal);
+				signalled = true;
+			}
+			catch (IllegalArgumentException ex) {
+				System.out.println(ex.getMessage());
+			}
+		}
+		return signalled;
+	}
+
+	/**
+	 * Wait until the server has recovered. With the store {@code table}, a leader may
+	 * survive a crash, and the next fault would find no server.
+	 */
+	void awaitServer() {
+		Awaitility.await().atMost(Duration.ofMinutes(1)).ignoreExceptions().until(() -> {
+			try (Connection connection = server().connect()) {
+				return connection.isValid(1);
+			}
+		});
+	}
+
+	/**
+	 * With the store {@code table}, the end of a session is none of leadership.
+	 */
 	void awaitEndOfAllSessions() {
-		this.leader.await(Kind.TRUE_UNTIL, this.term);
+		if (!this.cluster.isTable()) {
+			this.leader.await(Kind.TRUE_UNTIL, this.term);
+		}
 	}
 
 }

@@ -34,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A standby beside the primary, on which nobody can lead until it is promoted.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 @EmbeddedServerOnly
 class StandbyTests {

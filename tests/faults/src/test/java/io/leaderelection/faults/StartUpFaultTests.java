@@ -31,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Faults of a process that has not started yet.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class StartUpFaultTests {
 

@@ -35,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * its grant, and just after. The takeover delay is long, so that no node that is exempted
  * from it goes unnoticed.
  */
+@AdvisoryLockOnly
 class TakeoverFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1000);

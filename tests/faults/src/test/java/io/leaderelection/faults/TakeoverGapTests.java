@@ -30,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The one gap that the guarantees name: the server ends the session of a leader that
  * cannot be determined, and so frees the lock while the leader still trusts its lease.
  */
+@AdvisoryLockOnly
 @Tag("faults")
 class TakeoverGapTests {
 

@@ -27,7 +27,7 @@ import io.leaderelection.simulation.TaskLock;
 /**
  * The platform of a simulated process: its clocks, tasks and locks.
  */
-class SimulatedPlatform implements Platform {
+public class SimulatedPlatform implements Platform {
 
 	private static final Instant EPOCH = Instant.parse("2026-01-01T00:00:00Z");
 
@@ -37,7 +37,7 @@ class SimulatedPlatform implements Platform {
 
 	private final SplittableRandom random;
 
-	SimulatedPlatform(Scheduler scheduler, Process process, SplittableRandom random) {
+	public SimulatedPlatform(Scheduler scheduler, Process process, SplittableRandom random) {
 		this.scheduler = scheduler;
 		this.process = process;
 		this.random = random;

@@ -16,11 +16,6 @@
 
 package io.leaderelection.simulation;
 
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.List;
-
-import io.leaderelection.testsupport.ClassPathProcess;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -32,10 +27,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The simulation, itself checked with mistakes that were not made for it.
  */
 class BlindMistakeTests {
-
-	private static final Path DIRECTORY = Path.of("target", "blind-mistakes").toAbsolutePath();
-
-	private static final Duration LIMIT = Duration.ofMinutes(8);
 
 	@ParameterizedTest
 	@EnumSource
@@ -50,12 +41,7 @@ class BlindMistakeTests {
 	@Tag("faults")
 	@EnumSource(mode = Mode.EXCLUDE, names = "REQUEST_RESET_LATE")
 	void isFound(BlindMistake mistake) throws Exception {
-		Path directory = DIRECTORY.resolve(mistake.name());
-		Path changed = mistake.change().compile(directory);
-		ClassPathProcess search = ClassPathProcess.run(changed, BlindMistakeSearch.class.getName(),
-				List.of(mistake.name()), directory, LIMIT);
-		System.out.print(search.output());
-		assertThat(search.status()).as(search.output()).isZero();
+		MistakeSearch.assertFound(Store.ADVISORY_LOCK, mistake, mistake.change(), mistake.guarantees());
 	}
 
 }

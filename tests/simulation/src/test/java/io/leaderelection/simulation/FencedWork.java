@@ -29,11 +29,14 @@ import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.SimulatedLeaseTable;
 import io.leaderelection.postgresql.SimulatedSessions.SimulatedTransaction;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
+import io.leaderelection.simulation.server.TableRow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -205,12 +208,16 @@ final class FencedWork {
 
 	private void write(Leadership leadership, SimulatedConnection current)
 			throws BrokenException, SqlError, SQLException {
-		ask(current, Statements::begin);
+		boolean repeatableRead = this.world.table() != null && this.world.chance(25);
+		ask(current, () -> Statements.begin(repeatableRead));
 		maybePause();
 		ask(current, () -> Statements.transactionId(true));
 		maybePause();
+		// With REPEATABLE READ, the fence may see an earlier version of the row
+		SimServer freedOn = repeatableRead ? null : freedOn(leadership.getTerm());
 		try {
-			leadership.fence(Transaction.connection(current));
+			leadership.fence(jdbc(current));
+			this.world.invariants().passedFence(this.node, leadership.getTerm(), freedOn);
 		}
 		catch (LeadershipLostException ex) {
 			this.world.invariants().refused();
@@ -224,6 +231,20 @@ final class FencedWork {
 		}
 		Term term = leadership.getTerm();
 		ask(current, () -> Statements.commit(() -> this.world.invariants().committed(this.node, term)));
+	}
+
+	/**
+	 * Return the server on which the lease of a term is free, or {@code null}.
+	 */
+	private @Nullable SimServer freedOn(Term term) {
+		TableRow row = this.world.row();
+		return (row != null && row.token() == null && term.equals(new Term(0, row.timeline(), row.term())))
+				? this.world.server() : null;
+	}
+
+	private Connection jdbc(SimulatedConnection current) {
+		SimulatedLeaseTable table = this.world.table();
+		return (table != null) ? table.transaction(current) : Transaction.connection(current);
 	}
 
 	private static <T> void ask(SimulatedConnection current, Supplier<Statement<T>> statement)

@@ -50,6 +50,8 @@ final class Histories {
 
 	private static final Duration SEARCH_LIMIT = Duration.ofMinutes(5);
 
+	private final Store store;
+
 	private final Mutant mutant;
 
 	private final AtomicLong nextSeed;
@@ -78,7 +80,8 @@ final class Histories {
 
 	private long switches;
 
-	Histories(Mutant mutant, long firstSeed) {
+	Histories(Store store, Mutant mutant, long firstSeed) {
+		this.store = store;
 		this.mutant = mutant;
 		this.nextSeed = new AtomicLong(firstSeed);
 	}
@@ -86,16 +89,17 @@ final class Histories {
 	/**
 	 * Search for a seeded mistake, from the first seed on.
 	 */
-	static Histories search(Mutant mutant) {
-		return new Histories(mutant, 1).run(SEARCH_LIMIT, MOST_FAILOVERS);
+	static Histories search(Store store, Mutant mutant) {
+		return new Histories(store, mutant, 1).run(SEARCH_LIMIT, MOST_FAILOVERS);
 	}
 
 	/**
 	 * Run for a while, and fail if a guarantee is violated.
 	 */
-	static void assertGuaranteesHold(Duration duration, long firstSeed) {
-		Histories histories = new Histories(Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE);
-		System.out.println("Simulation of " + duration + " from seed " + firstSeed + ": " + histories);
+	static void assertGuaranteesHold(Store store, Duration duration, long firstSeed) {
+		Histories histories = new Histories(store, Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE);
+		System.out
+			.println("Simulation of " + store + " for " + duration + " from seed " + firstSeed + ": " + histories);
 		Result violation = histories.violation();
 		assertThat(violation).as(() -> (violation != null) ? histories.explain(violation) : "").isNull();
 	}
@@ -130,7 +134,7 @@ final class Histories {
 	}
 
 	private void runOnThisThread(long end, long mostGrants) {
-		Simulation simulation = new Simulation(this.mutant);
+		Simulation simulation = new Simulation(this.store, this.mutant);
 		do {
 			add(simulation.run(this.nextSeed.getAndIncrement()));
 		}
@@ -180,7 +184,7 @@ final class Histories {
 	 * Run a history again, write down what happens in it, and return the end of that.
 	 */
 	String explain(Result violated) {
-		Result recorded = new Simulation(this.mutant).record(violated.seed());
+		Result recorded = new Simulation(this.store, this.mutant).record(violated.seed());
 		if (!violated.violation().equals(recorded.violation())) {
 			throw new IllegalStateException("The history of seed " + violated.seed() + " has ended with "
 					+ recorded.violation() + " when it was repeated, instead of " + violated.violation());
@@ -188,16 +192,16 @@ final class Histories {
 		List<String> lines = recorded.lines();
 		try {
 			Files.createDirectories(FOLDER);
-			Path file = FOLDER.resolve("seed-" + violated.seed() + ".txt");
+			Path file = FOLDER.resolve(this.store + "-seed-" + violated.seed() + ".txt");
 			Files.write(file, lines);
 			return """
 					%s
 					...
 					%s
-					The whole history is in %s. Run it again with -Dsimulation.seed=%d
+					The whole history is in %s. Run it again with -Dsimulation.store=%s -Dsimulation.seed=%d
 					""".formatted(violated.violation(),
 					String.join("\n", lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size())), file,
-					violated.seed());
+					this.store, violated.seed());
 		}
 		catch (IOException ex) {
 			throw new IllegalStateException(ex);

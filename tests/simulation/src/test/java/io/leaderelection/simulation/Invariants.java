@@ -17,8 +17,12 @@
 package io.leaderelection.simulation;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Set;
+import java.util.TreeSet;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
@@ -35,6 +39,8 @@ import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.LockRow;
+import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.TableRow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,6 +80,8 @@ final class Invariants {
 	private final Map<Node, Seen> nodes = new HashMap<>();
 
 	private @Nullable Violation violation;
+
+	private final NavigableSet<Term> terms = new TreeSet<>();
 
 	private @Nullable Term newest;
 
@@ -201,6 +209,8 @@ final class Invariants {
 			violated("G4 candidacy", node + " was granted term " + term + " although its candidacy is suspended");
 		}
 		checkPredecessors(node, term);
+		checkFenced(node, term);
+		this.terms.add(term);
 		this.world.nodes().stream().filter((other) -> other != node && other.isUp()).forEach(this::checkHandOver);
 		if (this.newest == null || term.compareTo(this.newest) > 0) {
 			this.newest = term;
@@ -315,6 +325,22 @@ final class Invariants {
 			violated("G1 predecessors", node + " was granted term " + term + " while session " + other.pid()
 					+ " holds the key of a term, " + other.key().low());
 		}
+	}
+
+	/**
+	 * G1: no transaction of an earlier term has passed the fence and is open, unless a
+	 * promotion has lost the takeover.
+	 */
+	private void checkFenced(Node node, Term term) {
+		TableRow row = this.world.row();
+		if (row != null && term.equals(termOf(row)) && !this.world.fenced().isEmpty()) {
+			violated("G1 barrier", node + " was granted term " + term + " while the transaction of session "
+					+ this.world.fenced().get(0) + " has passed the fence");
+		}
+	}
+
+	private static Term termOf(TableRow row) {
+		return new Term(0, row.timeline(), row.term());
 	}
 
 	/**
@@ -541,9 +567,28 @@ final class Invariants {
 	 */
 	void committed(Node node, Term term) {
 		this.commits++;
-		if (this.newest != null && term.compareTo(this.newest) < 0) {
-			violated("G1 fence", node + " has committed in term " + term + " after term " + this.newest
-					+ " was granted to " + this.newestNode);
+		Term later = newestKnown();
+		if (later != null && term.compareTo(later) < 0) {
+			violated("G1 fence", node + " has committed in term " + term + " after term " + later + " was granted");
+		}
+	}
+
+	/**
+	 * Return the newest term that was granted. A promotion that loses a takeover in the
+	 * table also loses everything that was committed in its term.
+	 */
+	private @Nullable Term newestKnown() {
+		TableRow row = this.world.row();
+		return (row != null) ? this.terms.floor(termOf(row)) : this.newest;
+	}
+
+	/**
+	 * G1: no transaction passes the fence of a term whose lease is free.
+	 * @param freedOn the server on which it was free before
+	 */
+	void passedFence(Node node, Term term, @Nullable SimServer freedOn) {
+		if (freedOn == this.world.server()) {
+			violated("G1 token", node + " has passed the fence of term " + term + " although its lease is free");
 		}
 	}
 
@@ -607,15 +652,20 @@ final class Invariants {
 	 */
 	private void checkFence() {
 		long limit = this.world.lease().toNanos() / 8 * 9 + LATE;
+		Set<Integer> fenced = new HashSet<>(this.world.fenced());
 		for (LockRow row : this.world.server().locks()) {
 			if (row.granted() && row.key().equals(FENCE) && row.mode() == LockMode.SHARE) {
-				for (Activity activity : this.world.server().activity()) {
-					if (activity.pid() == row.pid() && !activity.active() && this.world.calmSince() != Long.MAX_VALUE
-							&& this.world.server().clock().now() - activity.stateChange() > limit
-							&& this.scheduler.now() - this.world.calmSince() > limit) {
-						violated("G6 fence", "the silent transaction of session " + row.pid() + " holds the fence");
-					}
-				}
+				fenced.add(row.pid());
+			}
+		}
+		if (fenced.isEmpty()) {
+			return;
+		}
+		for (Activity activity : this.world.server().activity()) {
+			if (fenced.contains(activity.pid()) && !activity.active() && this.world.calmSince() != Long.MAX_VALUE
+					&& this.world.server().clock().now() - activity.stateChange() > limit
+					&& this.scheduler.now() - this.world.calmSince() > limit) {
+				violated("G6 fence", "the silent transaction of session " + activity.pid() + " holds the fence");
 			}
 		}
 	}
@@ -645,7 +695,16 @@ final class Invariants {
 				leaders++;
 			}
 		}
-		return (leaders == 1) ? null : leaders + " nodes lead: " + this.world.server().locks();
+		return (leaders == 1) ? null
+				: leaders + " nodes lead: " + this.world.server().locks() + ", row " + rowWithoutToken();
+	}
+
+	/**
+	 * Tokens differ from run to run.
+	 */
+	private String rowWithoutToken() {
+		TableRow row = this.world.row();
+		return (row != null) ? termOf(row) + " of " + row.holder() + " with beat " + row.beat() : "none";
 	}
 
 	/**

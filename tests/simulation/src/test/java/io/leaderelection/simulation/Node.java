@@ -29,8 +29,11 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
+import io.leaderelection.engine.SimulatedPlatform;
+import io.leaderelection.postgresql.SimulatedLeaseTable;
 import io.leaderelection.postgresql.SimulatedSessions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.impl.NoOpLog;
@@ -95,11 +98,27 @@ public final class Node {
 
 	private SimulatedElector newElector() {
 		SimulatedElector created = new SimulatedElector(this.world.mutant(), this.world.settings(id()),
-				this.world.timings(),
-				new SimulatedSessions(this, this.world.settings(id()), this.world.programs(), FencedWork::transaction),
-				this.world.scheduler(), this.process, this.world.random(), this::listen, log());
+				this.world.timings(), sessions(this.world.settings(id())), this.world.scheduler(), this.process,
+				this.world.random(), this::listen, log());
 		this.process.observe(() -> this.world.invariants().observe(this));
 		return created;
+	}
+
+	private ElectionSessions sessions(ElectionSettings settings) {
+		SimulatedLeaseTable table = this.world.table();
+		return (table != null)
+				? table.sessions(this, settings,
+						new SimulatedPlatform(this.world.scheduler(), this.process, this.world.random()))
+				: new SimulatedSessions(this, settings, this.world.programs(), FencedWork::transaction);
+	}
+
+	/**
+	 * Where messages take long, two elections on one connection, with several requests
+	 * each, are too much for a short lease.
+	 */
+	private ElectionSessions otherSessions(ElectionSettings settings) {
+		boolean shared = this.world.table() != null && this.world.distance() == 0;
+		return shared ? sessions(settings) : new LocalSessions();
 	}
 
 	private String id() {
@@ -116,7 +135,7 @@ public final class Node {
 			ElectionSettings settings = new ElectionSettings("other", id(), Duration.ofHours(1), Duration.ZERO,
 					Duration.ofMillis(200), true);
 			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
-					new LocalSessions(), this.elector, (event) -> {
+					otherSessions(settings), this.elector, (event) -> {
 					}, log());
 			this.other = created;
 			spawn("start", () -> startAgain(created));
@@ -395,6 +414,34 @@ public final class Node {
 		this.world.record(this, "won term " + term + " in session " + connection.pid());
 		this.won = term;
 		this.winner = connection;
+	}
+
+	/**
+	 * A session that has no connection of its own has won the lease.
+	 */
+	public void won(Term term) {
+		this.world.record(this, "won term " + term);
+	}
+
+	/**
+	 * A session has read that it must not take over. Now and then this node freezes just
+	 * then, so that what it has read is old when it goes on.
+	 */
+	public void held() {
+		if (!this.world.chance(1) || this.process.isFrozen()) {
+			return;
+		}
+		Process frozen = this.process;
+		long lease = this.world.lease().toNanos();
+		faultBegins();
+		freeze();
+		this.world.scheduler().after(this.world.between(lease / 4, 3 * lease), () -> {
+			if (frozen == this.process && frozen.isFrozen()) {
+				thaw();
+			}
+			faultEnds();
+		});
+		step();
 	}
 
 	/**

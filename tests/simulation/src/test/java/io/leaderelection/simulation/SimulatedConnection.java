@@ -16,6 +16,9 @@
 
 package io.leaderelection.simulation;
 
+import java.util.ArrayList;
+import java.util.List;
+
 import io.leaderelection.simulation.Link.Lane;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
@@ -27,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A connection of a node to the server: each request and each reply is a message. A
  * request takes effect whether or not the reply arrives.
+ * <p>
+ * Behind a pooler in transaction mode, each request runs in another session, on the
+ * server that is the primary when it arrives.
  */
 public final class SimulatedConnection {
 
@@ -40,9 +46,15 @@ public final class SimulatedConnection {
 
 	private final boolean ofElection;
 
+	private final boolean pooled;
+
 	private final Lane toServer = new Lane();
 
 	private final Lane toClient = new Lane();
+
+	private final List<String> notices = new ArrayList<>(1);
+
+	private int backendPid;
 
 	private @Nullable Backend backend;
 
@@ -60,11 +72,12 @@ public final class SimulatedConnection {
 
 	private long noticedAt = Long.MAX_VALUE;
 
-	private SimulatedConnection(Node node, boolean ofElection) {
+	private SimulatedConnection(Node node, boolean ofElection, boolean pooled) {
 		this.scheduler = node.world().scheduler();
 		this.node = node;
 		this.process = node.process();
 		this.ofElection = ofElection;
+		this.pooled = pooled;
 	}
 
 	/**
@@ -75,7 +88,19 @@ public final class SimulatedConnection {
 	 */
 	public static SimulatedConnection open(Node node, String name, long timeout, Opening opening)
 			throws BrokenException, InterruptedException {
-		SimulatedConnection connection = new SimulatedConnection(node, !name.equals(APPLICATION));
+		return open(node, name, false, timeout, opening);
+	}
+
+	/**
+	 * Connect.
+	 * @param name the name of the session
+	 * @param pooled whether to a pooler in transaction mode
+	 * @param timeout how long to wait, in true time
+	 * @param opening receives the connection before it is established
+	 */
+	public static SimulatedConnection open(Node node, String name, boolean pooled, long timeout, Opening opening)
+			throws BrokenException, InterruptedException {
+		SimulatedConnection connection = new SimulatedConnection(node, !name.equals(APPLICATION), pooled);
 		node.process().allocate();
 		opening.accept(connection);
 		node.opened(connection);
@@ -86,14 +111,19 @@ public final class SimulatedConnection {
 	private void connect(String name, long timeout) throws BrokenException, InterruptedException {
 		this.scheduler.step();
 		send(() -> {
-			Backend accepted = this.node.world().server().connect(name, "application", this::ended);
+			Backend accepted = this.pooled ? borrow()
+					: this.node.world().server().connect(name, "application", this::ended);
 			this.backend = accepted;
+			if (this.pooled && accepted != null) {
+				accepted.disconnect();
+			}
 			reply(() -> {
 				if (accepted == null) {
 					breaks("refused");
 				}
 				else {
 					this.connected = true;
+					this.backendPid = this.pooled ? 0 : accepted.pid();
 					wake();
 				}
 			});
@@ -128,15 +158,20 @@ public final class SimulatedConnection {
 		}
 		Call<T> call = new Call<>();
 		send(() -> {
-			Backend server = this.backend;
+			Backend server = this.pooled ? borrow() : this.backend;
 			if (server == null || !server.isAlive()) {
 				reply(() -> breaks("reset"));
 				return;
 			}
-			server.submit(statement, (reply) -> reply(() -> {
-				call.reply = reply;
-				wake();
-			}));
+			server.submit(statement, (reply) -> {
+				if (this.pooled) {
+					server.disconnect();
+				}
+				reply(() -> {
+					call.reply = reply;
+					wake();
+				});
+			});
 		});
 		long until = this.scheduler.now() + timeout;
 		while (call.reply == null && this.broken == null) {
@@ -153,6 +188,18 @@ public final class SimulatedConnection {
 			throw new BrokenException(String.valueOf(this.broken));
 		}
 		return reply.get();
+	}
+
+	/**
+	 * Take another session of a pooler.
+	 */
+	private @Nullable Backend borrow() {
+		this.backend = this.node.world().server().connect("pooler", "application", (end) -> {
+			if (end != SessionEnd.CLIENT_GONE) {
+				reply(() -> breaks(end.toString()));
+			}
+		});
+		return this.backend;
 	}
 
 	/**
@@ -230,6 +277,26 @@ public final class SimulatedConnection {
 		});
 	}
 
+	/**
+	 * The server sends a notification.
+	 */
+	public void receive(String notice) {
+		reply(() -> this.notices.add(notice));
+	}
+
+	/**
+	 * Return the notifications that have arrived.
+	 */
+	public List<String> takeNotices() throws BrokenException {
+		this.scheduler.step();
+		if (this.broken != null) {
+			throw new BrokenException(this.broken);
+		}
+		List<String> received = List.copyOf(this.notices);
+		this.notices.clear();
+		return received;
+	}
+
 	private void breaks(String reason) {
 		if (this.broken == null) {
 			this.broken = reason;
@@ -302,6 +369,14 @@ public final class SimulatedConnection {
 
 	public String brokenBy() {
 		return String.valueOf(this.broken);
+	}
+
+	/**
+	 * Return the process id that the server has told the driver, or 0 if a pooler is
+	 * between.
+	 */
+	public int backendPid() {
+		return this.backendPid;
 	}
 
 	public int pid() {

@@ -32,9 +32,12 @@ final class Simulation {
 
 	private final ThreadPool pool = new ThreadPool();
 
+	private final Store store;
+
 	private final Mutant mutant;
 
-	Simulation(Mutant mutant) {
+	Simulation(Store store, Mutant mutant) {
+		this.store = store;
 		this.mutant = mutant;
 	}
 
@@ -53,7 +56,7 @@ final class Simulation {
 	}
 
 	private Result run(long seed, boolean recorded) {
-		World world = new World(seed, this.mutant, this.pool, recorded);
+		World world = new World(this.store, seed, this.mutant, this.pool, recorded);
 		Scheduler scheduler = world.scheduler();
 		Faults faults = new Faults(world);
 		try {

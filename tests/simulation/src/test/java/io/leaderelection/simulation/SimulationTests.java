@@ -20,14 +20,16 @@ import java.time.Duration;
 
 import io.leaderelection.simulation.Simulation.Result;
 import io.leaderelection.testsupport.Mutant;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Histories of the real engine in virtual time, with random faults: for half a minute, or
- * for as long as {@code -Dsimulation.duration} says, from a new seed each time.
- * {@code -Dsimulation.seed} runs one history and records it.
+ * for as long as {@code -Dsimulation.duration} says, from a new seed each time, of each
+ * store or of that of {@code -Dsimulation.store}. {@code -Dsimulation.seed} runs one
+ * history and records it.
  */
 class SimulationTests {
 
@@ -35,25 +37,27 @@ class SimulationTests {
 
 	private static final Long SEED = Long.getLong("simulation.seed");
 
-	@Test
-	void sameSeedHasSameHistory() {
-		Simulation simulation = new Simulation(Mutant.NONE);
+	@ParameterizedTest
+	@MethodSource("io.leaderelection.simulation.Store#chosen")
+	void sameSeedHasSameHistory(Store store) {
+		Simulation simulation = new Simulation(store, Mutant.NONE);
 		for (long seed = 1; seed <= 20; seed++) {
 			Result first = simulation.record(seed);
-			Result second = new Simulation(Mutant.NONE).record(seed);
+			Result second = new Simulation(store, Mutant.NONE).record(seed);
 			assertThat(second.lines()).isNotEmpty().isEqualTo(first.lines());
 			assertThat(second.steps()).isEqualTo(first.steps());
 			assertThat(simulation.run(seed).steps()).isEqualTo(first.steps());
 		}
 	}
 
-	@Test
-	void guaranteesHold() {
+	@ParameterizedTest
+	@MethodSource("io.leaderelection.simulation.Store#chosen")
+	void guaranteesHold(Store store) {
 		if (SEED == null) {
-			Histories.assertGuaranteesHold(DURATION, System.currentTimeMillis() * 1_000_000);
+			Histories.assertGuaranteesHold(store, DURATION, System.currentTimeMillis() * 1_000_000);
 			return;
 		}
-		Result recorded = new Simulation(Mutant.NONE).record(SEED);
+		Result recorded = new Simulation(store, Mutant.NONE).record(SEED);
 		System.out.println(String.join("\n", recorded.lines()));
 		assertThat(recorded.violation()).isNull();
 	}

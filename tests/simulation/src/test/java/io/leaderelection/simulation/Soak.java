@@ -18,18 +18,21 @@ package io.leaderelection.simulation;
 
 import java.time.Duration;
 
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says.
+ * Histories on all processors for as long as {@code -Dsimulation.duration=PT2H} says, of
+ * each store or of that of {@code -Dsimulation.store=table}.
  */
 class Soak {
 
 	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT20M"));
 
-	@Test
-	void guaranteesHold() {
-		Histories.assertGuaranteesHold(DURATION,
+	@ParameterizedTest
+	@MethodSource("io.leaderelection.simulation.Store#chosen")
+	void guaranteesHold(Store store) {
+		Histories.assertGuaranteesHold(store, DURATION,
 				Long.getLong("simulation.seed", System.currentTimeMillis() * 1_000_000));
 	}
 

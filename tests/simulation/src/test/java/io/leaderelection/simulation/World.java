@@ -25,17 +25,19 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.SimulatedLeaseTable;
 import io.leaderelection.simulation.Timers.Timer;
 import io.leaderelection.simulation.server.EventQueue;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.TableRow;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One history: nodes, a server and a network between them, all of which depend on the
- * seed only.
+ * store and the seed only.
  */
 public final class World {
 
@@ -55,6 +57,8 @@ public final class World {
 	private final Scheduler scheduler;
 
 	private final AdvisoryLockPrograms programs;
+
+	private final @Nullable SimulatedLeaseTable table;
 
 	private final ElectionTimings timings;
 
@@ -84,11 +88,12 @@ public final class World {
 
 	private long calmSince;
 
-	World(long seed, Mutant mutant, ThreadPool pool, boolean recorded) {
+	World(Store store, long seed, Mutant mutant, ThreadPool pool, boolean recorded) {
 		this.mutant = mutant;
 		this.random = new SplittableRandom(seed);
 		this.scheduler = new Scheduler(pool, this.random.split());
 		this.programs = new AdvisoryLockPrograms(KEYS, mutant);
+		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, mutant, this.random.nextInt(4) == 0) : null;
 		this.lines = recorded ? new ArrayList<>() : null;
 		this.lease = Duration.ofMillis(oneOf(500, 1000, 1000, 2000, 4000));
 		this.takeoverDelay = Duration.ofMillis(oneOf(100, 100, 250, this.lease.toMillis()));
@@ -151,6 +156,14 @@ public final class World {
 		return this.programs;
 	}
 
+	/**
+	 * Return the table that holds the elections, or {@code null} if they use advisory
+	 * locks.
+	 */
+	@Nullable SimulatedLeaseTable table() {
+		return this.table;
+	}
+
 	ElectionTimings timings() {
 		return this.timings;
 	}
@@ -192,6 +205,20 @@ public final class World {
 
 	Invariants invariants() {
 		return this.invariants;
+	}
+
+	/**
+	 * Return the row of the election, or {@code null} if there is none.
+	 */
+	@Nullable TableRow row() {
+		return this.server.table().row(SimulatedLeaseTable.ELECTION);
+	}
+
+	/**
+	 * Return the sessions with transactions that have passed the fence of the table.
+	 */
+	List<Integer> fenced() {
+		return this.server.table().sharers(SimulatedLeaseTable.ELECTION);
 	}
 
 	/**

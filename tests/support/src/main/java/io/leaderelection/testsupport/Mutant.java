@@ -73,6 +73,24 @@ public enum Mutant {
 	STOP_CUTS_RELEASE,
 
 	/** The watchdog logs before it aborts the session. */
-	LOG_BEFORE_ABORT
+	LOG_BEFORE_ABORT,
+
+	/** Table: a takeover does not compare the beat. */
+	BEAT_NOT_COMPARED,
+
+	/** Table: a takeover leaves the term as it is. */
+	TERM_NOT_RAISED,
+
+	/** Table: the grant does not wait for transactions that have passed the fence. */
+	NO_BARRIER,
+
+	/** Table: the fence compares the transaction id of the term only. */
+	FENCE_WITHOUT_TOKEN,
+
+	/** Table: the lock of the fence conflicts with renewals. */
+	FENCE_FOR_SHARE,
+
+	/** Table: a crash of the server may lose renewals. */
+	RENEWAL_NOT_FLUSHED
 
 }

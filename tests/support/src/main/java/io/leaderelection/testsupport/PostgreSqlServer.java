@@ -23,6 +23,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 
 import org.awaitility.Awaitility;
 
@@ -170,6 +171,25 @@ public interface PostgreSqlServer extends AutoCloseable {
 
 	default Connection connect() throws SQLException {
 		return DriverManager.getConnection(jdbcUrl(), username(), password());
+	}
+
+	/**
+	 * Connect with further settings of the driver.
+	 */
+	default Connection connect(Properties settings) throws SQLException {
+		return connect(port(), settings);
+	}
+
+	/**
+	 * Connect through another port, for instance that of a {@link TcpProxy}, with further
+	 * settings of the driver.
+	 */
+	default Connection connect(int port, Properties settings) throws SQLException {
+		Properties properties = new Properties();
+		properties.putAll(settings);
+		properties.setProperty("user", username());
+		properties.setProperty("password", password());
+		return DriverManager.getConnection(jdbcUrl(port), properties);
 	}
 
 	default void execute(String sql) {

@@ -26,16 +26,23 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * A change of one class of the engine: a seeded mistake.
+ * A change of one class: a seeded mistake.
  *
+ * @param folder the package of the class, below that of the library
  * @param type the simple name of the class
  * @param original a part of its source, without regard to white space between lines
  * @param replacement what replaces it
  */
-public record SourceChange(String type, String original, String replacement) {
+public record SourceChange(String folder, String type, String original, String replacement) {
 
-	private static final Path SOURCES = Path
-		.of("../../leader-election-autoconfigure/src/main/java/io/leaderelection/engine");
+	private static final Path SOURCES = Path.of("../../leader-election-autoconfigure/src/main/java/io/leaderelection");
+
+	/**
+	 * Create a change of a class of the engine.
+	 */
+	public SourceChange(String type, String original, String replacement) {
+		this("engine", type, original, replacement);
+	}
 
 	/**
 	 * Return the source of the class with this change.
@@ -43,7 +50,7 @@ public record SourceChange(String type, String original, String replacement) {
 	 * @throws IllegalStateException if the class does not contain the original once
 	 */
 	public String apply() throws IOException {
-		String text = unindented(Files.readString(SOURCES.resolve(this.type + ".java")));
+		String text = unindented(Files.readString(SOURCES.resolve(this.folder).resolve(this.type + ".java")));
 		String wanted = unindented(this.original);
 		int position = text.indexOf(wanted);
 		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {

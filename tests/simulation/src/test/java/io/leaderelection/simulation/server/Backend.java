@@ -19,6 +19,7 @@ package io.leaderelection.simulation.server;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.function.Consumer;
 
@@ -72,6 +73,14 @@ public final class Backend {
 	private @Nullable LockScope scope;
 
 	private boolean block;
+
+	private boolean repeatableRead;
+
+	private @Nullable Map<String, TableRow> snapshot;
+
+	private final List<String> notices = new ArrayList<>(1);
+
+	private @Nullable Consumer<String> listener;
 
 	private boolean failed;
 
@@ -322,6 +331,77 @@ public final class Backend {
 	}
 
 	/**
+	 * Return the rows that a statement sees that begins now: those that are committed,
+	 * or, with {@code REPEATABLE READ}, those that the first statement has seen.
+	 */
+	public Map<String, TableRow> snapshot() {
+		Map<String, TableRow> seen = this.snapshot;
+		if (seen == null) {
+			seen = this.server.table().snapshot();
+			this.snapshot = this.repeatableRead ? seen : null;
+		}
+		return seen;
+	}
+
+	/**
+	 * {@code SET TRANSACTION ISOLATION LEVEL READ COMMITTED}.
+	 */
+	public void readCommitted() {
+		this.repeatableRead = false;
+		this.snapshot = null;
+	}
+
+	public boolean isRepeatableRead() {
+		return this.repeatableRead;
+	}
+
+	/**
+	 * Insert a row of the table of leases, unless there is one.
+	 */
+	public boolean insertRow(String election) {
+		return this.server.table().insert(election);
+	}
+
+	/**
+	 * Lock a row until the end of the transaction, unless another one has locked it.
+	 */
+	public boolean tryLockRow(String election, RowLock rowLock) {
+		return this.server.table().tryLock(this, election, rowLock);
+	}
+
+	/**
+	 * Write another version of a row that this transaction has locked.
+	 */
+	public void updateRow(String election, TableRow changed) {
+		this.server.table().update(this, election, changed);
+	}
+
+	/**
+	 * {@code LISTEN}.
+	 * @param consumer receives each notification when the server sends it
+	 */
+	public void listen(Consumer<String> consumer) {
+		this.listener = consumer;
+	}
+
+	/**
+	 * {@code NOTIFY}, when the transaction is committed.
+	 */
+	public void notifyOnCommit(String notice) {
+		this.notices.add(notice);
+	}
+
+	/**
+	 * A notification is lost if the session is ending or its process is stopped.
+	 */
+	void receive(String notice) {
+		Consumer<String> consumer = this.listener;
+		if (consumer != null && this.end == null && !this.clientGone && !isFrozen()) {
+			consumer.accept(notice);
+		}
+	}
+
+	/**
 	 * Change a setting of the session, or of the transaction.
 	 */
 	public void set(Timeout timeout, long millis, boolean local) {
@@ -343,8 +423,9 @@ public final class Backend {
 		this.token = newToken;
 	}
 
-	void beginBlock() {
+	void beginBlock(boolean withRepeatableRead) {
 		this.block = true;
+		this.repeatableRead = withRepeatableRead;
 	}
 
 	/**
@@ -573,11 +654,27 @@ public final class Backend {
 			become(State.REPLYING);
 			return;
 		}
-		this.transaction.log(this.commit);
+		endTransaction(this.commit);
 		if (this.commit && this.onCommit != null) {
 			this.onCommit.run();
 		}
 		become(State.RELEASING);
+	}
+
+	/**
+	 * Commit or roll back. The rows are visible to others from now on, and not locked any
+	 * longer; the other locks are freed later.
+	 */
+	private void endTransaction(boolean commitTransaction) {
+		this.server.table().end(this, commitTransaction);
+		this.transaction.log(commitTransaction);
+		this.snapshot = null;
+		this.repeatableRead = false;
+		List<String> sent = List.copyOf(this.notices);
+		this.notices.clear();
+		if (commitTransaction) {
+			sent.forEach(this.server::notifyListeners);
+		}
 	}
 
 	private void fail(SqlError problem) {
@@ -589,7 +686,7 @@ public final class Backend {
 			return;
 		}
 		this.failed = this.block;
-		this.transaction.log(false);
+		endTransaction(false);
 		become(State.RELEASING);
 	}
 
@@ -625,7 +722,7 @@ public final class Backend {
 			endWait();
 		}
 		this.inbox.clear();
-		this.transaction.log(false);
+		endTransaction(false);
 		become(State.ENDING);
 		this.onEnd.accept(this.end);
 		return true;

@@ -43,6 +43,8 @@ public final class SimServer {
 
 	private final LockTable lockTable;
 
+	private final SimTable table = new SimTable();
+
 	private final WriteAheadLog log;
 
 	private final Map<Integer, Backend> backends = new LinkedHashMap<>();
@@ -83,7 +85,7 @@ public final class SimServer {
 		this.settings = settings;
 		this.systemIdentifier = systemIdentifier;
 		this.lockTable = new LockTable(settings);
-		this.log = new WriteAheadLog(events, settings.walWriterDelayNanos());
+		this.log = new WriteAheadLog(events, settings.walWriterDelayNanos(), this.table::flush);
 		this.lastPid = settings.firstPid();
 	}
 
@@ -151,6 +153,7 @@ public final class SimServer {
 		List<Backend> killed = new ArrayList<>(this.backends.values());
 		this.backends.clear();
 		this.lockTable.clear();
+		this.table.crash();
 		if (!isInRecovery()) {
 			this.log.crash();
 		}
@@ -231,6 +234,7 @@ public final class SimServer {
 	 */
 	public void replicateTo(SimServer standby) {
 		standby.log.replay(this.log);
+		standby.table.replay(this.table);
 		standby.timeline = this.timeline;
 	}
 
@@ -305,6 +309,20 @@ public final class SimServer {
 		List<Activity> rows = new ArrayList<>(this.backends.size());
 		this.backends.values().forEach((backend) -> rows.add(backend.activity()));
 		return rows;
+	}
+
+	/**
+	 * Return the table of leases.
+	 */
+	public SimTable table() {
+		return this.table;
+	}
+
+	/**
+	 * Send a notification to all sessions that listen.
+	 */
+	void notifyListeners(String notice) {
+		this.backends.values().forEach((backend) -> backend.receive(notice));
 	}
 
 	EventQueue events() {

@@ -45,6 +45,14 @@ public final class SqlError extends Exception {
 	/** A standby does not know its position in the log. */
 	public static final SqlError IN_RECOVERY = new SqlError("55000", "recovery is in progress");
 
+	/** A standby is read-only. */
+	public static final SqlError STANDBY = new SqlError("0A000",
+			"cannot set transaction read-write mode during recovery");
+
+	/** The row has changed since the snapshot of the transaction. */
+	public static final SqlError SERIALIZATION_FAILURE = new SqlError("40001",
+			"could not serialize access due to concurrent update");
+
 	private final String state;
 
 	public SqlError(String state, String message) {

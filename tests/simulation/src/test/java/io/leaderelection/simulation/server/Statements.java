@@ -27,7 +27,16 @@ public final class Statements {
 	}
 
 	public static Statement<Void> begin() {
-		return run(Backend::beginBlock);
+		return begin(false);
+	}
+
+	/**
+	 * Begin a transaction block.
+	 * @param repeatableRead whether with {@code REPEATABLE READ} instead of
+	 * {@code READ COMMITTED}
+	 */
+	public static Statement<Void> begin(boolean repeatableRead) {
+		return run((backend) -> backend.beginBlock(repeatableRead));
 	}
 
 	/**
@@ -103,6 +112,7 @@ public final class Statements {
 	 */
 	public static Statement<Long> transactionId(boolean durable) {
 		return answer((backend) -> {
+			backend.snapshot();
 			if (durable) {
 				backend.write();
 			}

@@ -28,6 +28,8 @@ final class WriteAheadLog {
 
 	private final long writerDelayNanos;
 
+	private final Runnable onFlush;
+
 	private long next = FIRST;
 
 	/** The last ids that records tell of: in memory and durable. */
@@ -39,9 +41,14 @@ final class WriteAheadLog {
 
 	private EventQueue.Event writer;
 
-	WriteAheadLog(EventQueue events, long writerDelayNanos) {
+	/**
+	 * Create a log.
+	 * @param onFlush called when everything becomes durable that is committed
+	 */
+	WriteAheadLog(EventQueue events, long writerDelayNanos, Runnable onFlush) {
 		this.events = events;
 		this.writerDelayNanos = writerDelayNanos;
+		this.onFlush = onFlush;
 	}
 
 	boolean isInRecovery() {
@@ -68,6 +75,7 @@ final class WriteAheadLog {
 
 	void flush() {
 		this.flushed = this.inserted;
+		this.onFlush.run();
 	}
 
 	/**

@@ -39,14 +39,17 @@
  * <li>{@code lock_timeout}, {@code statement_timeout}, both idle timeouts and
  * {@code client_connection_check_interval}, on a wall clock that has a rate and may be
  * set (H5): a timer is due by that clock, but looked at only when an alarm comes.</li>
+ * <li>The table of leases: versions of rows, snapshots, locks on rows that no statement
+ * waits for, which version a crash and a promotion bring back, and notifications.</li>
  * <li>Half a request of the extended protocol, during which no timeout runs.</li>
  * <li>Stopped processes, crash, clean stop, restart; a standby, which has locks but no
  * transaction ids, and its promotion, with what it has not replayed lost.</li>
  * </ul>
  * <h2>What is not</h2>
  * <ul>
- * <li>Tables, snapshots, logging, roles and privileges; more than one database; limits of
- * the lock table; poolers; prepared transactions.</li>
+ * <li>Other tables, and waits for the insertion of a row; the durability of the table of
+ * candidates; logging, roles and privileges; more than one database; limits of the lock
+ * table; poolers; prepared transactions.</li>
  * <li>The check for deadlocks after {@code deadlock_timeout}, which also reorders queues:
  * no wait of the library is that long.</li>
  * <li>A transaction id of a subtransaction. None of the statements assigns one.</li>
@@ -57,7 +60,8 @@
  * <h2>What holds it to reality</h2> {@code LockComparisonTests} runs random operations,
  * {@code EventComparisonTests} timeouts, signals and crashes, and
  * {@code io.leaderelection.postgresql.ElectionComparisonTests} the statements of the
- * library, on both this server and a PostgreSQL of any supported version.
+ * library, on both this server and a PostgreSQL of any supported version, and
+ * {@code TableComparisonTests} in the same package those on the table.
  */
 @NullMarked
 package io.leaderelection.simulation.server;

@@ -1,0 +1,158 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.Platform;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The elections of a node in the lease table: its sessions, and what answers have shown
+ * of their rows and candidates. Thread-safe.
+ */
+final class LeaseTableElections {
+
+	/** How often another node learns of a new candidate, at most. */
+	private static final long CANDIDATES_INTERVAL = TimeUnit.MILLISECONDS.toNanos(2500);
+
+	private final Platform platform;
+
+	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
+
+	private final Map<String, LeaseWatch> watches = new HashMap<>();
+
+	private Map<String, List<Candidate>> candidates = Map.of();
+
+	private boolean candidacyChanged = true;
+
+	private long candidatesDue;
+
+	LeaseTableElections(Platform platform) {
+		this.platform = platform;
+	}
+
+	synchronized void add(LeaseTableSession session) {
+		this.sessions.add(session);
+		this.watches.computeIfAbsent(session.key(), (key) -> new LeaseWatch(session.leaseMillis()));
+	}
+
+	synchronized void remove(LeaseTableSession session) {
+		if (this.sessions.remove(session)) {
+			watch(session.key()).forget(session.token().toString());
+			candidacyChanged();
+		}
+	}
+
+	synchronized boolean isEmpty() {
+		return this.sessions.isEmpty();
+	}
+
+	/**
+	 * Return the keys of all elections.
+	 */
+	synchronized Set<String> all() {
+		return this.sessions.stream().map(LeaseTableSession::key).collect(Collectors.toCollection(TreeSet::new));
+	}
+
+	/**
+	 * Return the keys of the elections in which this node is a candidate, in the same
+	 * order on all nodes.
+	 */
+	synchronized Set<String> own() {
+		return this.sessions.stream()
+			.filter(LeaseTableSession::isCandidate)
+			.map(LeaseTableSession::key)
+			.collect(Collectors.toCollection(TreeSet::new));
+	}
+
+	private LeaseWatch watch(String election) {
+		return Objects.requireNonNull(this.watches.get(election));
+	}
+
+	/**
+	 * Return an election as the last answer has shown it.
+	 */
+	Snapshot snapshot(LeaseTableSession session) {
+		return snapshot(session, this.platform.nanoTime());
+	}
+
+	private synchronized Snapshot snapshot(LeaseTableSession session, long now) {
+		LeaseWatch watch = watch(session.key());
+		return new Snapshot(watch.row(), watch.remaining(now), this.candidates.getOrDefault(session.key(), List.of()));
+	}
+
+	/**
+	 * Record the rows of elections.
+	 * @param reply when the answer was read
+	 */
+	synchronized void observe(Collection<String> elections, Map<String, LeaseRow> rows, long reply) {
+		elections.forEach((election) -> watch(election).observe(rows.get(election), reply));
+	}
+
+	synchronized void observe(Map<String, List<Candidate>> found) {
+		this.candidates = found;
+	}
+
+	/**
+	 * Register the candidates of this node with the next round.
+	 */
+	synchronized void candidacyChanged() {
+		this.candidacyChanged = true;
+	}
+
+	/**
+	 * Return whether to register the candidates of this node now.
+	 */
+	boolean areCandidatesDue() {
+		return areCandidatesDue(this.platform.nanoTime());
+	}
+
+	private synchronized boolean areCandidatesDue(long now) {
+		boolean due = this.candidacyChanged || this.candidatesDue - now <= 0;
+		this.candidacyChanged = false;
+		this.candidatesDue = due ? now + CANDIDATES_INTERVAL : this.candidatesDue;
+		return due;
+	}
+
+	/**
+	 * An election as the last answer has shown it.
+	 *
+	 * @param row its row, if there is one
+	 * @param remaining the time until this node may take over, in nanoseconds, not
+	 * positive if it may do so now, or {@code null} if there is no row
+	 * @param candidates the candidates
+	 */
+	record Snapshot(@Nullable LeaseRow row, @Nullable Long remaining, List<Candidate> candidates) {
+
+		boolean isFree() {
+			return this.remaining != null && this.remaining <= 0;
+		}
+
+	}
+
+}

@@ -1,0 +1,27 @@
+-- The tables for leader-election.store=table.
+-- Since is informational. The heartbeat only keeps nodes with the store advisory-lock from being candidates
+-- beside a leader in this table. No lease depends on a clock of the database.
+
+CREATE TABLE IF NOT EXISTS leader_election (
+  election    varchar(255) NOT NULL PRIMARY KEY, -- group and name
+  term        bigint NOT NULL,                   -- of the last takeover: its transaction id
+  timeline    bigint NOT NULL,                   -- of the server at that time
+  barrier     bigint NOT NULL,                   -- the term up to which no fenced transaction of an earlier one is open
+  beat        bigint NOT NULL,                   -- changed by every renewal
+  lease       bigint NOT NULL,                   -- of the holder, in milliseconds
+  holder      varchar(255),                      -- node id, null while nobody holds the lease
+  token       uuid,                              -- of the holder's session
+  host        varchar(255),
+  pid         bigint,
+  since       timestamp with time zone,
+  heartbeat   timestamp with time zone,
+  resign_term bigint,                            -- the term that is asked to end
+  UNIQUE (election, barrier)                     -- transactions of leader work lock this key
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS leader_election_candidate (
+  session     uuid NOT NULL PRIMARY KEY,
+  node        varchar(255) NOT NULL,
+  elections   varchar(255)[] NOT NULL,
+  seen        timestamp with time zone NOT NULL
+) WITH (fillfactor = 50);

@@ -1,0 +1,384 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipLostException;
+import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Isolation;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for nodes with {@code leader-election.store=table}.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class LeaseTableNodesTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(1);
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	/** From a crash to the next grant. */
+	private static final Duration TAKEOVER = LEASE.plusMillis(1200);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String group = "group-" + UUID.randomUUID();
+
+	private final List<LocalNode> nodes = new ArrayList<>();
+
+	@AfterEach
+	void closeNodes() {
+		this.nodes.forEach(LocalNode::close);
+	}
+
+	@Test
+	void oneNodeLeadsAndHandsOverWhenItStops() {
+		LocalNode first = start().awaitLeader();
+		LocalNode second = start();
+		LocalNode third = start();
+		awaitLeaderIs(second, first);
+		assertThat(List.of(second, third)).noneMatch(LocalNode::leads);
+		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 3);
+		first.close();
+		LocalNode next = awaitOneOf(second, third);
+		LocalNode.Seen revoked = seen(first, 1);
+		LocalNode.Seen granted = seen(next, 0);
+		assertThat(granted.event().getLeadership().getTerm()).isGreaterThan(revoked.event().getLeadership().getTerm());
+		assertThat(Duration.ofNanos(granted.time() - revoked.time())).isBetween(Duration.ZERO, Duration.ofMillis(1200));
+	}
+
+	@Test
+	void resignationIsRequestedFromAnotherNode() {
+		LocalNode first = start().awaitLeader();
+		LocalNode second = start();
+		awaitLeaderIs(second, first);
+		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 2);
+		assertThat(elector(second).requestResignation(null).isRequested()).isTrue();
+		second.awaitLeader();
+		assertThat(first.events()).hasSize(2);
+		awaitLeaderIs(first, second);
+		assertThat(first.elector().resign().join()).isFalse();
+	}
+
+	@Test
+	void leaderThatIsCutOffIsReplacedAfterItHasStopped() {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			LocalNode first = startAt(this.server, proxy.port()).awaitLeader();
+			LocalNode second = start();
+			awaitLeaderIs(second, first);
+			long cut = System.nanoTime();
+			proxy.blackHole();
+			second.awaitLeader();
+			LocalNode.Seen revoked = seen(first, 1);
+			LocalNode.Seen granted = seen(second, 0);
+			assertThat(granted.time()).isGreaterThan(revoked.time());
+			assertThat(Duration.ofNanos(granted.time() - cut)).isLessThan(TAKEOVER);
+			proxy.heal();
+			awaitLeaderIs(first, second);
+		}
+	}
+
+	@Test
+	void shortInterruptionDoesNotEndLeadership() {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			LocalNode node = startAt(this.server, proxy.port(), "leader-election.lease-duration=4s").awaitLeader();
+			Term term = node.elector().getLeadership().getTerm();
+			for (int i = 0; i < 3; i++) {
+				proxy.reset();
+				long before = status(node).lastConfirmation().toEpochMilli();
+				Awaitility.await()
+					.atMost(LIMIT)
+					.until(() -> status(node).lastConfirmation().toEpochMilli() > before + 1000);
+			}
+			assertThat(node.elector().getLeadership().getTerm()).isEqualTo(term);
+			assertThat(node.events()).hasSize(1);
+		}
+	}
+
+	@Test
+	void restartsOfTheServerLeaveOneLeaderWithRisingTerms() {
+		try (PostgreSqlServer own = PostgreSqlServer.start()) {
+			LocalNode first = startAt(own, own.port()).awaitLeader();
+			LocalNode second = startAt(own, own.port());
+			for (String mode : List.of("fast", "immediate")) {
+				own.stop(mode);
+				Awaitility.await().atMost(LIMIT).until(() -> !first.leads() && !second.leads());
+				own.startAgain();
+				awaitOneOf(first, second);
+			}
+			List<Term> terms = Stream.of(first, second)
+				.flatMap((node) -> node.seen().stream())
+				.filter((seen) -> seen.event() instanceof LeadershipGrantedEvent)
+				.sorted((left, right) -> Long.compare(left.time(), right.time()))
+				.map((seen) -> seen.event().getLeadership().getTerm())
+				.toList();
+			assertThat(terms).hasSizeGreaterThanOrEqualTo(3).isSorted().doesNotHaveDuplicates();
+			first.close();
+			second.close();
+		}
+	}
+
+	@Test
+	void lockedRowEndsTheTermWhenTheLeaseExpires() throws SQLException {
+		LocalNode first = start().awaitLeader();
+		LocalNode second = start();
+		awaitLeaderIs(second, first);
+		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
+			foreign.setAutoCommit(false);
+			statement.execute("SELECT FROM leader_election WHERE election = '" + this.group + ":default' FOR UPDATE");
+			Awaitility.await().atMost(LIMIT).until(() -> first.events().size() == 2);
+			assertThat(first.leads() || second.leads()).isFalse();
+			foreign.rollback();
+		}
+		awaitOneOf(first, second);
+	}
+
+	@Test
+	void droppedTableIsAProblemUntilItIsThereAgain(CapturedOutput output) {
+		String table = "dropped_" + Long.toHexString(System.nanoTime());
+		LocalNode node = start("leader-election.table-name=" + table).awaitLeader();
+		this.server.execute("DROP TABLE " + table);
+		Awaitility.await().atMost(LIMIT).until(() -> node.events().size() == 2);
+		// Created again, as configured
+		node.awaitLeader();
+		assertThat(output).contains("Leases could not be renewed");
+	}
+
+	@Test
+	void startFailsWithoutATable(CapturedOutput output) {
+		assertThatException()
+			.isThrownBy(() -> start("leader-election.table-name=nowhere", "leader-election.initialize-schema=never"));
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Elections cannot be held on the configured database. The table \"nowhere\"")
+			.contains("Run the script io/leaderelection/schema-postgresql.sql")
+			.contains("leader-election.initialize-schema=always");
+	}
+
+	@Test
+	void startFailsWithoutPrivileges(CapturedOutput output) {
+		start().close();
+		String role = "role_" + Long.toHexString(System.nanoTime());
+		this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+		this.server.execute("GRANT SELECT ON leader_election TO " + role);
+		assertThatException().isThrownBy(
+				() -> start("leader-election.datasource.username=" + role, "leader-election.datasource.password=right",
+						"leader-election.datasource.url=" + this.server.jdbcUrl()));
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The role \"" + role + "\" lacks privileges on the tables of leader election.")
+			.contains("GRANT SELECT, INSERT, UPDATE ON public.leader_election TO \"" + role + "\"");
+	}
+
+	@Test
+	void standbyIsNoPlaceToLead() {
+		try (PostgreSqlServer primary = PostgreSqlServer.start()) {
+			LocalNode leader = startAt(primary, primary.port()).awaitLeader();
+			try (PostgreSqlServer standby = primary.startStandby()) {
+				LocalNode node = startAt(standby, standby.port());
+				Awaitility.await()
+					.atMost(LIMIT)
+					.until(() -> String.valueOf(status(node).problem()).contains("standby"));
+				assertThat(node.leads()).isFalse();
+				node.close();
+			}
+			leader.close();
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Isolation.class, names = { "READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE" })
+	void transactionsOfLeaderWorkAreFenced(Isolation isolation) {
+		this.server.execute("CREATE TABLE IF NOT EXISTS fenced_by_lease (id text)");
+		LocalNode node = start("leader-election.lease-duration=3s").awaitLeader();
+		JdbcClient jdbc = node.context().getBean(JdbcClient.class);
+		TransactionTemplate transaction = new TransactionTemplate(
+				node.context().getBean(PlatformTransactionManager.class));
+		transaction.setIsolationLevel(isolation.value());
+		assertThat(node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> insert(jdbc, "kept"))))
+			.isTrue();
+		assertThat(elector(node).fenceChecks().passed()).isOne();
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
+				insert(jdbc, "late");
+				this.server.execute("UPDATE leader_election SET term = term + 1, barrier = barrier + 1 "
+						+ "WHERE election = '" + this.group + ":default'");
+			})));
+		assertThat(rows("kept")).isOne();
+		assertThat(rows("late")).isZero();
+	}
+
+	private void insert(JdbcClient jdbc, String what) {
+		jdbc.sql("INSERT INTO fenced_by_lease VALUES (?)").param(this.group + what).update();
+	}
+
+	private int rows(String what) {
+		return this.server.query("SELECT id FROM fenced_by_lease WHERE id = '" + this.group + what + "'").size();
+	}
+
+	@Test
+	void changeOfStoreLetsTermsRiseAndNodesDoNotLeadSideBySide(CapturedOutput output) {
+		LocalNode leased = start().awaitLeader();
+		LocalNode locked = start("leader-election.store=advisory-lock");
+		Awaitility.await()
+			.atMost(LIMIT)
+			.until(() -> String.valueOf(status(locked).problem()).contains("leader-election.store=table"));
+		assertThat(locked.leads()).isFalse();
+		assertThat(leased.leads()).isTrue();
+		leased.close();
+		locked.awaitLeader();
+		LocalNode later = start();
+		Awaitility.await()
+			.atMost(LIMIT)
+			.until(() -> String.valueOf(status(later).problem()).contains("leader-election.store=advisory-lock"));
+		assertThat(later.leads()).isFalse();
+		locked.close();
+		later.awaitLeader();
+		assertThat(Stream.of(leased, locked, later).map((node) -> seen(node, 0).event().getLeadership().getTerm()))
+			.isSorted()
+			.doesNotHaveDuplicates();
+		assertThat(output).contains("Nodes of one election must all use the same store: stop the others first")
+			.contains("of a node with leader-election.store=advisory-lock holds the lock of this election");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "transaction", "statement" })
+	void nodesWorkBehindAPooler(String mode) {
+		try (PgBouncer pooler = PgBouncer.start(this.server, mode, "default_pool_size=2")) {
+			LocalNode first = startAt(this.server, pooler.port()).awaitLeader();
+			LocalNode second = startAt(this.server, pooler.port());
+			LocalNode third = startAt(this.server, pooler.port());
+			awaitLeaderIs(second, first);
+			first.close();
+			LocalNode next = awaitOneOf(second, third);
+			assertThat(Duration.ofNanos(seen(next, 0).time() - seen(first, 1).time()))
+				.isLessThan(Duration.ofMillis(1200));
+			next.close();
+			((next == second) ? third : second).awaitLeader();
+			this.nodes.forEach(LocalNode::close);
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void manyElectionsOfANodeTakeOneConnectionAndFewStatements() {
+		try (PostgreSqlServer own = PostgreSqlServer.start("log_statement=all")) {
+			String[] elections = IntStream.range(1, 50)
+				.mapToObj((number) -> "leader-election.elections.job" + number + ".candidate=true")
+				.toArray(String[]::new);
+			LocalNode leader = startAt(own, own.port(), with(elections, "leader-election.lease-duration=5s"));
+			Awaitility.await().atMost(LIMIT).until(() -> leadsAll(leader));
+			LocalNode follower = startAt(own, own.port(), with(elections, "leader-election.lease-duration=5s"));
+			assertThat(
+					own.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election%'"))
+				.containsExactly("2");
+			long before = requests(own);
+			long start = System.nanoTime();
+			Awaitility.await().atMost(LIMIT).until(() -> System.nanoTime() - start > 10_000_000_000L);
+			double rate = (requests(own) - before) / ((System.nanoTime() - start) / 1e9);
+			System.out.printf("50 elections, 2 nodes: %.1f requests/s%n", rate);
+			assertThat(rate).isLessThan(8);
+			follower.close();
+			leader.close();
+		}
+	}
+
+	private static long requests(PostgreSqlServer server) {
+		return server.log()
+			.lines()
+			.filter((line) -> line.contains(",leader-election table") && line.contains("LOG:  statement"))
+			.count();
+	}
+
+	private static String[] with(String[] properties, String... further) {
+		return Stream.of(properties, further).flatMap(Stream::of).toArray(String[]::new);
+	}
+
+	private static boolean leadsAll(LocalNode node) {
+		return node.context().getBean(DefaultLeaderElectors.class).all().stream().allMatch(LeaderElector::isLeader);
+	}
+
+	private LocalNode start(String... properties) {
+		return startAt(this.server, this.server.port(), properties);
+	}
+
+	private LocalNode startAt(PostgreSqlServer at, int port, String... properties) {
+		LocalNode node = LocalNode.startAt(at, port, with(new String[] { "leader-election.store=table",
+				"leader-election.initialize-schema=always", "leader-election.group=" + this.group }, properties));
+		this.nodes.add(node);
+		return node;
+	}
+
+	private static DefaultLeaderElector elector(LocalNode node) {
+		return (DefaultLeaderElector) node.elector();
+	}
+
+	private static ElectionStatus status(LocalNode node) {
+		return elector(node).status();
+	}
+
+	/**
+	 * Return an event, for which a listener may not have been called yet.
+	 */
+	private static LocalNode.Seen seen(LocalNode node, int number) {
+		Awaitility.await().atMost(LIMIT).until(() -> node.seen().size() > number);
+		return node.seen().get(number);
+	}
+
+	private static void awaitLeaderIs(LocalNode node, LocalNode leader) {
+		Awaitility.await().atMost(LIMIT).until(() -> leader.elector().getNodeId().equals(status(node).leader()));
+	}
+
+	private static LocalNode awaitOneOf(LocalNode first, LocalNode second) {
+		Awaitility.await().atMost(LIMIT).until(() -> first.leads() || second.leads());
+		return first.leads() ? first : second;
+	}
+
+}

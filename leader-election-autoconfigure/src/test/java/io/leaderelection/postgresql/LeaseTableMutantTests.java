@@ -1,0 +1,236 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.TransactionFence;
+import io.leaderelection.engine.TransactionFence.Verdict;
+import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Renewal;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the store {@code table} rests on, with its statements as they are and with a
+ * seeded mistake, after which it must not hold.
+ */
+class LeaseTableMutantTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(1);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String key = UUID.randomUUID().toString();
+
+	private final List<ElectionSession> sessions = new ArrayList<>();
+
+	@AfterEach
+	void abortSessions() {
+		this.sessions.forEach(ElectionSession::abort);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "BEAT_NOT_COMPARED" })
+	void leaseThatIsRenewedIsNotTakenOver(Mutant mutant) throws SessionException {
+		ElectionSession first = open(sessions(mutant, "node-a"));
+		win(first);
+		first.confirm();
+		ElectionSession second = open(sessions(mutant, "node-b"));
+		boolean taken = false;
+		for (long start = System.nanoTime(); !taken && System.nanoTime() - start < 2 * LEASE.toNanos();) {
+			first.confirm();
+			taken = second.acquire(Duration.ofMillis(50)) instanceof Won;
+		}
+		assertThat(taken).isEqualTo(mutant != Mutant.NONE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "TERM_NOT_RAISED" })
+	void everyTakeoverRaisesTheTerm(Mutant mutant) throws SessionException {
+		ElectionSession first = open(sessions(mutant, "node-a"));
+		Won won = win(first);
+		first.release(true);
+		Won next = win(open(sessions(mutant, "node-b")));
+		assertThat(next.term().compareTo(won.term()) > 0).isEqualTo(mutant == Mutant.NONE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "FENCE_WITHOUT_TOKEN" })
+	void fenceRefusesATransactionOnceTheLeaseIsFree(Mutant mutant) throws SessionException, SQLException {
+		ElectionSessions opened = sessions(mutant, "node-a");
+		ElectionSession first = open(opened);
+		Won won = win(first);
+		first.release(true);
+		assertThat(pass(opened.fence(), won)).isEqualTo((mutant == Mutant.NONE) ? Verdict.REFUSED : Verdict.PASSED);
+	}
+
+	private Verdict pass(TransactionFence fence, Won won) throws SQLException {
+		try (Connection transaction = this.server.connect()) {
+			transaction.setAutoCommit(false);
+			return fence.pass(transaction, won.term()).verdict();
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "FENCE_FOR_SHARE" })
+	void renewalDoesNotWaitForATransactionThatHasPassedTheFence(Mutant mutant) throws Exception {
+		ElectionSessions opened = sessions(mutant, "node-a");
+		ElectionSession first = open(opened);
+		Won won = win(first);
+		try (Connection transaction = this.server.connect()) {
+			transaction.setAutoCommit(false);
+			assertThat(opened.fence().pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
+			CompletableFuture<Boolean> renewal = CompletableFuture.supplyAsync(() -> confirms(first));
+			assertThat(isDoneWithinALease(renewal)).isEqualTo(mutant == Mutant.NONE);
+		}
+	}
+
+	private static boolean isDoneWithinALease(CompletableFuture<Boolean> renewal) throws Exception {
+		try {
+			// The server ends an idle transaction that has passed the fence after a lease
+			return renewal.get(LEASE.toMillis() * 3 / 4, TimeUnit.MILLISECONDS);
+		}
+		catch (TimeoutException ex) {
+			return false;
+		}
+	}
+
+	private static boolean confirms(ElectionSession session) {
+		try {
+			session.confirm();
+			return true;
+		}
+		catch (SessionException ex) {
+			return false;
+		}
+	}
+
+	private static Won win(ElectionSession session) throws SessionException {
+		return (Won) session.acquire(Duration.ofMillis(1));
+	}
+
+	private ElectionSession open(ElectionSessions opened) throws SessionException {
+		ElectionSession session = opened.open();
+		this.sessions.add(session);
+		session.becomeCandidate();
+		return session;
+	}
+
+	private ElectionSessions sessions(Mutant mutant, String node) {
+		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
+				LeaseTableSql.DEFAULT_TABLE, true, LEASE,
+				(name, candidates, inspected, timeout) -> new MutantSql(mutant, name, candidates, inspected, timeout),
+				Platform.SYSTEM);
+		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
+				true);
+		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+	}
+
+	/**
+	 * Seeded mistakes.
+	 */
+	enum Mutant {
+
+		/** The statements as they are. */
+		NONE,
+
+		/** A follower does not notice renewals. */
+		BEAT_NOT_COMPARED,
+
+		/** A takeover leaves the term as it is. */
+		TERM_NOT_RAISED,
+
+		/** The fence does not require the token of its session. */
+		FENCE_WITHOUT_TOKEN,
+
+		/** The lock of the fence conflicts with renewals. */
+		FENCE_FOR_SHARE
+
+	}
+
+	/**
+	 * Statements with a mistake.
+	 */
+	private static final class MutantSql extends LeaseTableSql {
+
+		private final Mutant mutant;
+
+		MutantSql(Mutant mutant, String table, String candidates, ServerInspection server, long timeoutMillis) {
+			super(table, candidates, server, timeoutMillis);
+			this.mutant = mutant;
+		}
+
+		@Override
+		String round(Collection<String> elections, Collection<Renewal> renewals) {
+			String sql = super.round(elections, renewals);
+			return (this.mutant == Mutant.BEAT_NOT_COMPARED)
+					? replace(sql, "AS server_timeline, beat,", "AS server_timeline, 0::bigint AS beat,") : sql;
+		}
+
+		@Override
+		String takeOver(LeaseRow row, ElectionKeys keys, Holder holder, boolean barrier) {
+			String sql = super.takeOver(row, keys, holder, barrier);
+			return switch (this.mutant) {
+				case BEAT_NOT_COMPARED -> replace(sql, "AND beat = 0", "");
+				case TERM_NOT_RAISED ->
+					replace(sql, "SET term = pg_current_xact_id()::text::bigint", "SET term = greatest(entry.term, 1)");
+				default -> sql;
+			};
+		}
+
+		@Override
+		String fence() {
+			String sql = super.fence();
+			return switch (this.mutant) {
+				case FENCE_WITHOUT_TOKEN -> replace(sql, "AND token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid",
+						"AND pg_catalog.length(?) OPERATOR(pg_catalog.>) 0");
+				case FENCE_FOR_SHARE -> replace(sql, "FOR KEY SHARE", "FOR SHARE");
+				default -> sql;
+			};
+		}
+
+		private static String replace(String sql, String text, String replacement) {
+			if (!sql.contains(text)) {
+				throw new IllegalStateException("'" + text + "' is not in " + sql);
+			}
+			return sql.replace(text, replacement);
+		}
+
+	}
+
+}

@@ -1,0 +1,247 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.documentation;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.init.ScriptUtils;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests that the roles in "Security" with the privileges that it lists can hold elections
+ * with {@code leader-election.store=table} and run fenced transactions, and no more than
+ * it says.
+ */
+class LeaseTablePrivilegesTests {
+
+	private static final String DENIED = "42501";
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String suffix = "_" + UUID.randomUUID().toString().replace("-", "");
+
+	private final String database = "shop" + this.suffix;
+
+	private final String application = "shop" + this.suffix;
+
+	private final String election = "shop_election" + this.suffix;
+
+	private final String stranger = "stranger" + this.suffix;
+
+	private final String url = this.server.jdbcUrl().replaceAll("/[^/]*$", "/" + this.database);
+
+	@BeforeEach
+	void createRolesAndTables() throws SQLException {
+		for (String role : List.of(this.application, this.election, this.stranger)) {
+			this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'secret'");
+		}
+		this.server.execute("CREATE DATABASE " + this.database);
+		this.server.execute("REVOKE ALL ON DATABASE " + this.database + " FROM PUBLIC");
+		this.server.execute("GRANT CONNECT ON DATABASE " + this.database + " TO " + this.stranger);
+		try (Connection owner = connect(this.server.username(), this.server.password())) {
+			ScriptUtils.executeSqlScript(owner, new ClassPathResource("io/leaderelection/schema-postgresql.sql"));
+			try (Statement statement = owner.createStatement()) {
+				statement.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC");
+				statement.execute("CREATE TABLE work (id int)");
+				statement.execute("GRANT SELECT, INSERT ON work TO " + this.application);
+				for (String grant : grants()) {
+					statement.execute(named(grant));
+				}
+			}
+		}
+	}
+
+	@AfterEach
+	void dropRolesAndTables() {
+		this.server.execute("DROP DATABASE " + this.database + " WITH (FORCE)");
+		this.server.execute("DROP ROLE " + String.join(", ", this.application, this.election, this.stranger));
+	}
+
+	/**
+	 * The documented statements.
+	 */
+	private static List<String> grants() {
+		String code = Markdown.of(Path.of("docs", "operations", "security.md"))
+			.blocks("sql")
+			.stream()
+			.map(Markdown.CodeBlock::code)
+			.filter((block) -> block.contains("leader_election_candidate"))
+			.findFirst()
+			.orElseThrow();
+		return Stream.of(code.split(";")).map(String::trim).filter((statement) -> !statement.isEmpty()).toList();
+	}
+
+	private String named(String grant) {
+		return grant.replaceAll("\\bshop\\b", "shop" + this.suffix)
+			.replaceAll("\\bshop_election\\b", "shop_election" + this.suffix);
+	}
+
+	@Test
+	void rolesSufficeForElectionsAndFencedTransactions() throws SQLException {
+		try (LeaseTableNode first = start().awaitLeader(); LeaseTableNode second = start()) {
+			LeaseTableNode.eventually().until(() -> second.leader() != null);
+			assertThat(runInTransaction(first)).isTrue();
+			assertThat(first.elector().fenceChecks().passed()).isOne();
+			first.elector().resign();
+			second.awaitLeader();
+			assertThat(runInTransaction(second)).isTrue();
+			assertThat(query(this.application, "SELECT count(*) FROM work")).isEqualTo("2");
+		}
+	}
+
+	private static boolean runInTransaction(LeaseTableNode node) {
+		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
+		JdbcClient jdbc = node.bean(JdbcClient.class);
+		return node.elector()
+			.runIfLeader(() -> transaction
+				.executeWithoutResult((status) -> jdbc.sql("INSERT INTO work VALUES (1)").update()));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void noneOfThemIsSuperfluous(String privilege) throws SQLException {
+		try (Connection owner = connect(this.server.username(), this.server.password());
+				Statement statement = owner.createStatement()) {
+			statement.execute("REVOKE " + privilege + " FROM " + this.election);
+		}
+		assertThatException().isThrownBy(() -> start().close());
+	}
+
+	static Stream<String> noneOfThemIsSuperfluous() {
+		return Stream.concat(Stream.of("USAGE ON SCHEMA public"),
+				Stream.concat(
+						Stream.of("SELECT", "INSERT", "UPDATE").map((privilege) -> privilege + " ON leader_election"),
+						Stream.of("SELECT", "INSERT", "UPDATE", "DELETE")
+							.map((privilege) -> privilege + " ON leader_election_candidate")));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "SELECT", "UPDATE (heartbeat)" })
+	void fencedTransactionsFailWithoutOneOfThem(String privilege) throws SQLException {
+		try (Connection owner = connect(this.server.username(), this.server.password());
+				Statement statement = owner.createStatement()) {
+			statement.execute("REVOKE " + privilege + " ON leader_election FROM " + this.application);
+		}
+		try (LeaseTableNode node = start().awaitLeader()) {
+			assertThatException().isThrownBy(() -> runInTransaction(node));
+		}
+		assertThat(query(this.server.username(), "SELECT count(*) FROM work")).isEqualTo("0");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "UPDATE leader_election SET resign_term = term",
+			"UPDATE leader_election SET beat = beat + 1", "INSERT INTO leader_election_candidate SELECT",
+			"DELETE FROM leader_election", "TRUNCATE leader_election", "DROP TABLE leader_election",
+			"ALTER TABLE leader_election ADD COLUMN id int", "CREATE TABLE public.other (id int)" })
+	void applicationMayNotChangeWhoLeads(String statement) {
+		assertDenied(this.application, statement);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "DELETE FROM leader_election", "TRUNCATE leader_election", "DROP TABLE leader_election",
+			"CREATE TABLE public.other (id int)", "SELECT FROM work" })
+	void roleOfTheElectionsMayDoNoMoreThanItNeeds(String statement) {
+		assertDenied(this.election, statement);
+	}
+
+	@Test
+	void applicationMayLockTheRowWhichEndsLeadership() throws SQLException {
+		try (LeaseTableNode node = start().awaitLeader();
+				Connection connection = connect(this.application, "secret");
+				Statement statement = connection.createStatement()) {
+			connection.setAutoCommit(false);
+			statement.execute("SELECT FROM leader_election FOR UPDATE");
+			node.awaitRevocations(1);
+			assertThat(node.elector().isLeader()).isFalse();
+			connection.rollback();
+			node.awaitLeader();
+		}
+	}
+
+	@Test
+	void roleThatMayConnectCanDelayTakeovers() throws SQLException {
+		ElectionKeys keys = ElectionKeys.derive(this.database, "default");
+		try (LeaseTableNode first = start().awaitLeader();
+				LeaseTableNode second = start();
+				Connection connection = connect(this.stranger, "secret");
+				Statement statement = connection.createStatement()) {
+			LeaseTableNode.eventually().until(() -> second.leader() != null);
+			statement.execute("SELECT pg_advisory_lock_shared(" + keys.candidate() + ")");
+			first.close();
+			LeaseTableNode.eventually()
+				.until(() -> String.valueOf(second.elector().status().problem())
+					.contains("leader-election.store=advisory-lock"));
+			assertThat(second.elector().isLeader()).isFalse();
+			statement.execute("SELECT pg_advisory_unlock_all()");
+			second.awaitLeader();
+		}
+	}
+
+	private void assertDenied(String role, String sql) {
+		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> {
+			try (Connection connection = connect(role, "secret"); Statement statement = connection.createStatement()) {
+				statement.execute(sql);
+			}
+		}).extracting(SQLException::getSQLState).isEqualTo(DENIED);
+	}
+
+	private String query(String role, String sql) throws SQLException {
+		String password = role.equals(this.server.username()) ? this.server.password() : "secret";
+		try (Connection connection = connect(role, password);
+				Statement statement = connection.createStatement();
+				ResultSet result = statement.executeQuery(sql)) {
+			result.next();
+			return result.getString(1);
+		}
+	}
+
+	private Connection connect(String role, String password) throws SQLException {
+		return DriverManager.getConnection(this.url, role, password);
+	}
+
+	private LeaseTableNode start() {
+		return new LeaseTableNode("spring.datasource.url=" + this.url, "spring.datasource.username=" + this.application,
+				"spring.datasource.password=secret", "leader-election.datasource.url=" + this.url,
+				"leader-election.datasource.username=" + this.election, "leader-election.datasource.password=secret",
+				"leader-election.group=" + this.database);
+	}
+
+}

@@ -1,0 +1,147 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.benchmarks;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.PostgreSqlSessions;
+
+/**
+ * A node in this JVM, without an application. Counts its requests to the database.
+ */
+final class LightNode implements AutoCloseable {
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(1);
+
+	private final LongAdder requests = new LongAdder();
+
+	private final DefaultLeaderElectors electors;
+
+	/**
+	 * Start a node.
+	 * @param url where the database is
+	 * @param store the store
+	 * @param group the group of its elections
+	 * @param id its id
+	 * @param elections the number of elections
+	 */
+	LightNode(String url, Store store, String group, String id, int elections) {
+		List<ElectionSettings> settings = IntStream.range(0, elections)
+			.mapToObj((number) -> new ElectionSettings("election-" + number, id, LEASE, TAKEOVER_DELAY, DRAIN_TIMEOUT,
+					true))
+			.toList();
+		Function<ElectionSettings, ElectionSessions> sessions = switch (store) {
+			case ADVISORY_LOCK -> locks(url, group);
+			case TABLE -> table(url, group, id);
+		};
+		this.electors = new DefaultLeaderElectors(settings, sessions::apply, (event) -> {
+		});
+		this.electors.all().forEach(DefaultLeaderElector::start);
+	}
+
+	private Function<ElectionSettings, ElectionSessions> locks(String url, String group) {
+		return (settings) -> new PostgreSqlSessions(settings, ElectionKeys.derive(group, settings.election()), 0, false,
+				source(url));
+	}
+
+	private Function<ElectionSettings, ElectionSessions> table(String url, String group, String id) {
+		LeaseTable table = new LeaseTable(source(url), new LeaseTable.Node(id, "localhost", 1), "leader_election", true,
+				LEASE);
+		return (settings) -> table.sessions(settings, group + ":" + settings.election(),
+				ElectionKeys.derive(group, settings.election()), 0);
+	}
+
+	private ConnectionSource source(String url) {
+		return (settings) -> {
+			Properties properties = new Properties();
+			properties.putAll(settings);
+			return counted(DriverManager.getConnection(url, properties));
+		};
+	}
+
+	/**
+	 * Each request is one message, for which a statement is created.
+	 */
+	private Connection counted(Connection connection) {
+		return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
+				(proxy, method, arguments) -> {
+					if (method.getName().equals("createStatement")) {
+						this.requests.increment();
+					}
+					try {
+						return method.invoke(connection, arguments);
+					}
+					catch (InvocationTargetException ex) {
+						throw ex.getTargetException();
+					}
+				});
+	}
+
+	long requests() {
+		return this.requests.sum();
+	}
+
+	boolean leadsAll() {
+		return this.electors.all().stream().allMatch(LeaderElector::isLeader);
+	}
+
+	/**
+	 * Wait until this node leads all elections.
+	 */
+	void awaitLeader(long nanos) throws InterruptedException {
+		long start = System.nanoTime();
+		while (!leadsAll()) {
+			if (System.nanoTime() - start > nanos) {
+				throw new IllegalStateException("The first node does not lead all elections");
+			}
+			Thread.sleep(20);
+		}
+	}
+
+	@Override
+	public void close() throws Exception {
+		CompletableFuture<?>[] stopped = this.electors.all()
+			.stream()
+			.map(DefaultLeaderElector::stop)
+			.toArray(CompletableFuture<?>[]::new);
+		CompletableFuture.allOf(stopped).get(60, TimeUnit.SECONDS);
+	}
+
+}

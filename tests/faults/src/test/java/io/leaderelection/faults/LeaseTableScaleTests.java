@@ -1,0 +1,183 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for many nodes and elections with {@code leader-election.store=table}, and what
+ * they cost.
+ */
+@Tag("faults")
+class LeaseTableScaleTests {
+
+	private static final int NODES = 20;
+
+	private static final int ELECTIONS = 50;
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private static final Duration LIMIT = Duration.ofSeconds(60);
+
+	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 20));
+
+	private final List<DefaultLeaderElectors> nodes = new ArrayList<>();
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void manyNodesWithManyElections(boolean pooled) {
+		try (PostgreSqlServer server = PostgreSqlServer.start("log_statement=all");
+				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=4") : null) {
+			int port = (pooler != null) ? pooler.port() : server.port();
+			for (int node = 0; node < NODES; node++) {
+				this.nodes.add(start(server, port, "node-" + node));
+			}
+			awaitLeaders();
+			Awaitility.await().atMost(LIMIT).until(() -> connections(server) <= (pooled ? 4 : NODES));
+			long requests = requests(server);
+			long position = Long.parseLong(server.query("SELECT pg_current_wal_insert_lsn() - '0/0'").get(0));
+			List<String> updates = updates(server);
+			long start = System.nanoTime();
+			Awaitility.await()
+				.atMost(PERIOD.plus(LIMIT))
+				.pollInterval(Duration.ofMillis(20))
+				.failFast("Two nodes lead at once", () -> leaders().stream().anyMatch((count) -> count > 1))
+				.until(() -> Duration.ofNanos(System.nanoTime() - start).compareTo(PERIOD) >= 0);
+			double seconds = (System.nanoTime() - start) / 1e9;
+			double rate = (requests(server) - requests) / seconds;
+			long wal = Long.parseLong(server.query("SELECT pg_current_wal_insert_lsn() - '0/0'").get(0)) - position;
+			System.out.printf(
+					"%d nodes, %d elections%s: %d connections, %.1f requests/s, %.0f bytes of WAL/s, "
+							+ "updates and HOT updates before %s, after %s%n",
+					NODES, ELECTIONS, pooled ? " behind PgBouncer with 4 server connections" : "", connections(server),
+					rate, wal / seconds, updates, updates(server));
+			assertThat(rate).isLessThan(45);
+			awaitLeaders();
+			stop();
+		}
+		finally {
+			stop();
+		}
+	}
+
+	@Test
+	void nodeThatStopsHandsAllElectionsOver() {
+		try (PostgreSqlServer server = PostgreSqlServer.start()) {
+			this.nodes.add(start(server, server.port(), "node-1"));
+			awaitLeaders();
+			this.nodes.add(start(server, server.port(), "node-2"));
+			DefaultLeaderElectors first = this.nodes.get(0);
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> this.nodes.get(1).all().stream().allMatch((elector) -> elector.status().leader() != null));
+			long start = System.nanoTime();
+			first.all().forEach(DefaultLeaderElector::stop);
+			Awaitility.await()
+				.atMost(LIMIT)
+				.pollInterval(Duration.ofMillis(5))
+				.until(() -> this.nodes.get(1).all().stream().allMatch(LeaderElector::isLeader));
+			System.out.printf("%d elections handed over in %d ms%n", ELECTIONS,
+					Duration.ofNanos(System.nanoTime() - start).toMillis());
+			stop();
+		}
+		finally {
+			stop();
+		}
+	}
+
+	private void awaitLeaders() {
+		Awaitility.await().atMost(LIMIT).until(() -> leaders().stream().allMatch((count) -> count == 1));
+	}
+
+	/**
+	 * Return how many nodes lead each election.
+	 */
+	private List<Integer> leaders() {
+		return IntStream.range(0, ELECTIONS)
+			.mapToObj((election) -> (int) this.nodes.stream()
+				.filter((node) -> node.get("election-" + election).isLeader())
+				.count())
+			.toList();
+	}
+
+	private void stop() {
+		CompletableFuture<?>[] stopped = this.nodes.stream()
+			.flatMap((node) -> node.all().stream())
+			.map(DefaultLeaderElector::stop)
+			.toArray(CompletableFuture<?>[]::new);
+		CompletableFuture.allOf(stopped).join();
+		this.nodes.clear();
+	}
+
+	private static DefaultLeaderElectors start(PostgreSqlServer server, int port, String node) {
+		ConnectionSource source = (driverSettings) -> server.connect(port, driverSettings);
+		LeaseTable table = new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "leader_election", true, LEASE);
+		List<ElectionSettings> settings = IntStream.range(0, ELECTIONS)
+			.mapToObj((election) -> new ElectionSettings("election-" + election, node, LEASE, Duration.ZERO,
+					Duration.ofSeconds(1), true))
+			.toList();
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.sessions(election,
+				"scale:" + election.election(), ElectionKeys.derive("scale", election.election()), 0), (event) -> {
+				});
+		electors.all().forEach(DefaultLeaderElector::start);
+		return electors;
+	}
+
+	private static int connections(PostgreSqlServer server) {
+		return Integer.parseInt(server
+			.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election table%' "
+					+ "OR query LIKE '%leader_election%' AND pid <> pg_backend_pid()")
+			.get(0));
+	}
+
+	/**
+	 * Return how many requests the nodes have sent. Each begins by setting the isolation.
+	 */
+	private static long requests(PostgreSqlServer server) {
+		return server.log()
+			.lines()
+			.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
+			.count();
+	}
+
+	private static List<String> updates(PostgreSqlServer server) {
+		return server.query("SELECT n_tup_upd || '/' || n_tup_hot_upd || ' dead ' || n_dead_tup "
+				+ "FROM pg_stat_user_tables WHERE relname LIKE 'leader_election%' ORDER BY relname");
+	}
+
+}

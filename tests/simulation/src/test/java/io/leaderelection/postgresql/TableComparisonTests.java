@@ -1,0 +1,81 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+import io.leaderelection.simulation.server.ComparedServer;
+import io.leaderelection.simulation.server.Seeds;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The programs for the simulated table answer as the statements of the library do on
+ * PostgreSQL. Sessions take over, renew, pass the barrier and the fence and release at
+ * random, also in transactions that stay open, and all answers are compared.
+ */
+class TableComparisonTests {
+
+	private static final Duration BUDGET = Duration.ofSeconds(3);
+
+	private static final Duration LONG_BUDGET = Duration.ofMinutes(1);
+
+	private static final int OPERATIONS = 200;
+
+	private int operations;
+
+	private int tables;
+
+	@Test
+	void answersAsTheLibraryDoesOnPostgreSql() throws Exception {
+		run(BUDGET);
+	}
+
+	@Test
+	@Tag("faults")
+	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
+		run(LONG_BUDGET);
+	}
+
+	private void run(Duration budget) throws Exception {
+		int seeds = Seeds.run(budget, this::compare);
+		System.out.println(this.operations + " operations of " + seeds + " seeds gave the same answers");
+	}
+
+	private void compare(Random random) throws Exception {
+		List<String> history = new ArrayList<>();
+		TableCourse course = new TableCourse(random);
+		try (RealTable real = new RealTable("compared_" + ++this.tables, ComparedServer.SERVER);
+				ComparedTable simulated = new SimulatedTable(new Random(random.nextLong()), real.inspection())) {
+			for (int count = 0; count < OPERATIONS; count++) {
+				TableOperation operation = course.next();
+				history.add(operation.toString());
+				String answer = real.run(operation);
+				history.add("  " + answer);
+				assertThat(simulated.run(operation)).as(String.join("\n", history)).isEqualTo(answer);
+				course.follow(operation, answer);
+				this.operations++;
+			}
+		}
+	}
+
+}

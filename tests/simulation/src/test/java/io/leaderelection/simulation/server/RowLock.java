@@ -1,0 +1,48 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation.server;
+
+/**
+ * The mode of a lock on a row, from the weakest to the strongest.
+ */
+public enum RowLock {
+
+	/** {@code FOR KEY SHARE}: against a change of a key only. */
+	KEY_SHARE,
+
+	/** {@code FOR SHARE}. */
+	SHARE,
+
+	/** {@code FOR NO KEY UPDATE}, and an update that changes no key. */
+	NO_KEY_UPDATE,
+
+	/** {@code FOR UPDATE}, and an update that changes a key. */
+	UPDATE;
+
+	/**
+	 * Return whether two transactions cannot hold both at once.
+	 */
+	boolean conflictsWith(RowLock other) {
+		return switch (this) {
+			case KEY_SHARE -> other == UPDATE;
+			case SHARE -> other == NO_KEY_UPDATE || other == UPDATE;
+			case NO_KEY_UPDATE -> other != KEY_SHARE;
+			case UPDATE -> true;
+		};
+	}
+
+}
