@@ -112,8 +112,8 @@ Has(n, term, onTimeline) == primary.term = term /\ primary.timeline = onTimeline
 
 Owns(n) == Has(n, node[n].term, node[n].timeline)
 
-\* A transaction holds FOR KEY SHARE on the row
-IsKeyShared == tx.phase = "passed"
+\* A transaction holds FOR SHARE on the row of the fence
+IsShared == tx.phase = "passed"
 
 \* What a reply shows: the term, its timeline, the beat, the token, and the timeline of the server
 Version == <<primary.term, primary.timeline, primary.beat, primary.token, timeline>>
@@ -268,11 +268,11 @@ Permits(takeover) ==
 \* The transaction id of the takeover
 NewTerm == IF Is("TERM_NOT_RAISED") /\ primary.term # 0 THEN primary.term ELSE primary.xid + 1
 
-\* A change of the barrier waits for transactions that share the key of the row.  If there is
-\* one, which may also be one that is not modelled, only the other columns are changed.
+\* A change of the row of the fence waits for transactions that share a lock on it.  If there is
+\* one, which may also be one that is not modelled, only the lease is changed.
 ToTakeOver(n, barrier) ==
   /\ NewTerm <= MaxTerm
-  /\ barrier => ~IsKeyShared
+  /\ barrier => ~IsShared
   /\ primary' = [primary EXCEPT !.xid = Greatest(@, NewTerm), !.term = NewTerm, !.timeline = timeline,
        !.barrier = IF barrier THEN NewTerm ELSE @, !.beat = 0, !.token = n, !.holder = IF Work THEN n ELSE None, !.resign = 0]
 
@@ -298,8 +298,8 @@ StartRenewal(n) ==
        ![n].beat = IF @ = MaxBeat THEN 1 ELSE @ + 1]
   /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
-\* FOR NO KEY UPDATE does not wait for FOR KEY SHARE
-IsLockedForRenewal == IsKeyShared /\ Is("FENCE_BLOCKS_RENEWALS")
+\* Renewals do not change the row of the fence
+IsLockedForRenewal == IsShared /\ Is("FENCE_BLOCKS_RENEWALS")
 
 \* No renewal goes back behind a later one
 Accepts(beat) == primary.beat <= beat \/ BeatsRepeat \/ Is("LATE_RENEWAL_TAKES_BEAT_BACK")
@@ -328,7 +328,7 @@ Anchor(n) == IF Is("ANCHOR_AT_REPLY") THEN 0 ELSE node[n].sent
 \* No transaction that has passed the fence of an earlier term is left
 PassBarrier(n) ==
   /\ node[n].pos = "elected" /\ node[n].call = "idle" /\ ~node[n].clear
-  /\ Owns(n) /\ ~IsKeyShared
+  /\ Owns(n) /\ ~IsShared
   /\ primary' = [primary EXCEPT !.barrier = node[n].term]
   /\ node' = [node EXCEPT ![n].clear = TRUE]
   /\ UNCHANGED <<late, standby, timeline, forks, granted, kept, tx, crashes>>
@@ -343,7 +343,7 @@ Grant(n) ==
        /\ kept' = IF IsLost(node[n].timeline, node[n].term) THEN kept ELSE Greatest(kept, term)
   /\ UNCHANGED <<late, primary, standby, timeline, forks, tx, crashes>>
 
-\* The barrier has not been passed, the renewal is too old, or this node is to leave
+\* The row of the fence has not been changed, the renewal is too old, or this node is to leave
 RepeatConfirmation(n) ==
   /\ node[n].pos = "elected" /\ node[n].call = "renewed" /\ (~node[n].clear \/ node[n].sent >= Trust \/ node[n].asked)
   /\ node' = [node EXCEPT ![n].call = "idle", ![n].sent = 0]

@@ -6,7 +6,6 @@ CREATE TABLE IF NOT EXISTS leader_election (
   election    varchar(255) NOT NULL PRIMARY KEY, -- group and name
   term        bigint NOT NULL,                   -- of the last takeover: its transaction id
   timeline    bigint NOT NULL,                   -- of the server at that time
-  barrier     bigint NOT NULL,                   -- the term up to which no fenced transaction of an earlier one is open
   beat        bigint NOT NULL,                   -- changed by every renewal
   lease       bigint NOT NULL,                   -- of the holder, in milliseconds
   holder      varchar(255),                      -- node id, null while nobody holds the lease
@@ -15,9 +14,14 @@ CREATE TABLE IF NOT EXISTS leader_election (
   pid         bigint,
   since       timestamp with time zone,
   heartbeat   timestamp with time zone,
-  resign_term bigint,                            -- the term that is asked to end
-  UNIQUE (election, barrier)                     -- transactions of leader work lock this key
+  resign_term bigint                             -- the term that is asked to end
 ) WITH (fillfactor = 50);
+
+-- Transactions of leader work lock a row. It has the last term before which no such transaction is open.
+CREATE TABLE IF NOT EXISTS leader_election_fence (
+  election    varchar(255) NOT NULL PRIMARY KEY,
+  term        bigint NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS leader_election_candidate (
   session     uuid NOT NULL PRIMARY KEY,

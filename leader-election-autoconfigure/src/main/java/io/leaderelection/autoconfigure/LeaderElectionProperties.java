@@ -29,8 +29,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param mode Whether elections are held on a database.
  * @param store How an election is held on the database. The same for all nodes.
- * @param tableName Table for the store table, with or without a schema. A second table
- * has this name and the suffix _candidate.
+ * @param tableName Table for the store table, with or without a schema. The other tables
+ * have this name and the suffixes _fence and _candidate.
  * @param initializeSchema When to create the tables of the store table if they are
  * missing.
  * @param name Name of the default election.

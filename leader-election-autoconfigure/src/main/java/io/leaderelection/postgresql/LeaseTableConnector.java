@@ -26,6 +26,7 @@ import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -135,7 +136,7 @@ final class LeaseTableConnector {
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
 		server.check(server.pid(), true);
 		LeaseTableShape tables = shape(connection, server);
-		LeaseTableSql sql = this.statements.of(tables.name(), tables.candidates(), server, this.timeout.toMillis());
+		LeaseTableSql sql = this.statements.of(tables.tables(), server, this.timeout.toMillis());
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		boolean direct = pgConnection.getBackendPID() == server.pid();
 		if (direct) {
@@ -155,8 +156,8 @@ final class LeaseTableConnector {
 		}
 		if (tables == null) {
 			throw new UnusableStoreException(
-					"The table \"" + this.table + "\" or \"" + this.table + LeaseTableSql.CANDIDATES
-							+ "\" does not exist, which leader-election.store=table needs.",
+					"One of the tables " + Tables.named(this.table)
+							+ " does not exist, which leader-election.store=table needs.",
 					"Run the script io/leaderelection/schema-postgresql.sql, which is in the jar, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",

@@ -121,7 +121,7 @@ final class LeaseTableFence implements TransactionFence {
 		}
 		catch (SQLException ex) {
 			if (SERIALIZATION_FAILURE.equals(ex.getSQLState())) {
-				logger.debug("The barrier has changed since the transaction began", ex);
+				logger.debug("The term of the fence has changed since the transaction began", ex);
 				return Outcome.REFUSED;
 			}
 			throw ex;

@@ -184,11 +184,8 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private Acquisition.@Nullable Won takeOver(LeaseRow row) throws SessionException {
-		Takeover takeover = takeOver(row, true);
-		boolean clear = takeover.term() != null;
-		if (!clear && takeover.otherStore() == 0) {
-			takeover = takeOver(row, false);
-		}
+		Takeover takeover = this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
+				sql.takeOver(row, this.keys, this.holder), (taken) -> Takeover.of(taken, this.termEpoch)));
 		if (takeover.otherStore() != 0) {
 			this.foreign = describeOtherStore(takeover.otherStore());
 			return null;
@@ -205,12 +202,7 @@ final class LeaseTableSession implements ElectionSession {
 		this.alone = false;
 		this.fence.elected(taken, token());
 		// A lease that has expired is trusted by nobody: the server ends none earlier
-		return new Acquisition.Won(taken, row.isHeld() || row.holder() == null, clear);
-	}
-
-	private Takeover takeOver(LeaseRow row, boolean barrier) throws SessionException {
-		return this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
-				sql.takeOver(row, this.keys, this.holder, barrier), (taken) -> Takeover.of(taken, this.termEpoch)));
+		return new Acquisition.Won(taken, row.isHeld() || row.holder() == null, takeover.passed());
 	}
 
 	private static String describeOtherStore(int pid) {
@@ -428,15 +420,17 @@ final class LeaseTableSession implements ElectionSession {
 	 * The outcome of an attempt to take over.
 	 *
 	 * @param term the term, or {@code null}
+	 * @param passed whether no transaction that has passed the fence of an earlier term
+	 * is open
 	 * @param otherStore the process id of a session of the other store, or 0
 	 */
-	private record Takeover(@Nullable Term term, int otherStore) {
+	private record Takeover(@Nullable Term term, boolean passed, int otherStore) {
 
 		static Takeover of(ResultSet row, int termEpoch) throws SQLException {
 			long transactionId = row.getLong("term");
 			return new Takeover(
 					(transactionId != 0) ? new Term(termEpoch, row.getLong("timeline"), transactionId) : null,
-					row.getInt("other"));
+					row.getBoolean("passed"), row.getInt("other"));
 		}
 
 	}

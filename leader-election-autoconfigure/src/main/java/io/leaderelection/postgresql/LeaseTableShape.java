@@ -24,31 +24,33 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.regex.Matcher;
 
 import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The tables as a connection finds them.
  *
- * @param name the qualified name of the lease table
- * @param candidates the qualified name of the table of candidates
+ * @param tables their qualified names
  * @param permanent whether they are tables that survive a crash of the server
  * @param missing the columns that are missing or have another type
- * @param keys whether the lease table has its two keys
+ * @param keys whether the primary keys that the statements need exist
  * @param privileges whether the role has the necessary privileges
  * @param readable whether the role may read the lease table
  */
-record LeaseTableShape(String name, String candidates, boolean permanent, String missing, boolean keys,
-		boolean privileges, boolean readable) {
+record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean keys, boolean privileges,
+		boolean readable) {
 
 	/** The script that creates tables with the default names. */
 	static final String SCHEMA = "/io/leaderelection/schema-postgresql.sql";
 
 	static LeaseTableShape of(ResultSet row) throws SQLException {
-		return new LeaseTableShape(row.getString("name"), row.getString("candidates"), row.getBoolean("permanent"),
-				row.getString("missing"), row.getBoolean("keys"), row.getBoolean("privileges"),
-				row.getBoolean("readable"));
+		return new LeaseTableShape(
+				new Tables(row.getString("leases"), row.getString("fences"), row.getString("candidates")),
+				row.getBoolean("permanent"), row.getString("missing"), row.getBoolean("keys"),
+				row.getBoolean("privileges"), row.getBoolean("readable"));
 	}
 
 	/**
@@ -69,8 +71,8 @@ record LeaseTableShape(String name, String candidates, boolean permanent, String
 				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
 			}
 			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
-			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(" + LeaseTableSql.CANDIDATES + ")? \\(",
-					table + "$1 (");
+			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(" + Tables.SUFFIXES + ")? \\(",
+					Matcher.quoteReplacement(table) + "$1 (");
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -87,13 +89,12 @@ record LeaseTableShape(String name, String candidates, boolean permanent, String
 
 	private @Nullable String mismatch() {
 		if (!this.permanent) {
-			return "it is not a permanent table, or not a table at all";
+			return "one of them is not a permanent table, or not a table at all";
 		}
 		if (!this.missing.isEmpty()) {
 			return "columns are missing or have another type: " + this.missing;
 		}
-		return this.keys ? null : "it lacks the primary key on (election) or the unique key on (election, barrier), "
-				+ "on which the fence rests";
+		return this.keys ? null : "a primary key on (election) is missing";
 	}
 
 	/**
@@ -103,16 +104,17 @@ record LeaseTableShape(String name, String candidates, boolean permanent, String
 	void check(ServerInspection server) throws UnusableStoreException {
 		String reason = mismatch();
 		if (reason != null) {
-			throw new UnusableStoreException("The table " + this.name + " cannot hold elections: " + reason + ".",
-					"Create it with the script io/leaderelection/schema-postgresql.sql, which is in the jar, or set "
+			throw new UnusableStoreException("The tables " + this.tables + " cannot hold elections: " + reason + ".",
+					"Create them with the script io/leaderelection/schema-postgresql.sql, which is in the jar, or set "
 							+ "leader-election.table-name to another name.",
 					null);
 		}
 		if (!this.privileges) {
 			throw new UnusableStoreException(
 					"The role \"" + server.role() + "\" lacks privileges on the tables of leader election.",
-					"Run as their owner: GRANT SELECT, INSERT, UPDATE ON " + this.name + " TO \"" + server.role()
-							+ "\"; GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.candidates + " TO \""
+					"Run as their owner: GRANT SELECT, INSERT, UPDATE ON " + this.tables.leases() + ", "
+							+ this.tables.fences() + " TO \"" + server.role()
+							+ "\"; GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.tables.candidates() + " TO \""
 							+ server.role() + "\"",
 					null);
 		}

@@ -30,40 +30,46 @@ import io.leaderelection.Term;
  * Rows are only locked if that takes no wait ({@code SKIP LOCKED}): all elections of a
  * node share a connection, so a row that a foreign session has locked must not delay the
  * others.
+ * <p>
+ * Transactions of leader work lock a row of their own, which nothing but a takeover
+ * changes, and not the lease. While a renewal moves a row to another page, PostgreSQL
+ * forgets a lock that another transaction takes {@code FOR KEY SHARE} on it
+ * ({@code heap_update} computes the lockers of the new version before it lets go of the
+ * page).
  */
 class LeaseTableSql {
 
 	static final String DEFAULT_TABLE = "leader_election";
-
-	static final String CANDIDATES = "_candidate";
 
 	private static final String CHANNEL = "leader_election";
 
 	private static final String TRANSACTION_ID = "pg_current_xact_id()::text::bigint";
 
 	/**
-	 * Identifies the tables and checks their columns, the key that transactions lock, and
-	 * the rights of the role. Names are resolved with the search path of the role, as
-	 * those in a script are.
+	 * Identifies the tables and checks their columns and keys, and the rights of the
+	 * role. Names are resolved with the search path of the role, as those in a script
+	 * are.
 	 */
 	private static final String INSPECT = """
 			SELECT pg_catalog.set_config('leader_election.tables',
 			    pg_catalog.concat(pg_catalog.to_regclass(%1$s)::pg_catalog.oid, ',',
-			      pg_catalog.to_regclass(%2$s)::pg_catalog.oid), true),
+			      pg_catalog.to_regclass(%2$s)::pg_catalog.oid, ',', pg_catalog.to_regclass(%3$s)::pg_catalog.oid), true),
 			  pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-			SELECT quote_ident(tn.nspname) || '.' || quote_ident(t.relname) AS name,
+			SELECT quote_ident(tn.nspname) || '.' || quote_ident(t.relname) AS leases,
+			  quote_ident(fn.nspname) || '.' || quote_ident(f.relname) AS fences,
 			  quote_ident(cn.nspname) || '.' || quote_ident(c.relname) AS candidates,
-			  t.relkind = 'r' AND t.relpersistence = 'p' AND c.relkind = 'r' AS permanent,
-			  concat_ws(', ', %3$s, %4$s) AS missing, %5$s AND %6$s AS keys, current_user::text AS role,
-			  has_schema_privilege(tn.oid, 'USAGE') AND has_schema_privilege(cn.oid, 'USAGE')
-			    AND has_table_privilege(t.oid, 'SELECT') AND has_table_privilege(t.oid, 'INSERT')
-			    AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(c.oid, 'SELECT')
-			    AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+			  (SELECT bool_and(relkind = 'r' AND relpersistence = 'p') FROM pg_class WHERE oid = ANY (oids)) AS permanent,
+			  concat_ws(', ', %4$s, %5$s, %6$s) AS missing, %7$s AND %8$s AS keys, current_user::text AS role,
+			  has_schema_privilege(tn.oid, 'USAGE') AND has_schema_privilege(fn.oid, 'USAGE')
+			    AND has_schema_privilege(cn.oid, 'USAGE')
+			    AND (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+			      AND has_table_privilege(oid, 'UPDATE')) FROM unnest(oids) AS oid)
 			    AND has_table_privilege(c.oid, 'DELETE') AS privileges,
 			  has_schema_privilege(tn.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AS readable
 			FROM (SELECT string_to_array(current_setting('leader_election.tables'), ',', '')::oid[] AS oids) AS tables
 			  JOIN pg_class AS t ON t.oid = oids[1] JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
-			  JOIN pg_class AS c ON c.oid = oids[2] JOIN pg_namespace AS cn ON cn.oid = c.relnamespace
+			  JOIN pg_class AS f ON f.oid = oids[2] JOIN pg_namespace AS fn ON fn.oid = f.relnamespace
+			  JOIN pg_class AS c ON c.oid = oids[3] JOIN pg_namespace AS cn ON cn.oid = c.relnamespace
 			""";
 
 	private static final String COLUMNS = """
@@ -72,37 +78,38 @@ class LeaseTableSql {
 			      AND a.attname = required.name AND y.typname = required.type AND NOT a.attisdropped))""";
 
 	private static final String TABLE_COLUMNS = """
-			('election', 'varchar'), ('term', 'int8'), ('timeline', 'int8'), ('barrier', 'int8'), ('beat', 'int8'),
-			('lease', 'int8'), ('holder', 'varchar'), ('token', 'uuid'), ('host', 'varchar'), ('pid', 'int8'),
-			('since', 'timestamptz'), ('heartbeat', 'timestamptz'), ('resign_term', 'int8')""";
+			('election', 'varchar'), ('term', 'int8'), ('timeline', 'int8'), ('beat', 'int8'), ('lease', 'int8'),
+			('holder', 'varchar'), ('token', 'uuid'), ('host', 'varchar'), ('pid', 'int8'), ('since', 'timestamptz'),
+			('heartbeat', 'timestamptz'), ('resign_term', 'int8')""";
+
+	private static final String FENCE_COLUMNS = "('election', 'varchar'), ('term', 'int8')";
 
 	private static final String CANDIDATE_COLUMNS = """
 			('session', 'uuid'), ('node', 'varchar'), ('elections', '_varchar'), ('seen', 'timestamptz')""";
 
-	/**
-	 * Whether the columns have a key: a change of a column of such a key conflicts with
-	 * {@code FOR KEY SHARE}, whereas other changes do not.
-	 */
 	private static final String KEY = """
-			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = t.oid AND i.indisunique AND i.indisvalid
-			    AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY[%s] = (
-			      SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a
-			      WHERE a.attrelid = t.oid AND a.attnum = ANY (i.indkey)))""";
+			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = %s.oid AND i.indisunique AND i.indisvalid
+			    AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY['election'] = (
+			      SELECT array_agg(a.attname::text) FROM pg_attribute AS a
+			      WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)))""";
 
 	/**
-	 * Locks the row against every takeover until the end of the transaction, if its term
-	 * has not ended. Renewals do not conflict with this lock. Takes the time limit for
-	 * idle transactions from the lease, as {@link AdvisoryLockSql#FENCE} does. Runs in a
-	 * transaction of the application, with its search path.
+	 * Locks the row of the fence against every takeover until the end of the transaction,
+	 * if the term has not ended. Takes the time limit for idle transactions from the
+	 * lease, as {@link AdvisoryLockSql#FENCE} does. Runs in a transaction of the
+	 * application, with its search path.
 	 */
 	private static final String FENCE = """
 			SELECT pg_catalog.set_config('idle_in_transaction_session_timeout',
 			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
 			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
 			      THEN present.idle ELSE longest.idle END, true)
-			FROM (SELECT term FROM %s WHERE election OPERATOR(pg_catalog.=) ?::pg_catalog.varchar
-			    AND term OPERATOR(pg_catalog.=) ? AND timeline OPERATOR(pg_catalog.=) ?
-			    AND token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid FOR KEY SHARE SKIP LOCKED) AS fence,
+			FROM (SELECT fence.term FROM %s AS entry
+			    JOIN %s AS fence ON fence.election OPERATOR(pg_catalog.=) entry.election
+			      AND fence.term OPERATOR(pg_catalog.=) entry.term
+			    WHERE entry.election OPERATOR(pg_catalog.=) ?::pg_catalog.varchar
+			      AND entry.term OPERATOR(pg_catalog.=) ? AND entry.timeline OPERATOR(pg_catalog.=) ?
+			      AND entry.token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid FOR SHARE OF fence SKIP LOCKED) AS passed,
 			  (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present,
 			  (SELECT ?::pg_catalog.text AS idle) AS longest
 			""";
@@ -116,9 +123,9 @@ class LeaseTableSql {
 	/** How long a statement waits that delays the other elections of its node. */
 	private static final long SHORT_MILLIS = 100;
 
-	private final String table;
+	private final Tables tables;
 
-	private final String candidates;
+	private final String table;
 
 	private final ServerInspection server;
 
@@ -126,14 +133,13 @@ class LeaseTableSql {
 
 	/**
 	 * Create a new {@code LeaseTableSql} instance.
-	 * @param table the qualified name of the lease table
-	 * @param candidates the qualified name of the table of candidates
+	 * @param tables the qualified names of the tables
 	 * @param server the server
 	 * @param timeoutMillis how long a statement may take
 	 */
-	LeaseTableSql(String table, String candidates, ServerInspection server, long timeoutMillis) {
-		this.table = table;
-		this.candidates = candidates;
+	LeaseTableSql(Tables tables, ServerInspection server, long timeoutMillis) {
+		this.tables = tables;
+		this.table = tables.leases();
 		this.server = server;
 		this.timeoutMillis = timeoutMillis;
 	}
@@ -142,9 +148,10 @@ class LeaseTableSql {
 	 * Return a query for the tables with a name, which returns no row if there is none.
 	 */
 	static String inspect(String table) {
-		return INSPECT.formatted(quote(table), quote(table + CANDIDATES), COLUMNS.formatted("t", TABLE_COLUMNS),
-				COLUMNS.formatted("c", CANDIDATE_COLUMNS), KEY.formatted("'barrier', 'election'"),
-				KEY.formatted("'election'"));
+		Tables tables = Tables.named(table);
+		return INSPECT.formatted(quote(tables.leases()), quote(tables.fences()), quote(tables.candidates()),
+				COLUMNS.formatted("t", TABLE_COLUMNS), COLUMNS.formatted("f", FENCE_COLUMNS),
+				COLUMNS.formatted("c", CANDIDATE_COLUMNS), KEY.formatted("t"), KEY.formatted("f"));
 	}
 
 	/**
@@ -170,7 +177,8 @@ class LeaseTableSql {
 
 	/**
 	 * Return the rows of elections, after a renewal of those that this node leads. The
-	 * other columns of a renewed row are those from before.
+	 * other columns of a renewed row are those from before. An election without a row of
+	 * its fence has none.
 	 * <p>
 	 * A renewal never takes the beat back: one that was sent on a connection that this
 	 * node has given up may run later than the next one. Renewals are durable, by one
@@ -200,51 +208,61 @@ class LeaseTableSql {
 						SELECT entry.election, term, timeline, %s AS server_timeline, beat, lease, holder, token::text AS token, since,
 						  resign_term, renewed.election IS NOT NULL AS renewed, pg_is_in_recovery() AS in_recovery
 						FROM %s AS entry LEFT JOIN renewed USING (election) WHERE entry.election IN (%s)
+						  AND EXISTS (SELECT FROM %s AS fence WHERE fence.election = entry.election)
 						"""
-					.formatted(own, renewed, timeline(), this.table, list(elections));
+					.formatted(own, renewed, timeline(), this.table, list(elections), this.tables.fences());
 	}
 
 	/**
-	 * Insert the missing rows of elections.
+	 * Insert the missing rows of elections. A transaction that had locked the row of the
+	 * fence has ended: its deletion waited for that.
 	 */
 	String insert(Collection<String> elections) {
 		return begin("local", SHORT_MILLIS) + """
-				INSERT INTO %s (election, term, timeline, barrier, beat, lease)
-				SELECT election, 0, 0, 0, 0, 0 FROM unnest(ARRAY[%s]) AS missing (election)
-				ON CONFLICT DO NOTHING
-				""".formatted(this.table, list(elections)) + "; SELECT true AS inserted";
+				INSERT INTO %1$s (election, term, timeline, beat, lease)
+				SELECT election, 0, 0, 0, 0 FROM unnest(ARRAY[%3$s]) AS missing (election)
+				ON CONFLICT DO NOTHING;
+				INSERT INTO %2$s (election, term) SELECT election, term FROM %1$s WHERE election IN (%3$s)
+				ON CONFLICT DO NOTHING;
+				SELECT true AS inserted
+				""".formatted(this.table, this.tables.fences(), list(elections));
 	}
 
 	/**
 	 * Take an election over, if its row is still as it was observed, on a server that has
 	 * not been promoted since then, and no node holds a lock of the other store.
 	 * <p>
-	 * A takeover changes the term, so that no transaction of an earlier term passes the
-	 * fence from then on, and the barrier. The latter is part of a key and therefore
-	 * changes only when no transaction that has passed the fence is open. If there is
-	 * one, the barrier keeps its value for now, see {@link #passBarrier}.
+	 * A takeover changes the term of the lease, so that no transaction of an earlier term
+	 * passes the fence from then on. It also changes the term of the fence, if no
+	 * transaction that has passed it is open. If there is one, that is done later, see
+	 * {@link #passBarrier}.
 	 * <p>
 	 * The transaction id is assigned when the row is locked, and thus after the commit of
 	 * every earlier takeover. With {@code synchronous_commit=off}, terms could repeat
 	 * after a crash; with {@code on}, a missing standby would delay all elections.
 	 * @param keys the keys of the other store
-	 * @param barrier whether to change the barrier, too
 	 */
-	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder, boolean barrier) {
-		return begin("local") + """
-				WITH other AS MATERIALIZED (%1$s),
-				  free AS (SELECT election FROM %2$s WHERE election = %3$s AND term = %4$d AND timeline = %5$d
-				    AND beat = %6$d AND %9$s = %16$d AND NOT EXISTS (SELECT FROM other) FOR %7$s SKIP LOCKED),
-				  taken AS (UPDATE %2$s AS entry SET term = %8$s, timeline = %9$s, %10$s beat = 0, lease = %11$d,
-				    holder = %12$s, token = %13$s::uuid, host = %14$s, pid = %15$d, since = clock_timestamp(),
-				    heartbeat = clock_timestamp(), resign_term = NULL
-				    FROM free WHERE entry.election = free.election RETURNING entry.term, entry.timeline)
-				SELECT taken.term, taken.timeline, (SELECT min(pid) FROM other) AS other
-				FROM (SELECT true) AS one LEFT JOIN taken ON true
-				""".formatted(locksOfOtherStore(keys), this.table, quote(row.election()), row.term(), row.timeline(),
-				row.beat(), barrier ? "UPDATE" : "NO KEY UPDATE", TRANSACTION_ID, timeline(),
-				barrier ? "barrier = " + TRANSACTION_ID + "," : "", holder.leaseMillis(), quote(holder.node()),
-				quote(holder.token().toString()), quote(holder.host()), holder.pid(), row.serverTimeline());
+	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+		return begin("local")
+				+ """
+						WITH other AS MATERIALIZED (%1$s),
+						  free AS (SELECT election FROM %2$s WHERE election = %4$s AND term = %5$d AND timeline = %6$d
+						    AND beat = %7$d AND %9$s = %15$d AND NOT EXISTS (SELECT FROM other) FOR NO KEY UPDATE SKIP LOCKED),
+						  taken AS (UPDATE %2$s AS entry SET term = %8$s, timeline = %9$s, beat = 0, lease = %10$d,
+						    holder = %11$s, token = %12$s::uuid, host = %13$s, pid = %14$d, since = clock_timestamp(),
+						    heartbeat = clock_timestamp(), resign_term = NULL
+						    FROM free WHERE entry.election = free.election RETURNING entry.election, entry.term, entry.timeline),
+						  open AS (SELECT fence.election, taken.term FROM %3$s AS fence JOIN taken USING (election)
+						    FOR UPDATE OF fence SKIP LOCKED),
+						  passed AS (UPDATE %3$s AS fence SET term = open.term FROM open WHERE fence.election = open.election
+						    RETURNING fence.election)
+						SELECT taken.term, taken.timeline, EXISTS (SELECT FROM passed) AS passed, (SELECT min(pid) FROM other) AS other
+						FROM (SELECT true) AS one LEFT JOIN taken ON true
+						"""
+					.formatted(locksOfOtherStore(keys), this.table, this.tables.fences(), quote(row.election()),
+							row.term(), row.timeline(), row.beat(), TRANSACTION_ID, timeline(), holder.leaseMillis(),
+							quote(holder.node()), quote(holder.token().toString()), quote(holder.host()), holder.pid(),
+							row.serverTimeline());
 	}
 
 	/**
@@ -268,20 +286,24 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Change the barrier to the term of this node, if no transaction that has passed the
-	 * fence of an earlier term is open.
+	 * Change the term of the fence to that of this node, if no transaction that has
+	 * passed the fence of an earlier term is open. Locks the lease too, so that its term
+	 * is still the present one.
 	 */
 	String passBarrier(String election, Term term, UUID token) {
-		return begin("local") + """
-				WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR UPDATE SKIP LOCKED),
-				  passed AS (UPDATE %1$s AS entry SET barrier = entry.term FROM own
-				    WHERE entry.election = own.election RETURNING entry.election)
-				SELECT EXISTS (SELECT FROM passed) AS passed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-				""".formatted(this.table, own(election, term, token));
+		return begin("local")
+				+ """
+						WITH own AS (SELECT election, entry.term FROM %1$s AS entry JOIN %2$s AS fence USING (election) WHERE %3$s
+						    FOR NO KEY UPDATE OF entry SKIP LOCKED FOR UPDATE OF fence SKIP LOCKED),
+						  passed AS (UPDATE %2$s AS fence SET term = own.term FROM own
+						    WHERE fence.election = own.election RETURNING fence.election)
+						SELECT EXISTS (SELECT FROM passed) AS passed, EXISTS (SELECT FROM %1$s AS entry WHERE %3$s) AS held
+						"""
+					.formatted(this.table, this.tables.fences(), own(election, term, token));
 	}
 
 	/**
-	 * Return a query for the sessions that have locked a row, and end those that have
+	 * Return a query for the sessions that have locked a fence, and end those that have
 	 * waited for the rest of a request for longer than the lease, as
 	 * {@link AdvisoryLockSql#passBarrier} does. The row has either the transaction that
 	 * has locked it or a set of transactions, and the number of a set may be that of any
@@ -323,7 +345,8 @@ class LeaseTableSql {
 				FROM (SELECT min(pid) AS pid FROM unnest(string_to_array(
 				    nullif(current_setting('leader_election.lockers'), ''), ',')::int[]) AS lockers (pid)) AS first
 				  LEFT JOIN pg_stat_get_activity(NULL) AS activity USING (pid)
-				""".formatted(this.table, quote(election), leaseMillis, this.server.database(), quote(this.table));
+				""".formatted(this.tables.fences(), quote(election), leaseMillis, this.server.database(),
+				quote(this.tables.fences()));
 	}
 
 	/**
@@ -332,10 +355,10 @@ class LeaseTableSql {
 	 */
 	String release(String election, Term term, UUID token, boolean clean) {
 		return begin("local") + """
-				WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
+				WITH own AS (SELECT election FROM %1$s AS entry WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
 				  freed AS (UPDATE %1$s AS entry SET %3$s token = NULL, resign_term = NULL, beat = entry.beat + 1
 				    FROM own WHERE entry.election = own.election RETURNING entry.election)
-				SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
+				SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s AS entry WHERE %2$s) AS held
 				""".formatted(this.table, own(election, term, token), clean ? "holder = NULL," : "");
 	}
 
@@ -388,13 +411,13 @@ class LeaseTableSql {
 				INSERT INTO %1$s AS candidate (session, node, elections, seen)
 				VALUES (%2$s::uuid, %3$s, ARRAY[%4$s]::varchar[], clock_timestamp())
 				ON CONFLICT (session) DO UPDATE SET elections = excluded.elections, seen = excluded.seen;
-				""".formatted(this.candidates, quote(session.toString()), quote(node), list(own));
+				""".formatted(this.tables.candidates(), quote(session.toString()), quote(node), list(own));
 		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register) + """
 				DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
 				  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
 				SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
 				WHERE election IN (%3$s) ORDER BY node, session
-				""".formatted(this.candidates, expiryMillis, list(all));
+				""".formatted(this.tables.candidates(), expiryMillis, list(all));
 	}
 
 	/**
@@ -405,14 +428,15 @@ class LeaseTableSql {
 	}
 
 	private String deleteCandidate(UUID session) {
-		return "DELETE FROM %s WHERE session = %s::uuid;\n".formatted(this.candidates, quote(session.toString()));
+		return "DELETE FROM %s WHERE session = %s::uuid;\n".formatted(this.tables.candidates(),
+				quote(session.toString()));
 	}
 
 	/**
 	 * Return the statement that a transaction of leader work runs before its commit.
 	 */
 	String fence() {
-		return FENCE.formatted(this.table);
+		return FENCE.formatted(this.table, this.tables.fences());
 	}
 
 	/**
@@ -431,8 +455,8 @@ class LeaseTableSql {
 	}
 
 	private static String own(String election, Term term, UUID token) {
-		return "election = %s AND term = %d AND timeline = %d AND token = %s::uuid".formatted(quote(election),
-				term.transactionId(), term.timeline(), quote(token.toString()));
+		return "entry.election = %s AND entry.term = %d AND entry.timeline = %d AND entry.token = %s::uuid"
+			.formatted(quote(election), term.transactionId(), term.timeline(), quote(token.toString()));
 	}
 
 	private String timeline() {
@@ -469,6 +493,29 @@ class LeaseTableSql {
 	}
 
 	/**
+	 * The tables.
+	 *
+	 * @param leases who holds the lease of each election
+	 * @param fences the rows that transactions of leader work lock
+	 * @param candidates which node is a candidate
+	 */
+	record Tables(String leases, String fences, String candidates) {
+
+		/** The ends of the names of the tables beside that of the leases. */
+		static final String SUFFIXES = "_fence|_candidate";
+
+		static Tables named(String table) {
+			return new Tables(table, table + "_fence", table + "_candidate");
+		}
+
+		@Override
+		public String toString() {
+			return this.leases + ", " + this.fences + " and " + this.candidates;
+		}
+
+	}
+
+	/**
 	 * A renewal.
 	 *
 	 * @param election the key of the election
@@ -498,7 +545,7 @@ class LeaseTableSql {
 	@FunctionalInterface
 	interface Factory {
 
-		LeaseTableSql of(String table, String candidates, ServerInspection server, long timeoutMillis);
+		LeaseTableSql of(Tables tables, ServerInspection server, long timeoutMillis);
 
 	}
 

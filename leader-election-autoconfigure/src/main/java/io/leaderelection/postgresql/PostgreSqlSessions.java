@@ -206,8 +206,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		try {
 			LeaseTableShape found = LeaseTableShape.find(connection, LeaseTableSql.inspectBriefly(configured.table()));
-			return (found != null && found.isReadable()) ? LeaseTableSql.activeHolder(found.name(), configured.key())
-					: null;
+			return (found != null && found.isReadable())
+					? LeaseTableSql.activeHolder(found.tables().leases(), configured.key()) : null;
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isBroken(connection, ex)) {

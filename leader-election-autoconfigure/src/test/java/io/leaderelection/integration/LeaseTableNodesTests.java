@@ -248,8 +248,9 @@ class LeaseTableNodesTests {
 		assertThatExceptionOfType(LeadershipLostException.class)
 			.isThrownBy(() -> node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
 				insert(jdbc, "late");
-				this.server.execute("UPDATE leader_election SET term = term + 1, barrier = barrier + 1 "
-						+ "WHERE election = '" + this.group + ":default'");
+				String election = " WHERE election = '" + this.group + ":default'";
+				this.server.execute("UPDATE leader_election SET term = term + 1" + election);
+				this.server.execute("UPDATE leader_election_fence SET term = term + 1" + election);
 			})));
 		assertThat(rows("kept")).isOne();
 		assertThat(rows("late")).isZero();

@@ -26,6 +26,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
@@ -120,6 +121,47 @@ class LeaseTableMutantTests {
 		}
 	}
 
+	/**
+	 * Renewals of a row with a value that is stored elsewhere always let go of its page,
+	 * as they do otherwise if the page is full.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "FENCE_ON_LEASE" })
+	void fenceHoldsWhileRenewalsMoveTheLease(Mutant mutant) throws Exception {
+		this.server.execute("DROP TABLE IF EXISTS moved, moved_fence, moved_candidate");
+		ElectionSessions opened = sessions(mutant, "node-a", "moved");
+		Won won = win(open(opened));
+		this.server.execute("ALTER TABLE moved ADD padding text, ALTER padding SET STORAGE EXTERNAL");
+		this.server.execute("UPDATE moved SET padding = repeat('x', 9000)");
+		AtomicBoolean stopped = new AtomicBoolean();
+		CompletableFuture<Void> renewals = CompletableFuture.runAsync(() -> {
+			while (!stopped.get()) {
+				this.server.execute("UPDATE moved SET beat = beat + 1");
+			}
+		});
+		try (Connection transaction = this.server.connect(); Connection follower = this.server.connect()) {
+			transaction.setAutoCommit(false);
+			boolean held = true;
+			int rounds = (mutant == Mutant.NONE) ? 3000 : 100_000;
+			for (int round = 0; held && round < rounds; round++) {
+				assertThat(opened.fence().pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
+				held = !passesBarrier(follower, mutant);
+				transaction.rollback();
+			}
+			assertThat(held).isEqualTo(mutant == Mutant.NONE);
+		}
+		finally {
+			stopped.set(true);
+			renewals.get(10, TimeUnit.SECONDS);
+		}
+	}
+
+	private static boolean passesBarrier(Connection connection, Mutant mutant) throws SQLException {
+		String table = (mutant == Mutant.FENCE_ON_LEASE) ? "moved" : "moved_fence";
+		return !Jdbc.rows(connection, "SELECT election FROM " + table + " FOR UPDATE SKIP LOCKED", (row) -> true)
+			.isEmpty();
+	}
+
 	private static boolean isDoneWithinALease(CompletableFuture<Boolean> renewal) throws Exception {
 		try {
 			// The server ends an idle transaction that has passed the fence after a lease
@@ -152,10 +194,12 @@ class LeaseTableMutantTests {
 	}
 
 	private ElectionSessions sessions(Mutant mutant, String node) {
-		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
-				LeaseTableSql.DEFAULT_TABLE, true, LEASE,
-				(name, candidates, inspected, timeout) -> new MutantSql(mutant, name, candidates, inspected, timeout),
-				Platform.SYSTEM);
+		return sessions(mutant, node, LeaseTableSql.DEFAULT_TABLE);
+	}
+
+	private ElectionSessions sessions(Mutant mutant, String node, String name) {
+		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711), name, true, LEASE,
+				(tables, inspected, timeout) -> new MutantSql(mutant, tables, inspected, timeout), Platform.SYSTEM);
 		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
 				true);
 		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
@@ -178,8 +222,11 @@ class LeaseTableMutantTests {
 		/** The fence does not require the token of its session. */
 		FENCE_WITHOUT_TOKEN,
 
-		/** The lock of the fence conflicts with renewals. */
-		FENCE_FOR_SHARE
+		/** The fence locks the lease, so that renewals wait. */
+		FENCE_FOR_SHARE,
+
+		/** The fence locks the lease in a mode with which renewals do not wait. */
+		FENCE_ON_LEASE
 
 	}
 
@@ -190,8 +237,8 @@ class LeaseTableMutantTests {
 
 		private final Mutant mutant;
 
-		MutantSql(Mutant mutant, String table, String candidates, ServerInspection server, long timeoutMillis) {
-			super(table, candidates, server, timeoutMillis);
+		MutantSql(Mutant mutant, Tables tables, ServerInspection server, long timeoutMillis) {
+			super(tables, server, timeoutMillis);
 			this.mutant = mutant;
 		}
 
@@ -203,8 +250,8 @@ class LeaseTableMutantTests {
 		}
 
 		@Override
-		String takeOver(LeaseRow row, ElectionKeys keys, Holder holder, boolean barrier) {
-			String sql = super.takeOver(row, keys, holder, barrier);
+		String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+			String sql = super.takeOver(row, keys, holder);
 			return switch (this.mutant) {
 				case BEAT_NOT_COMPARED -> replace(sql, "AND beat = 0", "");
 				case TERM_NOT_RAISED ->
@@ -217,9 +264,10 @@ class LeaseTableMutantTests {
 		String fence() {
 			String sql = super.fence();
 			return switch (this.mutant) {
-				case FENCE_WITHOUT_TOKEN -> replace(sql, "AND token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid",
+				case FENCE_WITHOUT_TOKEN -> replace(sql, "AND entry.token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid",
 						"AND pg_catalog.length(?) OPERATOR(pg_catalog.>) 0");
-				case FENCE_FOR_SHARE -> replace(sql, "FOR KEY SHARE", "FOR SHARE");
+				case FENCE_FOR_SHARE -> replace(sql, "FOR SHARE OF fence", "FOR SHARE OF entry");
+				case FENCE_ON_LEASE -> replace(sql, "FOR SHARE OF fence", "FOR KEY SHARE OF entry");
 				default -> sql;
 			};
 		}

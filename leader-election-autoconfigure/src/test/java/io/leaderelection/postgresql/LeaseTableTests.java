@@ -119,8 +119,10 @@ class LeaseTableTests {
 		ElectionSession first = open("node-a");
 		Won won = win(first);
 		first.confirm();
-		assertThat(row("concat_ws(' ', term, timeline, barrier, holder, host, pid, lease)"))
-			.isEqualTo("%1$d 1 %1$d node-a host-1 4711 1000".formatted(won.term().transactionId()));
+		assertThat(row("concat_ws(' ', term, timeline, holder, host, pid, lease)"))
+			.isEqualTo("%d 1 node-a host-1 4711 1000".formatted(won.term().transactionId()));
+		assertThat(this.server.query("SELECT term FROM leader_election_fence WHERE election = '" + this.key + "'"))
+			.containsExactly(String.valueOf(won.term().transactionId()));
 		assertThat(row("heartbeat >= since AND heartbeat > now() - interval '1 minute'")).isEqualTo("t");
 	}
 
@@ -219,7 +221,7 @@ class LeaseTableTests {
 				read.beat(), read.leaseMillis(), read.holder(), read.token(), read.since(), 0, false);
 		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
 		for (LeaseRow row : List.of(before, read)) {
-			long term = Jdbc.last(opened.connection(), opened.sql().takeOver(row, this.keys, holder, true),
+			long term = Jdbc.last(opened.connection(), opened.sql().takeOver(row, this.keys, holder),
 					(taken) -> taken.getLong("term"));
 			assertThat(term != 0).isEqualTo(row == read);
 		}
@@ -235,7 +237,7 @@ class LeaseTableTests {
 		LeaseRow observed = opened.round(List.of(this.key), List.of()).get(this.key);
 		first.confirm();
 		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
-		assertThat(Jdbc.<Long>last(opened.connection(), opened.sql().takeOver(observed, this.keys, holder, true),
+		assertThat(Jdbc.<Long>last(opened.connection(), opened.sql().takeOver(observed, this.keys, holder),
 				(taken) -> taken.getLong("term")))
 			.isZero();
 		first.confirm();
@@ -456,24 +458,27 @@ class LeaseTableTests {
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "no_such_table", false, LEASE);
 		assertThatExceptionOfType(UnusableStoreException.class)
 			.isThrownBy(() -> table.sessions(settings(this.election, LEASE), this.key, this.keys, 0).open())
-			.withMessageContaining("The table \"no_such_table\" or \"no_such_table_candidate\" does not exist")
+			.withMessageContaining(
+					"One of the tables no_such_table, no_such_table_fence and no_such_table_candidate does not exist")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("schema-postgresql.sql",
 					"leader-election.initialize-schema=always", "leader-election.table-name"));
 	}
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|',
-			value = { "ALTER TABLE %s DROP COLUMN beat | columns are missing or have another type: beat",
-					"ALTER TABLE %s ALTER token TYPE text | columns are missing or have another type: token",
-					"ALTER TABLE %s DROP CONSTRAINT shape_election_barrier_key | unique key on (election, barrier)",
-					"ALTER TABLE %s DROP CONSTRAINT shape_pkey | primary key on (election)",
-					"ALTER TABLE %s SET UNLOGGED | not a permanent table" })
+			value = { "ALTER TABLE shape DROP COLUMN beat | columns are missing or have another type: beat",
+					"ALTER TABLE shape ALTER token TYPE text | columns are missing or have another type: token",
+					"ALTER TABLE shape_fence DROP COLUMN term | columns are missing or have another type: term",
+					"ALTER TABLE shape DROP CONSTRAINT shape_pkey | primary key on (election)",
+					"ALTER TABLE shape_fence DROP CONSTRAINT shape_fence_pkey | primary key on (election)",
+					"ALTER TABLE shape SET UNLOGGED | not a permanent table",
+					"ALTER TABLE shape_fence SET UNLOGGED | not a permanent table" })
 	void tableOfAnotherShapeIsUnusable(String change, String message) throws SessionException {
-		this.server.execute("DROP TABLE IF EXISTS shape, shape_candidate");
+		this.server.execute("DROP TABLE IF EXISTS shape, shape_fence, shape_candidate");
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "shape", true, LEASE);
 		ElectionSessions opened = table.sessions(settings(this.election, LEASE), this.key, this.keys, 0);
 		opened.open().close();
-		this.server.execute(change.formatted("shape"));
+		this.server.execute(change);
 		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(opened::open).withMessageContaining(message);
 	}
 
@@ -564,7 +569,7 @@ class LeaseTableTests {
 		ElectionSession second = open("node-b");
 		first.release(true);
 		assertThat(awaitWon(second).clear()).isFalse();
-		// The term has changed, but not the barrier
+		// The term of the lease has changed, but not that of the fence
 		boolean passed = fence.pass(transaction, won.term()).verdict() == Verdict.PASSED;
 		holder.commit();
 		if (passed) {
@@ -620,17 +625,18 @@ class LeaseTableTests {
 		assertThat(win(open("node-d")).clean()).isTrue();
 	}
 
-	@Test
-	void fenceIsBlockedWhileAForeignSessionHasLockedTheRow() throws Exception {
+	@ParameterizedTest
+	@CsvSource({ "leader_election, PASSED", "leader_election_fence, BLOCKED" })
+	void fenceIsBlockedWhileAForeignSessionHasLockedItsRow(String table, Verdict verdict) throws Exception {
 		TransactionFence fence = fenceOf("node-a", LEASE);
 		ElectionSession first = this.sessions.get(0);
 		Won won = win(first);
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
-		execute(foreign, "SELECT FROM leader_election WHERE election = '" + this.key + "' FOR UPDATE");
+		execute(foreign, "SELECT FROM " + table + " WHERE election = '" + this.key + "' FOR UPDATE");
 		Connection transaction = connect();
 		transaction.setAutoCommit(false);
-		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.BLOCKED);
+		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(verdict);
 	}
 
 	@Test

@@ -136,8 +136,8 @@ class OtherStoreTests {
 	private void createTable() {
 		this.server.execute(LeaseTableShape.script(this.table));
 		this.server.execute("""
-				INSERT INTO %s (election, term, timeline, barrier, beat, lease, holder, token, heartbeat)
-				VALUES ('%s', 1, 1, 1, 1, 60000, 'node-b', gen_random_uuid(), clock_timestamp())
+				INSERT INTO %s (election, term, timeline, beat, lease, holder, token, heartbeat)
+				VALUES ('%s', 1, 1, 1, 60000, 'node-b', gen_random_uuid(), clock_timestamp())
 				""".formatted(this.table, this.id));
 	}
 

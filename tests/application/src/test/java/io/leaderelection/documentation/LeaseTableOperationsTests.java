@@ -109,19 +109,24 @@ class LeaseTableOperationsTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|',
-			value = { "heartbeat = clock_timestamp() - interval '3 s'|stale", "barrier = 0|elected",
+			value = { "heartbeat = clock_timestamp() - interval '3 s'|stale", "term = term + 1|elected",
 					"resign_term = term|resigning", "resign_term = term - 1|held", "token = NULL|free",
-					"token = NULL, barrier = 0|free" })
+					"token = NULL, term = term + 1|free" })
 	void queryShowsTheState(String change, String state) {
 		String other = election() + "-copy";
 		this.jdbc
-			.sql("INSERT INTO leader_election SELECT ?, term, timeline, barrier, beat, lease, holder, token, host, "
+			.sql("INSERT INTO leader_election SELECT ?, term, timeline, beat, lease, holder, token, host, "
 					+ "pid, since, clock_timestamp(), resign_term FROM leader_election WHERE election = ?")
+			.params(other, election())
+			.update();
+		this.jdbc.sql("INSERT INTO leader_election_fence SELECT ?, term FROM leader_election WHERE election = ?")
 			.params(other, election())
 			.update();
 		this.jdbc.sql("UPDATE leader_election SET " + change + " WHERE election = ?").param(other).update();
 		assertThat(lease(other)).containsEntry("state", state);
-		this.jdbc.sql("DELETE FROM leader_election WHERE election = ?").param(other).update();
+		for (String table : List.of("leader_election", "leader_election_fence")) {
+			this.jdbc.sql("DELETE FROM " + table + " WHERE election = ?").param(other).update();
+		}
 	}
 
 	@Test
@@ -154,7 +159,8 @@ class LeaseTableOperationsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election" })
+	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election",
+			"DELETE FROM leader_election_fence" })
 	void changeByHandEndsTheTermWithItsNextRenewal(String change) {
 		LeaseTableNode leader = this.nodes.get(0);
 		this.jdbc.sql(change + " WHERE election = ?").param(election()).update();

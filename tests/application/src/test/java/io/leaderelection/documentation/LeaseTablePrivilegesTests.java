@@ -142,35 +142,44 @@ class LeaseTablePrivilegesTests {
 				Statement statement = owner.createStatement()) {
 			statement.execute("REVOKE " + privilege + " FROM " + this.election);
 		}
-		assertThatException().isThrownBy(() -> start().close());
+		assertThatException().isThrownBy(() -> start().close())
+			.havingRootCause()
+			.withMessageContaining("leader election");
 	}
 
 	static Stream<String> noneOfThemIsSuperfluous() {
 		return Stream.concat(Stream.of("USAGE ON SCHEMA public"),
 				Stream.concat(
-						Stream.of("SELECT", "INSERT", "UPDATE").map((privilege) -> privilege + " ON leader_election"),
+						Stream.of("leader_election", "leader_election_fence")
+							.flatMap((table) -> Stream.of("SELECT", "INSERT", "UPDATE")
+								.map((privilege) -> privilege + " ON " + table)),
 						Stream.of("SELECT", "INSERT", "UPDATE", "DELETE")
 							.map((privilege) -> privilege + " ON leader_election_candidate")));
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "SELECT", "UPDATE (heartbeat)" })
+	@ValueSource(strings = { "SELECT ON leader_election", "SELECT ON leader_election_fence",
+			"UPDATE (term) ON leader_election_fence" })
 	void fencedTransactionsFailWithoutOneOfThem(String privilege) throws SQLException {
 		try (Connection owner = connect(this.server.username(), this.server.password());
 				Statement statement = owner.createStatement()) {
-			statement.execute("REVOKE " + privilege + " ON leader_election FROM " + this.application);
+			statement.execute("REVOKE " + privilege + " FROM " + this.application);
 		}
 		try (LeaseTableNode node = start().awaitLeader()) {
-			assertThatException().isThrownBy(() -> runInTransaction(node));
+			assertThatException().isThrownBy(() -> runInTransaction(node))
+				.havingRootCause()
+				.isInstanceOfSatisfying(SQLException.class,
+						(cause) -> assertThat(cause.getSQLState()).isEqualTo(DENIED));
 		}
 		assertThat(query(this.server.username(), "SELECT count(*) FROM work")).isEqualTo("0");
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "UPDATE leader_election SET resign_term = term",
-			"UPDATE leader_election SET beat = beat + 1", "INSERT INTO leader_election_candidate SELECT",
-			"DELETE FROM leader_election", "TRUNCATE leader_election", "DROP TABLE leader_election",
-			"ALTER TABLE leader_election ADD COLUMN id int", "CREATE TABLE public.other (id int)" })
+	@ValueSource(strings = { "SELECT FROM leader_election FOR KEY SHARE", "UPDATE leader_election SET token = NULL",
+			"UPDATE leader_election SET resign_term = term", "UPDATE leader_election SET beat = beat + 1",
+			"INSERT INTO leader_election_candidate SELECT", "DELETE FROM leader_election", "TRUNCATE leader_election",
+			"DROP TABLE leader_election", "ALTER TABLE leader_election ADD COLUMN id int",
+			"CREATE TABLE public.other (id int)" })
 	void applicationMayNotChangeWhoLeads(String statement) {
 		assertDenied(this.application, statement);
 	}
@@ -183,16 +192,19 @@ class LeaseTablePrivilegesTests {
 	}
 
 	@Test
-	void applicationMayLockTheRowWhichEndsLeadership() throws SQLException {
-		try (LeaseTableNode node = start().awaitLeader();
+	void applicationMayLockTheFenceWhichDelaysTheNextGrant() throws SQLException {
+		try (LeaseTableNode first = start().awaitLeader();
+				LeaseTableNode second = start();
 				Connection connection = connect(this.application, "secret");
 				Statement statement = connection.createStatement()) {
+			LeaseTableNode.eventually().until(() -> second.leader() != null);
 			connection.setAutoCommit(false);
-			statement.execute("SELECT FROM leader_election FOR UPDATE");
-			node.awaitRevocations(1);
-			assertThat(node.elector().isLeader()).isFalse();
+			statement.execute("SELECT FROM leader_election_fence FOR SHARE");
+			first.close();
+			LeaseTableNode.eventually().until(() -> second.elector().status().blockedBy() != null);
+			assertThat(second.elector().isLeader()).isFalse();
 			connection.rollback();
-			node.awaitLeader();
+			second.awaitLeader();
 		}
 	}
 

@@ -109,7 +109,7 @@ public final class StoreCostBenchmark {
 	private Cost measure(Store store, int nodeCount, int electionCount) throws Exception {
 		// Elections of their own, as the statistics of the table are
 		String group = store + "-" + nodeCount + "-" + electionCount;
-		this.jdbc.execute("DROP TABLE IF EXISTS leader_election, leader_election_candidate");
+		this.jdbc.execute("DROP TABLE IF EXISTS leader_election, leader_election_fence, leader_election_candidate");
 		List<LightNode> nodes = new ArrayList<>();
 		try {
 			for (int number = 1; number <= nodeCount; number++) {

@@ -60,7 +60,7 @@ class LeaseTableServerFaultTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "LOCK TABLE leader_election IN ACCESS EXCLUSIVE MODE",
-			"SELECT FROM leader_election FOR UPDATE", "SELECT FROM leader_election FOR KEY SHARE" })
+			"SELECT FROM leader_election FOR UPDATE", "SELECT FROM leader_election_fence FOR UPDATE" })
 	void lockedForATenthOfTheLease(String lock) {
 		faults.runWithoutSuccession("table: " + lock + ", for a tenth of the lease",
 				(leader) -> lockFor(lock, LEASE.dividedBy(10)));

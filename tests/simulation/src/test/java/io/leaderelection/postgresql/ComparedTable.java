@@ -84,7 +84,7 @@ abstract class ComparedTable implements AutoCloseable {
 			case READ -> round(session, election, List.of());
 			case RENEW -> round(session, takeover.election(), List.of(new Renewal(takeover.election(),
 					takeover.term().transactionId(), takeover.token(), operation.number())));
-			case TAKE_OVER -> takeOver(session, election, operation.flag());
+			case TAKE_OVER -> takeOver(session, election);
 			case PASS_BARRIER ->
 				words(rows(session, sql(session).passBarrier(takeover.election(), takeover.term(), takeover.token())));
 			case LOCKERS -> words(rows(session, sql(session).lockers(election, LEASE_MILLIS)));
@@ -128,14 +128,14 @@ abstract class ComparedTable implements AutoCloseable {
 	/**
 	 * Take over what this session has observed last.
 	 */
-	private String takeOver(int session, String election, boolean barrier) throws Exception {
+	private String takeOver(int session, String election) throws Exception {
 		LeaseRow row = this.observed.get(session);
 		if (row == null) {
 			return round(session, election, List.of());
 		}
 		UUID token = new UUID(0, this.takeovers.size());
 		List<Map<String, @Nullable Object>> rows = rows(session,
-				sql(session).takeOver(row, KEYS, new Holder(node(session), token, LEASE_MILLIS, "host", 1), barrier));
+				sql(session).takeOver(row, KEYS, new Holder(node(session), token, LEASE_MILLIS, "host", 1)));
 		long term = number(rows.get(0), "term");
 		if (term == 0) {
 			return words(rows);

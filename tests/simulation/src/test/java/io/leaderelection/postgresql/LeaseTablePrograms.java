@@ -32,9 +32,13 @@ import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.FenceRow;
 import io.leaderelection.simulation.server.RowLock;
+import io.leaderelection.simulation.server.SimRows;
 import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.CandidateRow;
+import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.TableRow;
@@ -62,10 +66,9 @@ final class LeaseTablePrograms {
 			@Override
 			void write(Backend backend) throws SqlError {
 				for (Renewal renewal : renewals) {
-					TableRow row = lock(backend, renewal.election(), RowLock.NO_KEY_UPDATE,
-							(entry) -> isRenewable(entry, renewal));
+					TableRow row = lock(backend, renewal.election(), (entry) -> isRenewable(entry, renewal));
 					if (row != null) {
-						backend.updateRow(renewal.election(), row.withBeat(renewal.beat()));
+						leases(backend).update(backend, renewal.election(), row.withBeat(renewal.beat()));
 						renewed.add(renewal.election());
 						written(backend, is(Mutant.RENEWAL_NOT_FLUSHED));
 					}
@@ -76,7 +79,7 @@ final class LeaseTablePrograms {
 			Rows read(Backend backend) {
 				Rows rows = new Rows();
 				for (String election : new TreeSet<>(elections)) {
-					TableRow row = snapshot().get(election);
+					TableRow row = snapshot().leases().get(election);
 					if (row != null) {
 						rows.add("election", election, "term", row.term(), "timeline", row.timeline(),
 								"server_timeline", backend.server().timeline(), "beat", row.beat(), "lease",
@@ -105,7 +108,7 @@ final class LeaseTablePrograms {
 			@Override
 			void write(Backend backend) throws SqlError {
 				for (String election : elections) {
-					if (backend.insertRow(election)) {
+					if (backend.server().table().insert(election)) {
 						written(backend, false);
 					}
 				}
@@ -122,23 +125,24 @@ final class LeaseTablePrograms {
 	/**
 	 * Without nodes of the other store.
 	 */
-	Statement<Rows> takeOver(LeaseRow observed, Holder holder, boolean barrier) {
+	Statement<Rows> takeOver(LeaseRow observed, Holder holder) {
 		return new Program() {
 
 			private @Nullable TableRow taken;
 
+			private boolean passed;
+
 			@Override
 			void write(Backend backend) throws SqlError {
 				long timeline = backend.server().timeline();
-				TableRow row = (timeline == observed.serverTimeline()) ? lock(backend, observed.election(),
-						barrier ? RowLock.UPDATE : RowLock.NO_KEY_UPDATE, (entry) -> isAsObserved(entry, observed))
-						: null;
+				TableRow row = (timeline == observed.serverTimeline())
+						? lock(backend, observed.election(), (entry) -> isAsObserved(entry, observed)) : null;
 				if (row != null) {
 					long id = backend.transactionId();
-					TableRow changed = row.takenOver(is(Mutant.TERM_NOT_RAISED) ? Math.max(row.term(), 1) : id,
-							timeline, barrier ? id : row.barrier(), holder.leaseMillis(), holder.node(),
-							holder.token().toString());
-					backend.updateRow(observed.election(), changed);
+					TableRow changed = new TableRow(is(Mutant.TERM_NOT_RAISED) ? Math.max(row.term(), 1) : id, timeline,
+							0, holder.leaseMillis(), holder.node(), holder.token().toString(), 0);
+					leases(backend).update(backend, observed.election(), changed);
+					this.passed = passFence(backend, observed.election(), changed.term());
 					written(backend, false);
 					this.taken = changed;
 				}
@@ -148,7 +152,7 @@ final class LeaseTablePrograms {
 			Rows read(Backend backend) {
 				TableRow row = this.taken;
 				return new Rows().add("term", (row != null) ? row.term() : null, "timeline",
-						(row != null) ? row.timeline() : null, "other", null);
+						(row != null) ? row.timeline() : null, "passed", this.passed, "other", null);
 			}
 
 		};
@@ -174,12 +178,12 @@ final class LeaseTablePrograms {
 
 			@Override
 			void write(Backend backend) throws SqlError {
-				TableRow row = is(Mutant.NO_BARRIER) ? null : lock(backend, election, RowLock.UPDATE, own);
-				if (row != null) {
-					backend.updateRow(election, row.withBarrier(row.term()));
+				TableRow row = is(Mutant.NO_BARRIER) ? null : lock(backend, election, own);
+				if (row != null && passFence(backend, election, row.term())) {
 					written(backend, false);
+					this.passed = true;
 				}
-				this.passed = row != null || is(Mutant.NO_BARRIER);
+				this.passed |= is(Mutant.NO_BARRIER);
 			}
 
 			@Override
@@ -197,6 +201,7 @@ final class LeaseTablePrograms {
 		return new Query((backend) -> {
 			SimServer server = backend.server();
 			List<Integer> lockers = server.table()
+				.fences()
 				.lockers(election)
 				.stream()
 				.filter((pid) -> pid != backend.pid())
@@ -224,9 +229,9 @@ final class LeaseTablePrograms {
 
 			@Override
 			void write(Backend backend) throws SqlError {
-				TableRow row = lock(backend, election, RowLock.NO_KEY_UPDATE, own);
+				TableRow row = lock(backend, election, own);
 				if (row != null) {
-					backend.updateRow(election, row.freed(clean ? null : row.holder()));
+					leases(backend).update(backend, election, row.freed(clean ? null : row.holder()));
 					written(backend, false);
 					this.changed = true;
 				}
@@ -263,9 +268,9 @@ final class LeaseTablePrograms {
 
 			@Override
 			void write(Backend backend) throws SqlError {
-				TableRow row = lock(backend, election, RowLock.NO_KEY_UPDATE, led);
+				TableRow row = lock(backend, election, led);
 				if (row != null) {
-					backend.updateRow(election, row.withResignTerm(requested ? row.term() : 0));
+					leases(backend).update(backend, election, row.withResignTerm(requested ? row.term() : 0));
 					written(backend, true);
 					this.changed = true;
 				}
@@ -313,20 +318,23 @@ final class LeaseTablePrograms {
 	}
 
 	/**
-	 * A transaction that reads an older snapshot locks the row in that version, unless
-	 * the key has changed since then.
+	 * Reads the lease as it was when the statement or, with {@code REPEATABLE READ}, the
+	 * transaction began, and locks the fence as it is now, before it looks at its term.
 	 */
 	Statement<Rows> fence(String election, long term, long timeline, String token, long leaseMillis) {
 		Predicate<TableRow> own = (entry) -> entry.term() == term
 				&& (is(Mutant.FENCE_WITHOUT_TOKEN) || (entry.timeline() == timeline && token.equals(entry.token())));
 		return new Statement<>() {
 
-			private @Nullable TableRow seen;
+			private @Nullable TableRow lease;
+
+			private @Nullable FenceRow seen;
 
 			@Override
 			protected int step(int step, Backend backend) throws SqlError {
 				if (step == 0) {
-					this.seen = backend.snapshot().get(election);
+					this.lease = backend.snapshot().leases().get(election);
+					this.seen = backend.snapshot().fences().get(election);
 					return 1;
 				}
 				Rows rows = new Rows();
@@ -342,20 +350,22 @@ final class LeaseTablePrograms {
 			}
 
 			private boolean isLocked(Backend backend) throws SqlError {
-				TableRow before = this.seen;
-				TableRow present = backend.server().table().row(election);
-				if (before == null || present == null || !own.test(before)) {
+				TableRow entry = this.lease;
+				FenceRow present = backend.server().table().fences().row(election);
+				if (entry == null || present == null || !own.test(entry) || !isOfTerm(this.seen)) {
 					return false;
 				}
-				if (before.keyVersion() != present.keyVersion()) {
-					if (backend.isRepeatableRead()) {
-						throw SqlError.SERIALIZATION_FAILURE;
-					}
-					before = present;
+				if (present != this.seen && backend.isRepeatableRead()) {
+					throw SqlError.SERIALIZATION_FAILURE;
 				}
 				backend.transactionId();
-				return own.test(before)
-						&& backend.tryLockRow(election, is(Mutant.FENCE_FOR_SHARE) ? RowLock.SHARE : RowLock.KEY_SHARE);
+				SimTable table = backend.server().table();
+				SimRows<?> locked = is(Mutant.FENCE_FOR_SHARE) ? table.leases() : table.fences();
+				return locked.tryLock(backend, election, RowLock.SHARE) && isOfTerm(present);
+			}
+
+			private boolean isOfTerm(@Nullable FenceRow fence) {
+				return fence != null && fence.term() == term;
 			}
 
 		};
@@ -363,7 +373,7 @@ final class LeaseTablePrograms {
 
 	Statement<Rows> isHeld(String election, Term term, UUID token) {
 		return new Query((backend) -> {
-			TableRow row = backend.snapshot().get(election);
+			TableRow row = backend.snapshot().leases().get(election);
 			boolean held = row != null && row.term() == term.transactionId() && token.toString().equals(row.token());
 			return new Rows().add("held", held ? 1 : 0);
 		}) {
@@ -376,6 +386,10 @@ final class LeaseTablePrograms {
 		};
 	}
 
+	private static SimRows<TableRow> leases(Backend backend) {
+		return backend.server().table().leases();
+	}
+
 	private boolean is(Mutant seeded) {
 		return this.mutant == seeded;
 	}
@@ -386,7 +400,7 @@ final class LeaseTablePrograms {
 	 */
 	private abstract static class Program extends Statement<Rows> {
 
-		private Map<String, TableRow> snapshot = Map.of();
+		private Snapshot snapshot = new Snapshot(Map.of(), Map.of());
 
 		@Override
 		protected int step(int step, Backend backend) throws SqlError {
@@ -411,23 +425,35 @@ final class LeaseTablePrograms {
 
 		abstract Rows read(Backend backend);
 
-		final Map<String, TableRow> snapshot() {
+		final Snapshot snapshot() {
 			return this.snapshot;
 		}
 
 		final boolean sees(String election, Predicate<TableRow> wanted) {
-			TableRow row = this.snapshot.get(election);
+			TableRow row = this.snapshot.leases().get(election);
 			return row != null && wanted.test(row);
 		}
 
 		/**
-		 * Lock a row that is as wanted, in the snapshot and at present.
+		 * Lock a lease that is as wanted, in the snapshot and at present.
 		 * @return its present version, or {@code null} if it is not, or is locked
 		 */
-		final @Nullable TableRow lock(Backend backend, String election, RowLock mode, Predicate<TableRow> wanted) {
-			TableRow row = backend.server().table().row(election);
-			return (row != null && sees(election, wanted) && wanted.test(row) && backend.tryLockRow(election, mode))
-					? row : null;
+		final @Nullable TableRow lock(Backend backend, String election, Predicate<TableRow> wanted) {
+			TableRow row = leases(backend).row(election);
+			return (row != null && sees(election, wanted) && wanted.test(row)
+					&& leases(backend).tryLock(backend, election, RowLock.NO_KEY_UPDATE)) ? row : null;
+		}
+
+		/**
+		 * Change the term of the fence, unless a transaction has locked it.
+		 */
+		static boolean passFence(Backend backend, String election, long term) {
+			SimRows<FenceRow> fences = backend.server().table().fences();
+			if (!fences.tryLock(backend, election, RowLock.UPDATE)) {
+				return false;
+			}
+			fences.update(backend, election, new FenceRow(term));
+			return true;
 		}
 
 		/**

@@ -30,6 +30,7 @@ import java.util.Properties;
 import java.util.UUID;
 
 import io.leaderelection.Term;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -39,7 +40,7 @@ import org.postgresql.PGConnection;
  */
 final class RealTable extends ComparedTable {
 
-	private final String table;
+	private final Tables tables;
 
 	private final List<Connection> sessions = new ArrayList<>();
 
@@ -53,10 +54,10 @@ final class RealTable extends ComparedTable {
 		}
 		// Of several sessions that have locked a row, the one with the lowest id is named
 		this.sessions.sort(Comparator.comparing(RealTable::pid));
-		this.table = "public." + name;
-		execute(0, LeaseTableShape.script(this.table));
+		this.tables = Tables.named("public." + name);
+		execute(0, LeaseTableShape.script(this.tables.leases()));
 		this.inspection = ServerInspection.inspect(this.sessions.get(0), AdvisoryLockSql.TIMELINES);
-		this.sql = new LeaseTableSql(this.table, this.table + LeaseTableSql.CANDIDATES, this.inspection, 5000);
+		this.sql = new LeaseTableSql(this.tables, this.inspection, 5000);
 	}
 
 	private static Connection connect(PostgreSqlServer server) throws SQLException {
@@ -148,7 +149,8 @@ final class RealTable extends ComparedTable {
 			this.sessions.get(session).close();
 		}
 		execute(0, "ROLLBACK");
-		execute(0, "DROP TABLE " + this.table + ", " + this.table + LeaseTableSql.CANDIDATES);
+		execute(0,
+				"DROP TABLE " + this.tables.leases() + ", " + this.tables.fences() + ", " + this.tables.candidates());
 		this.sessions.get(0).close();
 	}
 

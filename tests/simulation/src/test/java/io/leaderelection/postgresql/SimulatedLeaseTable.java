@@ -88,9 +88,9 @@ public final class SimulatedLeaseTable {
 				AdvisoryLockSql.CLUSTER,
 				(backend, connection) -> new Rows().add("system_identifier", backend.server().systemIdentifier()),
 				LeaseTableSql.inspect(LeaseTableSql.DEFAULT_TABLE),
-				(backend, connection) -> new Rows().add("name", LeaseTableSql.DEFAULT_TABLE, "candidates",
-						LeaseTableSql.DEFAULT_TABLE + LeaseTableSql.CANDIDATES, "permanent", true, "missing", "",
-						"keys", true, "privileges", true, "readable", true),
+				(backend, connection) -> new Rows().add("leases", "leases", "fences", "fences", "candidates",
+						"candidates", "permanent", true, "missing", "", "keys", true, "privileges", true, "readable",
+						true),
 				LeaseTableSql.listen(), (backend, connection) -> {
 					backend.listen(connection::receive);
 					backend.set(Timeout.IDLE_SESSION, 30_000, false);
@@ -116,7 +116,7 @@ public final class SimulatedLeaseTable {
 		}
 		LeaseTable table = new LeaseTable((driverSettings) -> connect(node, driverSettings),
 				new LeaseTable.Node(process, "host", 1), LeaseTableSql.DEFAULT_TABLE, false, settings.lease(),
-				(name, candidates, server, timeoutMillis) -> new SimulatedLeaseTableSql(process, server, timeoutMillis,
+				(tables, server, timeoutMillis) -> new SimulatedLeaseTableSql(process, server, timeoutMillis,
 						this.programs, this::add),
 				platform);
 		this.tables.put(process, table);

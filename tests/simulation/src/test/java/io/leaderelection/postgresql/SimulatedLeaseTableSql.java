@@ -41,7 +41,7 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 
 	SimulatedLeaseTableSql(String node, ServerInspection server, long timeoutMillis, LeaseTablePrograms programs,
 			Texts texts) {
-		super(DEFAULT_TABLE, DEFAULT_TABLE + CANDIDATES, server, timeoutMillis);
+		super(Tables.named(DEFAULT_TABLE), server, timeoutMillis);
 		this.programs = programs;
 		this.texts = texts;
 		this.candidate = new UUID(0, node.hashCode());
@@ -61,8 +61,8 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 	}
 
 	@Override
-	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder, boolean barrier) {
-		return this.texts.add(() -> this.programs.takeOver(row, holder, barrier));
+	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+		return this.texts.add(() -> this.programs.takeOver(row, holder));
 	}
 
 	@Override

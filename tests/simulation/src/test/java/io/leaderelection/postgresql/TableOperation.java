@@ -24,8 +24,8 @@ package io.leaderelection.postgresql;
  * @param election the number of the election
  * @param term the number of the takeover that it is about, if it needs one
  * @param number a small number: the beat of a renewal
- * @param flag the barrier of a takeover, a clean release, a request that is made, or a
- * transaction with {@code REPEATABLE READ}
+ * @param flag a clean release, a request that is made, or a transaction with
+ * {@code REPEATABLE READ}
  */
 record TableOperation(Kind kind, int session, int election, int term, int number, boolean flag) {
 

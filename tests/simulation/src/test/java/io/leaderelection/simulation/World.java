@@ -211,14 +211,14 @@ public final class World {
 	 * Return the row of the election, or {@code null} if there is none.
 	 */
 	@Nullable TableRow row() {
-		return this.server.table().row(SimulatedLeaseTable.ELECTION);
+		return this.server.table().leases().row(SimulatedLeaseTable.ELECTION);
 	}
 
 	/**
 	 * Return the sessions with transactions that have passed the fence of the table.
 	 */
 	List<Integer> fenced() {
-		return this.server.table().sharers(SimulatedLeaseTable.ELECTION);
+		return this.server.table().fences().sharers(SimulatedLeaseTable.ELECTION);
 	}
 
 	/**

@@ -19,7 +19,6 @@ package io.leaderelection.simulation.server;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.function.Consumer;
 
@@ -76,7 +75,7 @@ public final class Backend {
 
 	private boolean repeatableRead;
 
-	private @Nullable Map<String, TableRow> snapshot;
+	private SimTable.@Nullable Snapshot snapshot;
 
 	private final List<String> notices = new ArrayList<>(1);
 
@@ -334,8 +333,8 @@ public final class Backend {
 	 * Return the rows that a statement sees that begins now: those that are committed,
 	 * or, with {@code REPEATABLE READ}, those that the first statement has seen.
 	 */
-	public Map<String, TableRow> snapshot() {
-		Map<String, TableRow> seen = this.snapshot;
+	public SimTable.Snapshot snapshot() {
+		SimTable.Snapshot seen = this.snapshot;
 		if (seen == null) {
 			seen = this.server.table().snapshot();
 			this.snapshot = this.repeatableRead ? seen : null;
@@ -353,27 +352,6 @@ public final class Backend {
 
 	public boolean isRepeatableRead() {
 		return this.repeatableRead;
-	}
-
-	/**
-	 * Insert a row of the table of leases, unless there is one.
-	 */
-	public boolean insertRow(String election) {
-		return this.server.table().insert(election);
-	}
-
-	/**
-	 * Lock a row until the end of the transaction, unless another one has locked it.
-	 */
-	public boolean tryLockRow(String election, RowLock rowLock) {
-		return this.server.table().tryLock(this, election, rowLock);
-	}
-
-	/**
-	 * Write another version of a row that this transaction has locked.
-	 */
-	public void updateRow(String election, TableRow changed) {
-		this.server.table().update(this, election, changed);
 	}
 
 	/**

@@ -21,28 +21,20 @@ package io.leaderelection.simulation.server;
  */
 public enum RowLock {
 
-	/** {@code FOR KEY SHARE}: against a change of a key only. */
-	KEY_SHARE,
-
 	/** {@code FOR SHARE}. */
 	SHARE,
 
 	/** {@code FOR NO KEY UPDATE}, and an update that changes no key. */
 	NO_KEY_UPDATE,
 
-	/** {@code FOR UPDATE}, and an update that changes a key. */
+	/** {@code FOR UPDATE}. */
 	UPDATE;
 
 	/**
 	 * Return whether two transactions cannot hold both at once.
 	 */
 	boolean conflictsWith(RowLock other) {
-		return switch (this) {
-			case KEY_SHARE -> other == UPDATE;
-			case SHARE -> other == NO_KEY_UPDATE || other == UPDATE;
-			case NO_KEY_UPDATE -> other != KEY_SHARE;
-			case UPDATE -> true;
-		};
+		return this != SHARE || other != SHARE;
 	}
 
 }

@@ -312,7 +312,7 @@ public final class SimServer {
 	}
 
 	/**
-	 * Return the table of leases.
+	 * Return the tables of the store {@code table}.
 	 */
 	public SimTable table() {
 		return this.table;

@@ -16,41 +16,27 @@
 
 package io.leaderelection.simulation.server;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-import org.jspecify.annotations.Nullable;
-
 /**
- * The table of leases on a simulated server: which version of each row is committed and
- * which one is durable, and the locks of transactions on rows. No lock is waited for,
- * since all statements skip rows that are locked.
+ * The tables of the store {@code table} on a simulated server.
  */
 public final class SimTable {
 
-	private Map<String, TableRow> committed = Map.of();
+	private final SimRows<TableRow> leases = new SimRows<>();
 
-	private Map<String, TableRow> durable = Map.of();
-
-	private final List<Hold> holds = new ArrayList<>();
+	private final SimRows<FenceRow> fences = new SimRows<>();
 
 	private final Map<String, CandidateRow> candidates = new TreeMap<>();
 
-	/**
-	 * Return the committed rows by their elections. Does not change any more.
-	 */
-	public Map<String, TableRow> snapshot() {
-		return this.committed;
+	public SimRows<TableRow> leases() {
+		return this.leases;
 	}
 
-	/**
-	 * Return the committed version of a row.
-	 */
-	public @Nullable TableRow row(String election) {
-		return this.committed.get(election);
+	public SimRows<FenceRow> fences() {
+		return this.fences;
 	}
 
 	/**
@@ -62,119 +48,46 @@ public final class SimTable {
 	}
 
 	/**
-	 * Return the sessions whose transactions hold a lock on a row, in order.
+	 * Insert the rows of an election that are missing.
 	 */
-	public List<Integer> lockers(String election) {
-		return this.holds.stream()
-			.filter((hold) -> hold.election.equals(election))
-			.map((hold) -> hold.backend.pid())
-			.distinct()
-			.sorted()
-			.toList();
+	public boolean insert(String election) {
+		boolean inserted = this.leases.insert(election, TableRow.NEW);
+		TableRow lease = this.leases.row(election);
+		return this.fences.insert(election, new FenceRow((lease != null) ? lease.term() : 0)) || inserted;
 	}
 
-	/**
-	 * Return the sessions whose transactions share a lock on a row.
-	 */
-	public List<Integer> sharers(String election) {
-		return this.holds.stream()
-			.filter((hold) -> hold.election.equals(election) && hold.mode.compareTo(RowLock.NO_KEY_UPDATE) < 0)
-			.map((hold) -> hold.backend.pid())
-			.toList();
+	Snapshot snapshot() {
+		return new Snapshot(this.leases.snapshot(), this.fences.snapshot());
 	}
 
-	/**
-	 * Insert a row, unless there is one.
-	 */
-	boolean insert(String election) {
-		if (this.committed.containsKey(election)) {
-			return false;
-		}
-		commit(election, TableRow.NEW);
-		return true;
-	}
-
-	boolean tryLock(Backend backend, String election, RowLock mode) {
-		for (Hold hold : this.holds) {
-			if (hold.backend != backend && hold.election.equals(election) && mode.conflictsWith(hold.mode)) {
-				return false;
-			}
-		}
-		this.holds.add(new Hold(backend, election, mode));
-		return true;
-	}
-
-	/**
-	 * Write another version of a row that is locked, which is committed with the
-	 * transaction.
-	 */
-	void update(Backend backend, String election, TableRow changed) {
-		this.holds.stream()
-			.filter((hold) -> hold.backend == backend && hold.election.equals(election))
-			.forEach((hold) -> hold.changed = changed);
-	}
-
-	/**
-	 * End the transaction of a session, with its locks.
-	 */
 	void end(Backend backend, boolean commit) {
-		for (Hold hold : List.copyOf(this.holds)) {
-			if (hold.backend == backend) {
-				this.holds.remove(hold);
-				TableRow changed = hold.changed;
-				if (commit && changed != null) {
-					commit(hold.election, (hold.mode == RowLock.UPDATE) ? changed.withNextKey() : changed);
-				}
-			}
-		}
+		this.leases.end(backend, commit);
+		this.fences.end(backend, commit);
 	}
 
-	private void commit(String election, TableRow row) {
-		Map<String, TableRow> rows = new LinkedHashMap<>(this.committed);
-		rows.put(election, row);
-		this.committed = rows;
-	}
-
-	/**
-	 * Make everything durable that is committed.
-	 */
 	void flush() {
-		this.durable = this.committed;
+		this.leases.flush();
+		this.fences.flush();
 	}
 
 	void crash() {
-		this.committed = this.durable;
-		this.holds.clear();
+		this.leases.crash();
+		this.fences.crash();
 		this.candidates.clear();
 	}
 
-	/**
-	 * Replay what another server has made durable.
-	 */
 	void replay(SimTable primary) {
-		this.durable = primary.durable;
-		this.committed = this.durable;
+		this.leases.replay(primary.leases);
+		this.fences.replay(primary.fences);
 	}
 
 	/**
-	 * A lock on a row, with the version that its transaction has written.
+	 * What a statement sees.
+	 *
+	 * @param leases the leases by their elections
+	 * @param fences the fences by their elections
 	 */
-	private static final class Hold {
-
-		private final Backend backend;
-
-		private final String election;
-
-		private final RowLock mode;
-
-		private @Nullable TableRow changed;
-
-		Hold(Backend backend, String election, RowLock mode) {
-			this.backend = backend;
-			this.election = election;
-			this.mode = mode;
-		}
-
+	public record Snapshot(Map<String, TableRow> leases, Map<String, FenceRow> fences) {
 	}
 
 	/**
