@@ -157,7 +157,8 @@ final class LeaseTableConnector {
 		if (tables == null) {
 			throw new UnusableStoreException(
 					"One of the tables " + Tables.named(this.table)
-							+ " does not exist, which leader-election.store=table needs.",
+							+ ", which leader-election.store=table needs, does not "
+							+ "exist in a schema that the role can use.",
 					"Run the script io/leaderelection/schema-postgresql.sql, which is in the jar, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",

@@ -198,7 +198,7 @@ class LeaseTableNodesTests {
 		assertThatException()
 			.isThrownBy(() -> start("leader-election.table-name=nowhere", "leader-election.initialize-schema=never"));
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Elections cannot be held on the configured database. The table \"nowhere\"")
+			.contains("Elections cannot be held on the configured database. One of the tables nowhere, nowhere_fence")
 			.contains("Run the script io/leaderelection/schema-postgresql.sql")
 			.contains("leader-election.initialize-schema=always");
 	}
@@ -214,7 +214,8 @@ class LeaseTableNodesTests {
 						"leader-election.datasource.url=" + this.server.jdbcUrl()));
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("The role \"" + role + "\" lacks privileges on the tables of leader election.")
-			.contains("GRANT SELECT, INSERT, UPDATE ON public.leader_election TO \"" + role + "\"");
+			.contains("GRANT SELECT, INSERT, UPDATE ON public.leader_election, public.leader_election_fence TO \""
+					+ role + "\"");
 	}
 
 	@Test

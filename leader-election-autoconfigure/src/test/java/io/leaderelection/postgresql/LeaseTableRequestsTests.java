@@ -205,11 +205,11 @@ class LeaseTableRequestsTests {
 			for (int i = 0; i < 2; i++) {
 				Statement statement = begin(own.connect());
 				lockers.add((int) number(statement, "SELECT pg_backend_pid()"));
-				statement.execute("SELECT FROM leader_election WHERE election = 'first' FOR KEY SHARE");
+				statement.execute("SELECT FROM leader_election_fence WHERE election = 'first' FOR SHARE");
 			}
 			Statement transaction = begin(foreign);
 			try (Connection connection = own.connect(); Statement statement = connection.createStatement()) {
-				long set = number(statement, "SELECT xmax::text::bigint FROM leader_election");
+				long set = number(statement, "SELECT xmax::text::bigint FROM leader_election_fence");
 				await().atMost(LIMIT)
 					.pollInterval(Duration.ofNanos(1))
 					.until(() -> number(statement, "SELECT pg_current_xact_id()::text::bigint") == set - 1);

@@ -459,7 +459,8 @@ class LeaseTableTests {
 		assertThatExceptionOfType(UnusableStoreException.class)
 			.isThrownBy(() -> table.sessions(settings(this.election, LEASE), this.key, this.keys, 0).open())
 			.withMessageContaining(
-					"One of the tables no_such_table, no_such_table_fence and no_such_table_candidate does not exist")
+					"One of the tables no_such_table, no_such_table_fence and no_such_table_candidate, which "
+							+ "leader-election.store=table needs, does not exist in a schema that the role can use")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("schema-postgresql.sql",
 					"leader-election.initialize-schema=always", "leader-election.table-name"));
 	}
