@@ -35,18 +35,19 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLException;
 
 /**
- * The fence of an election in the lease table: a transaction locks the row of the
- * election if the row still has its term and token.
+ * The fence of an election in the lease table: a transaction locks the row of the fence
+ * if that row and the lease still have its term.
  * <p>
- * Before a later term is granted, its winner has changed the term, so that no other
- * transaction finds it, and after that the barrier. The lock of a transaction does not
- * conflict with renewals, but with a change of the barrier, which is part of a key. So a
- * transaction either locks the row before that change, which then waits for its end, or
- * does not find its term any longer. A transaction that reads an older snapshot still
- * finds its term: before the change of the barrier it locks the row, too, and after it
- * fails with a serialization failure.
+ * Before a later term is granted, its winner has changed the term of the lease, so that
+ * no other transaction finds it, and with it or after it that of the fence. Renewals do
+ * not change the row of the fence. So a transaction either locks that row before its term
+ * changes, which then waits for the end of the transaction, or does not find its term any
+ * longer. A transaction that reads an older snapshot still finds its term: before the row
+ * of the fence changes it locks it, too, and after that its lock fails with a
+ * serialization failure.
  */
 final class LeaseTableFence implements TransactionFence {
 
@@ -59,6 +60,11 @@ final class LeaseTableFence implements TransactionFence {
 	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(32);
 
 	private static final String SERIALIZATION_FAILURE = "40001";
+
+	/**
+	 * The routine of PostgreSQL that finds that a row has changed which it is to lock.
+	 */
+	private static final String LOCK_ROWS = "ExecLockRows";
 
 	private final String key;
 
@@ -120,7 +126,7 @@ final class LeaseTableFence implements TransactionFence {
 			return verify(connection, known.sql(), current);
 		}
 		catch (SQLException ex) {
-			if (SERIALIZATION_FAILURE.equals(ex.getSQLState())) {
+			if (isChanged(ex)) {
 				logger.debug("The term of the fence has changed since the transaction began", ex);
 				return Outcome.REFUSED;
 			}
@@ -131,6 +137,17 @@ final class LeaseTableFence implements TransactionFence {
 				connection.setNetworkTimeout(Runnable::run, networkTimeout);
 			}
 		}
+	}
+
+	/**
+	 * Return whether the row has changed since a transaction with an older snapshot
+	 * began. Other serialization failures say nothing about the term: the application may
+	 * repeat such a transaction.
+	 */
+	private static boolean isChanged(SQLException failure) {
+		return SERIALIZATION_FAILURE.equals(failure.getSQLState()) && failure instanceof PSQLException reported
+				&& reported.getServerErrorMessage() != null
+				&& LOCK_ROWS.equals(reported.getServerErrorMessage().getRoutine());
 	}
 
 	/**

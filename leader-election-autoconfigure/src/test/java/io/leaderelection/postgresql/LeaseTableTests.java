@@ -581,6 +581,33 @@ class LeaseTableTests {
 	}
 
 	@Test
+	void serializationFailureBetweenOtherTransactionsIsNotMistakenForALostTerm() throws Exception {
+		TransactionFence fence = fenceOf("node-a", LONG_LEASE);
+		Won won = win(this.sessions.get(0));
+		this.server.execute("DROP TABLE IF EXISTS doctor");
+		this.server.execute("CREATE TABLE doctor (name text)");
+		Connection transaction = serializable();
+		Connection other = serializable();
+		execute(transaction, "SELECT count(*) FROM doctor");
+		execute(other, "SELECT count(*) FROM doctor");
+		execute(transaction, "INSERT INTO doctor VALUES ('alice')");
+		execute(other, "INSERT INTO doctor VALUES ('bob')");
+		other.commit();
+		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> fence.pass(transaction, won.term()))
+			.extracting(SQLException::getSQLState)
+			.isEqualTo("40001");
+		transaction.rollback();
+		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
+	}
+
+	private Connection serializable() throws SQLException {
+		Connection connection = connect();
+		connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+		connection.setAutoCommit(false);
+		return connection;
+	}
+
+	@Test
 	void transactionIsRefusedOnceTheLeaseIsFree() throws Exception {
 		TransactionFence fence = fenceOf("node-a", LEASE);
 		ElectionSession first = this.sessions.get(0);

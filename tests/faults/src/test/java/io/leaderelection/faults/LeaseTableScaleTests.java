@@ -20,9 +20,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
@@ -69,30 +71,38 @@ class LeaseTableScaleTests {
 			}
 			awaitLeaders();
 			Awaitility.await().atMost(LIMIT).until(() -> connections(server) <= (pooled ? 4 : NODES));
-			long requests = requests(server);
-			long position = Long.parseLong(server.query("SELECT pg_current_wal_insert_lsn() - '0/0'").get(0));
-			List<String> updates = updates(server);
-			long start = System.nanoTime();
-			Awaitility.await()
-				.atMost(PERIOD.plus(LIMIT))
-				.pollInterval(Duration.ofMillis(20))
-				.failFast("Two nodes lead at once", () -> leaders().stream().anyMatch((count) -> count > 1))
-				.until(() -> Duration.ofNanos(System.nanoTime() - start).compareTo(PERIOD) >= 0);
-			double seconds = (System.nanoTime() - start) / 1e9;
-			double rate = (requests(server) - requests) / seconds;
-			long wal = Long.parseLong(server.query("SELECT pg_current_wal_insert_lsn() - '0/0'").get(0)) - position;
-			System.out.printf(
-					"%d nodes, %d elections%s: %d connections, %.1f requests/s, %.0f bytes of WAL/s, "
-							+ "updates and HOT updates before %s, after %s%n",
-					NODES, ELECTIONS, pooled ? " behind PgBouncer with 4 server connections" : "", connections(server),
-					rate, wal / seconds, updates, updates(server));
-			assertThat(rate).isLessThan(45);
+			Cost cost = measure(server);
+			for (int repetition = 0; cost.disturbed() && repetition < 2; repetition++) {
+				awaitLeaders();
+				cost = measure(server);
+			}
+			System.out.printf("%d nodes, %d elections%s: %d connections, %s%n", NODES, ELECTIONS,
+					pooled ? " behind PgBouncer with 4 server connections" : "", connections(server), cost);
+			assertThat(cost.disturbed()).as("a term ended in each period").isFalse();
+			assertThat(cost.requests()).isLessThan(45);
+			assertThat(cost.updatesThatWereNotHot()).isZero();
 			awaitLeaders();
 			stop();
 		}
 		finally {
 			stop();
 		}
+	}
+
+	private Cost measure(PostgreSqlServer server) {
+		List<Term> terms = terms();
+		Counts before = Counts.of(server);
+		long start = System.nanoTime();
+		Awaitility.await()
+			.atMost(PERIOD.plus(LIMIT))
+			.pollInterval(Duration.ofMillis(20))
+			.failFast("Two nodes lead at once", () -> leaders().stream().anyMatch((count) -> count > 1))
+			.until(() -> Duration.ofNanos(System.nanoTime() - start).compareTo(PERIOD) >= 0);
+		double seconds = (System.nanoTime() - start) / 1e9;
+		Counts after = Counts.of(server);
+		return new Cost(!terms.equals(terms()), (after.requests() - before.requests()) / seconds,
+				(after.wal() - before.wal()) / seconds, (after.updates() - before.updates()) / seconds,
+				after.updatesThatWereNotHot() - before.updatesThatWereNotHot());
 	}
 
 	@Test
@@ -140,8 +150,22 @@ class LeaseTableScaleTests {
 			.flatMap((node) -> node.all().stream())
 			.map(DefaultLeaderElector::stop)
 			.toArray(CompletableFuture<?>[]::new);
-		CompletableFuture.allOf(stopped).join();
+		CompletableFuture.allOf(stopped).orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS).join();
 		this.nodes.clear();
+	}
+
+	/**
+	 * Return the term of each election, none if nobody leads it.
+	 */
+	private List<Term> terms() {
+		return IntStream.range(0, ELECTIONS)
+			.mapToObj((election) -> this.nodes.stream()
+				.map((node) -> node.get("election-" + election))
+				.filter(LeaderElector::isLeader)
+				.map((elector) -> elector.getLeadership().getTerm())
+				.findFirst()
+				.orElse(null))
+			.toList();
 	}
 
 	private static DefaultLeaderElectors start(PostgreSqlServer server, int port, String node) {
@@ -166,18 +190,50 @@ class LeaseTableScaleTests {
 	}
 
 	/**
-	 * Return how many requests the nodes have sent. Each begins by setting the isolation.
+	 * What the server has counted so far.
+	 *
+	 * @param requests the requests of the nodes, each of which begins by setting the
+	 * isolation
+	 * @param wal the bytes of WAL
+	 * @param updates the updates of rows
+	 * @param updatesThatWereNotHot those that have written to an index
 	 */
-	private static long requests(PostgreSqlServer server) {
-		return server.log()
-			.lines()
-			.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
-			.count();
+	private record Counts(long requests, long wal, long updates, long updatesThatWereNotHot) {
+
+		static Counts of(PostgreSqlServer server) {
+			long requests = server.log()
+				.lines()
+				.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
+				.count();
+			String updates = "FROM pg_stat_user_tables WHERE relname LIKE 'leader_election%'";
+			return new Counts(requests, number(server, "SELECT pg_current_wal_insert_lsn() - '0/0'"),
+					number(server, "SELECT sum(n_tup_upd) " + updates),
+					number(server, "SELECT sum(n_tup_upd - n_tup_hot_upd) " + updates));
+		}
+
+		private static long number(PostgreSqlServer server, String sql) {
+			return Long.parseLong(server.query(sql).get(0));
+		}
+
 	}
 
-	private static List<String> updates(PostgreSqlServer server) {
-		return server.query("SELECT n_tup_upd || '/' || n_tup_hot_upd || ' dead ' || n_dead_tup "
-				+ "FROM pg_stat_user_tables WHERE relname LIKE 'leader_election%' ORDER BY relname");
+	/**
+	 * What a cluster costs in a period.
+	 *
+	 * @param disturbed whether a term has ended
+	 * @param requests requests per second
+	 * @param wal bytes of WAL per second
+	 * @param updates updates of rows per second
+	 * @param updatesThatWereNotHot updates that have written to an index
+	 */
+	private record Cost(boolean disturbed, double requests, double wal, double updates, long updatesThatWereNotHot) {
+
+		@Override
+		public String toString() {
+			return "%.1f requests/s, %.0f bytes of WAL/s, %.1f updates/s, %d of them not HOT".formatted(this.requests,
+					this.wal, this.updates, this.updatesThatWereNotHot);
+		}
+
 	}
 
 }

@@ -36,6 +36,8 @@ import io.leaderelection.simulation.server.Statement;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
  * As much of a JDBC connection as the lease table needs, on a simulated connection. Each
@@ -138,11 +140,19 @@ final class SimulatedJdbc implements InvocationHandler {
 					millis * 1_000_000);
 		}
 		catch (SqlError ex) {
-			throw new SQLException(ex.getMessage(), ex.state(), ex);
+			throw failure(ex);
 		}
 		catch (BrokenException ex) {
 			throw broken(ex);
 		}
+	}
+
+	private static SQLException failure(SqlError ex) {
+		String routine = (ex == SqlError.SERIALIZATION_FAILURE) ? "RExecLockRows\0" : "";
+		SQLException failure = new PSQLException(
+				new ServerErrorMessage("C" + ex.state() + "\0M" + ex.getMessage() + "\0" + routine + "\0"));
+		failure.initCause(ex);
+		return failure;
 	}
 
 	private SQLException broken(BrokenException ex) {
