@@ -17,10 +17,11 @@ CREATE TABLE IF NOT EXISTS leader_election (
   resign_term bigint                             -- the term that is asked to end
 ) WITH (fillfactor = 50);
 
--- Transactions of leader work lock a row. It has the last term before which no such transaction is open.
+-- Transactions of leader work lock a row of this table. Only takeovers change it.
 CREATE TABLE IF NOT EXISTS leader_election_fence (
   election    varchar(255) NOT NULL PRIMARY KEY,
-  term        bigint NOT NULL
+  term        bigint NOT NULL,                   -- no transaction that has passed the fence in an earlier term is open
+  locked      boolean                            -- never used: GRANT UPDATE (locked) permits to lock the row, and no more
 );
 
 CREATE TABLE IF NOT EXISTS leader_election_candidate (

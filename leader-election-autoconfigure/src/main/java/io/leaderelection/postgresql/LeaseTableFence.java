@@ -171,19 +171,20 @@ final class LeaseTableFence implements TransactionFence {
 
 	private boolean lock(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {
 		try (PreparedStatement fence = connection.prepareStatement(sql.fence())) {
-			fence.setString(1, this.key);
-			fence.setLong(2, current.term().transactionId());
-			fence.setLong(3, current.term().timeline());
-			fence.setString(4, current.token().toString());
-			fence.setString(5, this.longestIdle);
+			fence.setString(1, this.longestIdle);
+			fence.setString(2, this.key);
+			fence.setLong(3, current.term().transactionId());
+			fence.setLong(4, current.term().timeline());
+			fence.setString(5, current.token().toString());
 			try (ResultSet row = fence.executeQuery()) {
-				return row.next();
+				row.next();
+				return row.getBoolean("passed");
 			}
 		}
 	}
 
 	/**
-	 * Determine whether the term has ended or a foreign session has locked the row. The
+	 * Determine whether the term has ended or another session has locked the row. The
 	 * transaction must not commit in either case.
 	 */
 	private boolean isHeld(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {

@@ -32,10 +32,10 @@ import io.leaderelection.Term;
  * others.
  * <p>
  * Transactions of leader work lock a row of their own, which nothing but a takeover
- * changes, and not the lease. While a renewal moves a row to another page, PostgreSQL
- * forgets a lock that another transaction takes {@code FOR KEY SHARE} on it
- * ({@code heap_update} computes the lockers of the new version before it lets go of the
- * page).
+ * changes, and not the lease. While an update that changes no key moves a row to another
+ * page, PostgreSQL releases the lock on the page, and loses a lock {@code FOR KEY SHARE}
+ * that another transaction takes on the row meanwhile ({@code heap_update} computes the
+ * lockers of the new version before).
  */
 class LeaseTableSql {
 
@@ -82,7 +82,7 @@ class LeaseTableSql {
 			('holder', 'varchar'), ('token', 'uuid'), ('host', 'varchar'), ('pid', 'int8'), ('since', 'timestamptz'),
 			('heartbeat', 'timestamptz'), ('resign_term', 'int8')""";
 
-	private static final String FENCE_COLUMNS = "('election', 'varchar'), ('term', 'int8')";
+	private static final String FENCE_COLUMNS = "('election', 'varchar'), ('term', 'int8'), ('locked', 'bool')";
 
 	private static final String CANDIDATE_COLUMNS = """
 			('session', 'uuid'), ('node', 'varchar'), ('elections', '_varchar'), ('seen', 'timestamptz')""";
@@ -96,22 +96,23 @@ class LeaseTableSql {
 	/**
 	 * Locks the row of the fence against every takeover until the end of the transaction,
 	 * if the term has not ended. Takes the time limit for idle transactions from the
-	 * lease, as {@link AdvisoryLockSql#FENCE} does. Runs in a transaction of the
-	 * application, with its search path.
+	 * lease, as {@link AdvisoryLockSql#FENCE} does, also for a transaction that does not
+	 * pass: PostgreSQL locks a row that has changed before it finds that it does not
+	 * match any longer. Runs in a transaction of the application, with its search path.
 	 */
 	private static final String FENCE = """
-			SELECT pg_catalog.set_config('idle_in_transaction_session_timeout',
+			SELECT passed.term IS NOT NULL AS passed, pg_catalog.set_config('idle_in_transaction_session_timeout',
 			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
 			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
 			      THEN present.idle ELSE longest.idle END, true)
-			FROM (SELECT fence.term FROM %s AS entry
+			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present
+			  CROSS JOIN (SELECT ?::pg_catalog.text AS idle) AS longest
+			  LEFT JOIN (SELECT fence.term FROM %s AS entry
 			    JOIN %s AS fence ON fence.election OPERATOR(pg_catalog.=) entry.election
 			      AND fence.term OPERATOR(pg_catalog.=) entry.term
 			    WHERE entry.election OPERATOR(pg_catalog.=) ?::pg_catalog.varchar
 			      AND entry.term OPERATOR(pg_catalog.=) ? AND entry.timeline OPERATOR(pg_catalog.=) ?
-			      AND entry.token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid FOR SHARE OF fence SKIP LOCKED) AS passed,
-			  (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present,
-			  (SELECT ?::pg_catalog.text AS idle) AS longest
+			      AND entry.token OPERATOR(pg_catalog.=) ?::pg_catalog.uuid FOR SHARE OF fence SKIP LOCKED) AS passed ON true
 			""";
 
 	/** For sessions whose leadership or candidacy must not depend on the table. */
@@ -177,8 +178,7 @@ class LeaseTableSql {
 
 	/**
 	 * Return the rows of elections, after a renewal of those that this node leads. The
-	 * other columns of a renewed row are those from before. An election without a row of
-	 * its fence has none.
+	 * other columns of a renewed row are those from before.
 	 * <p>
 	 * A renewal never takes the beat back: one that was sent on a connection that this
 	 * node has given up may run later than the next one. Renewals are durable, by one
@@ -208,24 +208,20 @@ class LeaseTableSql {
 						SELECT entry.election, term, timeline, %s AS server_timeline, beat, lease, holder, token::text AS token, since,
 						  resign_term, renewed.election IS NOT NULL AS renewed, pg_is_in_recovery() AS in_recovery
 						FROM %s AS entry LEFT JOIN renewed USING (election) WHERE entry.election IN (%s)
-						  AND EXISTS (SELECT FROM %s AS fence WHERE fence.election = entry.election)
 						"""
-					.formatted(own, renewed, timeline(), this.table, list(elections), this.tables.fences());
+					.formatted(own, renewed, timeline(), this.table, list(elections));
 	}
 
 	/**
-	 * Insert the missing rows of elections. A transaction that had locked the row of the
-	 * fence has ended: its deletion waited for that.
+	 * Insert the missing leases of elections.
 	 */
 	String insert(Collection<String> elections) {
 		return begin("local", SHORT_MILLIS) + """
-				INSERT INTO %1$s (election, term, timeline, beat, lease)
-				SELECT election, 0, 0, 0, 0 FROM unnest(ARRAY[%3$s]) AS missing (election)
-				ON CONFLICT DO NOTHING;
-				INSERT INTO %2$s (election, term) SELECT election, term FROM %1$s WHERE election IN (%3$s)
+				INSERT INTO %s (election, term, timeline, beat, lease)
+				SELECT election, 0, 0, 0, 0 FROM unnest(ARRAY[%s]) AS missing (election)
 				ON CONFLICT DO NOTHING;
 				SELECT true AS inserted
-				""".formatted(this.table, this.tables.fences(), list(elections));
+				""".formatted(this.table, list(elections));
 	}
 
 	/**
@@ -235,7 +231,8 @@ class LeaseTableSql {
 	 * A takeover changes the term of the lease, so that no transaction of an earlier term
 	 * passes the fence from then on. It also changes the term of the fence, if no
 	 * transaction that has passed it is open. If there is one, that is done later, see
-	 * {@link #passBarrier}.
+	 * {@link #passBarrier}. If the row of the fence is missing, no such transaction is
+	 * open, since its deletion would wait for it.
 	 * <p>
 	 * The transaction id is assigned when the row is locked, and thus after the commit of
 	 * every earlier takeover. With {@code synchronous_commit=off}, terms could repeat
@@ -243,7 +240,7 @@ class LeaseTableSql {
 	 * @param keys the keys of the other store
 	 */
 	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
-		return begin("local")
+		return begin("local", SHORT_MILLIS)
 				+ """
 						WITH other AS MATERIALIZED (%1$s),
 						  free AS (SELECT election FROM %2$s WHERE election = %4$s AND term = %5$d AND timeline = %6$d
@@ -252,11 +249,14 @@ class LeaseTableSql {
 						    holder = %11$s, token = %12$s::uuid, host = %13$s, pid = %14$d, since = clock_timestamp(),
 						    heartbeat = clock_timestamp(), resign_term = NULL
 						    FROM free WHERE entry.election = free.election RETURNING entry.election, entry.term, entry.timeline),
-						  open AS (SELECT fence.election, taken.term FROM %3$s AS fence JOIN taken USING (election)
-						    FOR UPDATE OF fence SKIP LOCKED),
-						  passed AS (UPDATE %3$s AS fence SET term = open.term FROM open WHERE fence.election = open.election
-						    RETURNING fence.election)
-						SELECT taken.term, taken.timeline, EXISTS (SELECT FROM passed) AS passed, (SELECT min(pid) FROM other) AS other
+						  present AS (SELECT fence.election, taken.term FROM %3$s AS fence JOIN taken USING (election)
+						    FOR NO KEY UPDATE OF fence SKIP LOCKED),
+						  changed AS (UPDATE %3$s AS fence SET term = present.term FROM present
+						    WHERE fence.election = present.election RETURNING fence.election),
+						  inserted AS (INSERT INTO %3$s (election, term) SELECT election, term FROM taken
+						    ON CONFLICT DO NOTHING RETURNING election)
+						SELECT taken.term, taken.timeline, EXISTS (SELECT FROM changed) OR EXISTS (SELECT FROM inserted) AS passed,
+						  (SELECT min(pid) FROM other) AS other
 						FROM (SELECT true) AS one LEFT JOIN taken ON true
 						"""
 					.formatted(locksOfOtherStore(keys), this.table, this.tables.fences(), quote(row.election()),
@@ -288,26 +288,31 @@ class LeaseTableSql {
 	/**
 	 * Change the term of the fence to that of this node, if no transaction that has
 	 * passed the fence of an earlier term is open. Locks the lease too, so that its term
-	 * is still the present one.
+	 * is still the present one, but not before the fence: a lock is written to the WAL.
 	 */
 	String passBarrier(String election, Term term, UUID token) {
-		return begin("local")
+		return begin("local", SHORT_MILLIS)
 				+ """
-						WITH own AS (SELECT election, entry.term FROM %1$s AS entry JOIN %2$s AS fence USING (election) WHERE %3$s
-						    FOR NO KEY UPDATE OF entry SKIP LOCKED FOR UPDATE OF fence SKIP LOCKED),
-						  passed AS (UPDATE %2$s AS fence SET term = own.term FROM own
-						    WHERE fence.election = own.election RETURNING fence.election)
-						SELECT EXISTS (SELECT FROM passed) AS passed, EXISTS (SELECT FROM %1$s AS entry WHERE %3$s) AS held
+						WITH present AS (SELECT election, entry.term FROM %1$s AS entry JOIN %2$s AS fence USING (election) WHERE %3$s
+						    FOR NO KEY UPDATE OF fence SKIP LOCKED FOR NO KEY UPDATE OF entry SKIP LOCKED),
+						  changed AS (UPDATE %2$s AS fence SET term = present.term FROM present
+						    WHERE fence.election = present.election RETURNING fence.election),
+						  inserted AS (INSERT INTO %2$s (election, term) SELECT election, term FROM %1$s AS entry WHERE %3$s
+						    AND NOT EXISTS (SELECT FROM %2$s AS fence WHERE fence.election = entry.election)
+						    ON CONFLICT DO NOTHING RETURNING election)
+						SELECT EXISTS (SELECT FROM changed) OR EXISTS (SELECT FROM inserted) AS passed,
+						  EXISTS (SELECT FROM %1$s AS entry WHERE %3$s) AS held
 						"""
 					.formatted(this.table, this.tables.fences(), own(election, term, token));
 	}
 
 	/**
-	 * Return a query for the sessions that have locked a fence, and end those that have
-	 * waited for the rest of a request for longer than the lease, as
-	 * {@link AdvisoryLockSql#passBarrier} does. The row has either the transaction that
-	 * has locked it or a set of transactions, and the number of a set may be that of any
-	 * transaction: only those that have locked something in the table count.
+	 * Return a query for the sessions that have locked the fence or the lease of an
+	 * election, and end those that have waited for the rest of a request for longer than
+	 * the lease, as {@link AdvisoryLockSql#passBarrier} does. A row has either the
+	 * transaction that has locked it or a set of transactions, and the number of a set
+	 * may be that of any transaction: only those that have locked something in the tables
+	 * count.
 	 */
 	String lockers(String election, long leaseMillis) {
 		return begin("off") + """
@@ -315,20 +320,24 @@ class LeaseTableSql {
 				DECLARE
 				  locker text;
 				  pids text := '';
-				  members text[];
+				  transactions text[];
 				  stuck int;
 				BEGIN
-				  SELECT xmax::text INTO locker FROM %1$s WHERE election = %2$s;
-				  BEGIN
-				    SELECT array_agg(xid::text) INTO members FROM pg_get_multixact_members(locker::xid);
-				  EXCEPTION WHEN OTHERS THEN
-				    NULL;
-				  END;
+				  FOR locker IN SELECT xmax::text FROM %1$s WHERE election = %2$s
+				      UNION ALL SELECT xmax::text FROM %5$s WHERE election = %2$s LOOP
+				    transactions := transactions || locker;
+				    BEGIN
+				      SELECT transactions || array_agg(xid::text) INTO transactions
+				        FROM pg_get_multixact_members(locker::xid);
+				    EXCEPTION WHEN OTHERS THEN
+				      NULL;
+				    END;
+				  END LOOP;
 				  SELECT coalesce(string_agg(pid::text, ',' ORDER BY pid), '') INTO pids FROM pg_locks
 				    WHERE locktype = 'transactionid' AND granted AND mode = 'ExclusiveLock'
-				      AND pid <> pg_backend_pid() AND transactionid::text = ANY (members || locker)
+				      AND pid <> pg_backend_pid() AND transactionid::text = ANY (transactions)
 				      AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'relation' AND granted
-				        AND database = %4$d AND relation = to_regclass(%5$s));
+				        AND database = %4$d AND relation IN (to_regclass(%6$s), to_regclass(%7$s)));
 				  PERFORM set_config('leader_election.lockers', pids, true);
 				  FOR stuck IN SELECT pid FROM pg_stat_get_activity(NULL)
 				      WHERE pid::text = ANY (string_to_array(pids, ','))
@@ -345,8 +354,8 @@ class LeaseTableSql {
 				FROM (SELECT min(pid) AS pid FROM unnest(string_to_array(
 				    nullif(current_setting('leader_election.lockers'), ''), ',')::int[]) AS lockers (pid)) AS first
 				  LEFT JOIN pg_stat_get_activity(NULL) AS activity USING (pid)
-				""".formatted(this.tables.fences(), quote(election), leaseMillis, this.server.database(),
-				quote(this.tables.fences()));
+				""".formatted(this.tables.fences(), quote(election), leaseMillis, this.server.database(), this.table,
+				quote(this.tables.fences()), quote(this.table));
 	}
 
 	/**
@@ -440,14 +449,18 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * Return a query for whether a term has not ended. Runs in a transaction of the
-	 * application, with its search path.
+	 * Return a query for whether a term has not ended, and the fence has it, too. Runs in
+	 * a transaction of the application, with its search path.
 	 */
 	String isHeld(String election, Term term, UUID token) {
 		return """
-				SELECT pg_catalog.count(*) AS held FROM %s WHERE election OPERATOR(pg_catalog.=) %s::pg_catalog.varchar
-				  AND term OPERATOR(pg_catalog.=) %d AND token OPERATOR(pg_catalog.=) %s::pg_catalog.uuid
-				""".formatted(this.table, quote(election), term.transactionId(), quote(token.toString()));
+				SELECT pg_catalog.count(*) AS held FROM %s AS entry
+				  JOIN %s AS fence ON fence.election OPERATOR(pg_catalog.=) entry.election
+				    AND fence.term OPERATOR(pg_catalog.=) entry.term
+				WHERE entry.election OPERATOR(pg_catalog.=) %s::pg_catalog.varchar
+				  AND entry.term OPERATOR(pg_catalog.=) %d AND entry.token OPERATOR(pg_catalog.=) %s::pg_catalog.uuid
+				""".formatted(this.table, this.tables.fences(), quote(election), term.transactionId(),
+				quote(token.toString()));
 	}
 
 	String table() {

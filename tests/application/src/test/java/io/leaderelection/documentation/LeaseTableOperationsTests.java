@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.UUID;
 
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.LeadershipLostException;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -40,8 +41,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests that the queries for operators of {@code leader-election.store=table} in
@@ -159,8 +163,7 @@ class LeaseTableOperationsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election",
-			"DELETE FROM leader_election_fence" })
+	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election" })
 	void changeByHandEndsTheTermWithItsNextRenewal(String change) {
 		LeaseTableNode leader = this.nodes.get(0);
 		this.jdbc.sql(change + " WHERE election = ?").param(election()).update();
@@ -169,6 +172,28 @@ class LeaseTableOperationsTests {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LeaseTableNode.LEASE);
 		leader.awaitLeader();
 		assertThat(term(leader.events().get(2))).isGreaterThan(term(leader.events().get(0)));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "UPDATE leader_election_fence SET term = term - 1", "DELETE FROM leader_election_fence" })
+	void changeOfTheFenceByHandRefusesTransactionsUntilTheNextTakeover(String change) {
+		LeaseTableNode leader = this.nodes.get(0);
+		this.jdbc.sql(change + " WHERE election = ?").param(election()).update();
+		assertThat(lease()).containsEntry("state", "elected");
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> runInTransaction(leader));
+		requestResignation();
+		leader.awaitRevocations(1);
+		leader.awaitLeader();
+		assertThat(lease()).containsEntry("state", "held");
+		assertThat(runInTransaction(leader)).isTrue();
+	}
+
+	private static boolean runInTransaction(LeaseTableNode node) {
+		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
+		JdbcClient jdbc = node.bean(JdbcClient.class);
+		return node.elector()
+			.runIfLeader(
+					() -> transaction.executeWithoutResult((status) -> jdbc.sql("SELECT 1").query().singleValue()));
 	}
 
 	@Test

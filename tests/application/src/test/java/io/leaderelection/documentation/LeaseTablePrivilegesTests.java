@@ -157,7 +157,7 @@ class LeaseTablePrivilegesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "SELECT ON leader_election", "SELECT ON leader_election_fence",
-			"UPDATE (term) ON leader_election_fence" })
+			"UPDATE (locked) ON leader_election_fence" })
 	void fencedTransactionsFailWithoutOneOfThem(String privilege) throws SQLException {
 		try (Connection owner = connect(this.server.username(), this.server.password());
 				Statement statement = owner.createStatement()) {
@@ -175,6 +175,8 @@ class LeaseTablePrivilegesTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "SELECT FROM leader_election FOR KEY SHARE", "UPDATE leader_election SET token = NULL",
 			"UPDATE leader_election SET resign_term = term", "UPDATE leader_election SET beat = beat + 1",
+			"UPDATE leader_election_fence SET term = 0", "INSERT INTO leader_election_fence SELECT",
+			"DELETE FROM leader_election_fence", "TRUNCATE leader_election_fence",
 			"INSERT INTO leader_election_candidate SELECT", "DELETE FROM leader_election", "TRUNCATE leader_election",
 			"DROP TABLE leader_election", "ALTER TABLE leader_election ADD COLUMN id int",
 			"CREATE TABLE public.other (id int)" })
@@ -183,8 +185,9 @@ class LeaseTablePrivilegesTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "DELETE FROM leader_election", "TRUNCATE leader_election", "DROP TABLE leader_election",
-			"CREATE TABLE public.other (id int)", "SELECT FROM work" })
+	@ValueSource(
+			strings = { "DELETE FROM leader_election", "DELETE FROM leader_election_fence", "TRUNCATE leader_election",
+					"DROP TABLE leader_election", "CREATE TABLE public.other (id int)", "SELECT FROM work" })
 	void roleOfTheElectionsMayDoNoMoreThanItNeeds(String statement) {
 		assertDenied(this.election, statement);
 	}

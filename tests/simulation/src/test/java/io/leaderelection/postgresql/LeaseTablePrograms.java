@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
@@ -36,7 +37,6 @@ import io.leaderelection.simulation.server.FenceRow;
 import io.leaderelection.simulation.server.RowLock;
 import io.leaderelection.simulation.server.SimRows;
 import io.leaderelection.simulation.server.SimServer;
-import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.CandidateRow;
 import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
@@ -108,7 +108,7 @@ final class LeaseTablePrograms {
 			@Override
 			void write(Backend backend) throws SqlError {
 				for (String election : elections) {
-					if (backend.server().table().insert(election)) {
+					if (leases(backend).insert(election, TableRow.NEW)) {
 						written(backend, false);
 					}
 				}
@@ -178,12 +178,15 @@ final class LeaseTablePrograms {
 
 			@Override
 			void write(Backend backend) throws SqlError {
-				TableRow row = is(Mutant.NO_BARRIER) ? null : lock(backend, election, own);
-				if (row != null && passFence(backend, election, row.term())) {
+				if (is(Mutant.NO_BARRIER)) {
+					this.passed = true;
+				}
+				else if (sees(election, own) && fences(backend).tryLock(backend, election, RowLock.NO_KEY_UPDATE)
+						&& lock(backend, election, own) != null) {
+					fences(backend).update(backend, election, new FenceRow(term.transactionId()));
 					written(backend, false);
 					this.passed = true;
 				}
-				this.passed |= is(Mutant.NO_BARRIER);
 			}
 
 			@Override
@@ -200,11 +203,11 @@ final class LeaseTablePrograms {
 	Statement<Rows> lockers(String election, long leaseMillis) {
 		return new Query((backend) -> {
 			SimServer server = backend.server();
-			List<Integer> lockers = server.table()
-				.fences()
-				.lockers(election)
-				.stream()
+			List<Integer> lockers = Stream
+				.concat(fences(backend).lockers(election).stream(), leases(backend).lockers(election).stream())
 				.filter((pid) -> pid != backend.pid())
+				.distinct()
+				.sorted()
 				.toList();
 			long latest = server.clock().now() - leaseMillis * 1_000_000;
 			Activity first = null;
@@ -337,15 +340,16 @@ final class LeaseTablePrograms {
 					this.seen = backend.snapshot().fences().get(election);
 					return 1;
 				}
-				Rows rows = new Rows();
-				if (is(Mutant.OPEN_FENCE) || isLocked(backend)) {
-					long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
-					if (!is(Mutant.NO_LIMIT_IN_FENCE) && (present == 0 || present > leaseMillis)) {
-						backend.set(Timeout.IDLE_IN_TRANSACTION, leaseMillis, true);
-					}
-					rows.add("set_config", backend.setting(Timeout.IDLE_IN_TRANSACTION) + "ms");
+				boolean locked = isLocked(backend);
+				if (locked) {
+					backend.passFence();
 				}
-				answer(rows);
+				long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
+				if (!is(Mutant.NO_LIMIT_IN_FENCE) && (present == 0 || present > leaseMillis)) {
+					backend.set(Timeout.IDLE_IN_TRANSACTION, leaseMillis, true);
+				}
+				answer(new Rows().add("passed", locked || is(Mutant.OPEN_FENCE), "set_config",
+						backend.setting(Timeout.IDLE_IN_TRANSACTION) + "ms"));
 				return END;
 			}
 
@@ -359,8 +363,7 @@ final class LeaseTablePrograms {
 					throw SqlError.SERIALIZATION_FAILURE;
 				}
 				backend.transactionId();
-				SimTable table = backend.server().table();
-				SimRows<?> locked = is(Mutant.FENCE_FOR_SHARE) ? table.leases() : table.fences();
+				SimRows<?> locked = is(Mutant.FENCE_FOR_SHARE) ? leases(backend) : fences(backend);
 				return locked.tryLock(backend, election, RowLock.SHARE) && isOfTerm(present);
 			}
 
@@ -374,7 +377,9 @@ final class LeaseTablePrograms {
 	Statement<Rows> isHeld(String election, Term term, UUID token) {
 		return new Query((backend) -> {
 			TableRow row = backend.snapshot().leases().get(election);
-			boolean held = row != null && row.term() == term.transactionId() && token.toString().equals(row.token());
+			FenceRow fence = backend.snapshot().fences().get(election);
+			boolean held = row != null && row.term() == term.transactionId() && token.toString().equals(row.token())
+					&& fence != null && fence.term() == term.transactionId();
 			return new Rows().add("held", held ? 1 : 0);
 		}) {
 
@@ -388,6 +393,10 @@ final class LeaseTablePrograms {
 
 	private static SimRows<TableRow> leases(Backend backend) {
 		return backend.server().table().leases();
+	}
+
+	private static SimRows<FenceRow> fences(Backend backend) {
+		return backend.server().table().fences();
 	}
 
 	private boolean is(Mutant seeded) {
@@ -445,15 +454,14 @@ final class LeaseTablePrograms {
 		}
 
 		/**
-		 * Change the term of the fence, unless a transaction has locked it.
+		 * Change the term of the fence, or insert it, unless a transaction has locked it.
 		 */
 		static boolean passFence(Backend backend, String election, long term) {
-			SimRows<FenceRow> fences = backend.server().table().fences();
-			if (!fences.tryLock(backend, election, RowLock.UPDATE)) {
-				return false;
+			boolean locked = fences(backend).tryLock(backend, election, RowLock.NO_KEY_UPDATE);
+			if (locked) {
+				fences(backend).update(backend, election, new FenceRow(term));
 			}
-			fences.update(backend, election, new FenceRow(term));
-			return true;
+			return locked;
 		}
 
 		/**

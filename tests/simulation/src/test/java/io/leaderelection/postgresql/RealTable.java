@@ -92,11 +92,11 @@ final class RealTable extends ComparedTable {
 	@Override
 	List<Map<String, @Nullable Object>> fence(int session, String election, Term term, UUID token) throws SQLException {
 		try (PreparedStatement fence = this.sessions.get(session).prepareStatement(this.sql.fence())) {
-			fence.setString(1, election);
-			fence.setLong(2, term.transactionId());
-			fence.setLong(3, term.timeline());
-			fence.setString(4, token.toString());
-			fence.setString(5, LEASE_MILLIS + "ms");
+			fence.setString(1, LEASE_MILLIS + "ms");
+			fence.setString(2, election);
+			fence.setLong(3, term.transactionId());
+			fence.setLong(4, term.timeline());
+			fence.setString(5, token.toString());
 			List<Map<String, @Nullable Object>> rows = new ArrayList<>();
 			try (ResultSet result = fence.executeQuery()) {
 				while (result.next()) {

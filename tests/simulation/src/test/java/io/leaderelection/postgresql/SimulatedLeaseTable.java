@@ -155,9 +155,9 @@ public final class SimulatedLeaseTable {
 
 	private Statement<Rows> program(String text, List<Object> parameters, SimulatedConnection connection) {
 		if (text.equals(SimulatedLeaseTableSql.FENCE)) {
-			String idle = (String) parameters.get(4);
-			return this.programs.fence((String) parameters.get(0), (Long) parameters.get(1), (Long) parameters.get(2),
-					UUID.fromString((String) parameters.get(3)).toString(),
+			String idle = (String) parameters.get(0);
+			return this.programs.fence((String) parameters.get(1), (Long) parameters.get(2), (Long) parameters.get(3),
+					UUID.fromString((String) parameters.get(4)).toString(),
 					Long.parseLong(idle.substring(0, idle.length() - 2)));
 		}
 		Supplier<Statement<Rows>> program = this.texts.remove(text);

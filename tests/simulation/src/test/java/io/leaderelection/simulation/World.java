@@ -218,7 +218,7 @@ public final class World {
 	 * Return the sessions with transactions that have passed the fence of the table.
 	 */
 	List<Integer> fenced() {
-		return this.server.table().fences().sharers(SimulatedLeaseTable.ELECTION);
+		return this.server.fenced();
 	}
 
 	/**

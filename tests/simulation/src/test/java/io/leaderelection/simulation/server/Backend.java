@@ -81,6 +81,8 @@ public final class Backend {
 
 	private @Nullable Consumer<String> listener;
 
+	private boolean fenced;
+
 	private boolean failed;
 
 	private boolean commit;
@@ -352,6 +354,18 @@ public final class Backend {
 
 	public boolean isRepeatableRead() {
 		return this.repeatableRead;
+	}
+
+	/**
+	 * The transaction has passed the fence of the table. The lock alone does not tell: a
+	 * transaction that is refused may hold it, too.
+	 */
+	public void passFence() {
+		this.fenced = true;
+	}
+
+	boolean isFenced() {
+		return this.fenced;
 	}
 
 	/**
@@ -648,6 +662,7 @@ public final class Backend {
 		this.transaction.log(commitTransaction);
 		this.snapshot = null;
 		this.repeatableRead = false;
+		this.fenced = false;
 		List<String> sent = List.copyOf(this.notices);
 		this.notices.clear();
 		if (commitTransaction) {

@@ -19,7 +19,7 @@ package io.leaderelection.simulation.server;
 /**
  * A version of a row that transactions of leader work lock.
  *
- * @param term the last term before which no such transaction is open
+ * @param term no transaction that has passed the fence in an earlier term is open
  */
 public record FenceRow(long term) {
 }

@@ -25,10 +25,7 @@ public enum RowLock {
 	SHARE,
 
 	/** {@code FOR NO KEY UPDATE}, and an update that changes no key. */
-	NO_KEY_UPDATE,
-
-	/** {@code FOR UPDATE}. */
-	UPDATE;
+	NO_KEY_UPDATE;
 
 	/**
 	 * Return whether two transactions cannot hold both at once.

@@ -319,6 +319,13 @@ public final class SimServer {
 	}
 
 	/**
+	 * Return the sessions with transactions that have passed the fence of the table.
+	 */
+	public List<Integer> fenced() {
+		return this.backends.values().stream().filter(Backend::isFenced).map(Backend::pid).toList();
+	}
+
+	/**
 	 * Send a notification to all sessions that listen.
 	 */
 	void notifyListeners(String notice) {

@@ -47,15 +47,6 @@ public final class SimTable {
 		return this.candidates;
 	}
 
-	/**
-	 * Insert the rows of an election that are missing.
-	 */
-	public boolean insert(String election) {
-		boolean inserted = this.leases.insert(election, TableRow.NEW);
-		TableRow lease = this.leases.row(election);
-		return this.fences.insert(election, new FenceRow((lease != null) ? lease.term() : 0)) || inserted;
-	}
-
 	Snapshot snapshot() {
 		return new Snapshot(this.leases.snapshot(), this.fences.snapshot());
 	}

@@ -1,0 +1,190 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package io.leaderelection.postgresql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.TransactionFence;
+import io.leaderelection.engine.TransactionFence.Verdict;
+import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Statements of the fence and of takeovers that pause between their snapshot and their
+ * lock on the row of the fence, while another session changes that row.
+ */
+class LeaseTableFenceRaceTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final String PAUSE = "pg_catalog.pg_sleep(1) IS NOT NULL ";
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String key = UUID.randomUUID().toString();
+
+	private final List<ElectionSession> sessions = new ArrayList<>();
+
+	@AfterEach
+	void abortSessions() {
+		this.sessions.forEach(ElectionSession::abort);
+	}
+
+	/**
+	 * PostgreSQL locks the row as it is now before it finds that it does not match any
+	 * longer, so the time limit applies to a transaction that is refused, too.
+	 */
+	@Test
+	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
+		ElectionSessions opened = sessions("node-a", PausingSql::new);
+		ElectionSession first = open(opened);
+		Won won = win(first);
+		try (Connection transaction = this.server.connect()) {
+			transaction.setAutoCommit(false);
+			CompletableFuture<Verdict> verdict = CompletableFuture
+				.supplyAsync(() -> pass(opened.fence(), transaction, won.term()));
+			awaitPause(transaction);
+			first.release(true);
+			ElectionSession second = open(sessions("node-b", LeaseTableSql::new));
+			assertThat(win(second).clear()).isTrue();
+			assertThat(verdict.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isEqualTo(Verdict.REFUSED);
+			second.release(true);
+			ElectionSession third = open(sessions("node-c", LeaseTableSql::new));
+			assertThat(win(third).clear()).isFalse();
+			Awaitility.await().atMost(LIMIT).until(() -> {
+				third.confirm();
+				return third.passBarrier(Duration.ofMillis(100)) == null;
+			});
+			assertThat(transaction.isValid(1)).isFalse();
+		}
+	}
+
+	@Test
+	void takeoverChangesTheFenceAsItIsNow() throws Exception {
+		LeaseTableSql sql = sql();
+		win(open(sessions("node-a", LeaseTableSql::new)));
+		try (Connection connection = this.server.connect()) {
+			LeaseRow row = Jdbc.rows(connection, sql.round(List.of(this.key), List.of()), LeaseRow::of).get(0);
+			Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+			String takeOver = sql.takeOver(row, ElectionKeys.derive("test", this.key), holder)
+				.replace("FOR NO KEY UPDATE OF fence", "WHERE " + PAUSE + "FOR NO KEY UPDATE OF fence");
+			CompletableFuture<String> taken = CompletableFuture.supplyAsync(() -> takeOver(connection, takeOver));
+			awaitPause(connection);
+			this.server.execute("UPDATE leader_election_fence SET term = term - 1 WHERE election = '" + this.key + "'");
+			assertThat(taken.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isEqualTo(fenceTerm() + " passed");
+		}
+	}
+
+	private static String takeOver(Connection connection, String sql) {
+		try {
+			return Jdbc.last(connection, sql,
+					(row) -> row.getLong("term") + (row.getBoolean("passed") ? " passed" : " blocked"));
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private static Verdict pass(TransactionFence fence, Connection transaction, Term term) {
+		try {
+			return fence.pass(transaction, term).verdict();
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private void awaitPause(Connection connection) throws SQLException {
+		int pid = connection.unwrap(PGConnection.class).getBackendPID();
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> this.server
+				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = " + pid)
+				.size() == 1);
+	}
+
+	private String fenceTerm() {
+		return this.server.query("SELECT term FROM leader_election_fence WHERE election = '" + this.key + "'").get(0);
+	}
+
+	private static Won win(ElectionSession session) throws SessionException {
+		return (Won) session.acquire(Duration.ofMillis(1));
+	}
+
+	private ElectionSession open(ElectionSessions opened) throws SessionException {
+		ElectionSession session = opened.open();
+		this.sessions.add(session);
+		session.becomeCandidate();
+		return session;
+	}
+
+	private LeaseTableSql sql() throws SQLException {
+		try (Connection connection = this.server.connect()) {
+			return new LeaseTableSql(LeaseTableSql.Tables.named("public." + LeaseTableSql.DEFAULT_TABLE),
+					ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES), 5000);
+		}
+	}
+
+	private ElectionSessions sessions(String node, LeaseTableSql.Factory statements) {
+		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
+				LeaseTableSql.DEFAULT_TABLE, true, LEASE, statements, Platform.SYSTEM);
+		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
+				true);
+		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+	}
+
+	/**
+	 * The fence pauses before it locks its row.
+	 */
+	private static final class PausingSql extends LeaseTableSql {
+
+		PausingSql(Tables tables, ServerInspection server, long timeoutMillis) {
+			super(tables, server, timeoutMillis);
+		}
+
+		@Override
+		String fence() {
+			return super.fence().replace("FOR SHARE OF fence", "AND " + PAUSE + "FOR SHARE OF fence");
+		}
+
+	}
+
+}
