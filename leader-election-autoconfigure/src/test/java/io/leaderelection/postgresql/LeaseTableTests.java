@@ -466,14 +466,15 @@ class LeaseTableTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource(delimiter = '|',
-			value = { "ALTER TABLE shape DROP COLUMN beat | columns are missing or have another type: beat",
-					"ALTER TABLE shape ALTER token TYPE text | columns are missing or have another type: token",
-					"ALTER TABLE shape_fence DROP COLUMN term | columns are missing or have another type: term",
-					"ALTER TABLE shape DROP CONSTRAINT shape_pkey | primary key on (election)",
-					"ALTER TABLE shape_fence DROP CONSTRAINT shape_fence_pkey | primary key on (election)",
-					"ALTER TABLE shape SET UNLOGGED | not a permanent table",
-					"ALTER TABLE shape_fence SET UNLOGGED | not a permanent table" })
+	@CsvSource(delimiter = '|', value = {
+			"ALTER TABLE shape DROP COLUMN beat | columns are missing or have another type: beat",
+			"ALTER TABLE shape ALTER token TYPE text | columns are missing or have another type: token",
+			"ALTER TABLE shape_fence DROP COLUMN term | columns are missing or have another type: term",
+			"ALTER TABLE shape DROP CONSTRAINT shape_pkey | a primary key is missing, on (election)",
+			"ALTER TABLE shape_fence DROP CONSTRAINT shape_fence_pkey | a primary key is missing, on (election)",
+			"ALTER TABLE shape_candidate DROP CONSTRAINT shape_candidate_pkey | a primary key is missing",
+			"ALTER TABLE shape SET UNLOGGED | not a permanent table",
+			"ALTER TABLE shape_fence SET UNLOGGED | not a permanent table" })
 	void tableOfAnotherShapeIsUnusable(String change, String message) throws SessionException {
 		this.server.execute("DROP TABLE IF EXISTS shape, shape_fence, shape_candidate");
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "shape", true, LEASE);
