@@ -92,6 +92,8 @@ class LeaseTableTests {
 			connection.close();
 		}
 		this.sessions.forEach(ElectionSession::abort);
+		this.server.execute("DROP TABLE IF EXISTS shape, shape_fence, shape_candidate, doctor");
+		this.server.execute("DROP SCHEMA IF EXISTS infra CASCADE");
 	}
 
 	@Test
@@ -478,7 +480,6 @@ class LeaseTableTests {
 			"ALTER TABLE shape SET UNLOGGED | not a permanent table",
 			"ALTER TABLE shape_fence SET UNLOGGED | not a permanent table" })
 	void tableOfAnotherShapeIsUnusable(String change, String message) throws SessionException {
-		this.server.execute("DROP TABLE IF EXISTS shape, shape_fence, shape_candidate");
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "shape", true, LEASE);
 		ElectionSessions opened = table.sessions(settings(this.election, LEASE), this.key, this.keys, 0);
 		opened.open().close();
@@ -488,7 +489,6 @@ class LeaseTableTests {
 
 	@Test
 	void tableInASchemaIsCreatedAndUsed() throws SessionException {
-		this.server.execute("DROP SCHEMA IF EXISTS infra CASCADE");
 		this.server.execute("CREATE SCHEMA infra");
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "infra.leases", true, LEASE);
 		ElectionSession session = table.sessions(settings(this.election, LEASE), this.key, this.keys, 0).open();
@@ -576,7 +576,6 @@ class LeaseTableTests {
 	void serializationFailureBetweenOtherTransactionsIsNotMistakenForALostTerm() throws Exception {
 		TransactionFence fence = fenceOf("node-a", LONG_LEASE);
 		Won won = win(this.sessions.get(0));
-		this.server.execute("DROP TABLE IF EXISTS doctor");
 		this.server.execute("CREATE TABLE doctor (name text)");
 		Connection transaction = begin(Connection.TRANSACTION_SERIALIZABLE, "doctor");
 		Connection other = begin(Connection.TRANSACTION_SERIALIZABLE, "doctor");
