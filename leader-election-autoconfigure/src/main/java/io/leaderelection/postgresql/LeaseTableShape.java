@@ -94,7 +94,8 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 		if (!this.missing.isEmpty()) {
 			return "columns are missing or have another type: " + this.missing;
 		}
-		return this.keys ? null : "a primary key on (election) is missing";
+		return this.keys ? null
+				: "a primary key is missing, on (election) or, in the table of candidates, on (session)";
 	}
 
 	/**

@@ -59,7 +59,7 @@ class LeaseTableSql {
 			  quote_ident(fn.nspname) || '.' || quote_ident(f.relname) AS fences,
 			  quote_ident(cn.nspname) || '.' || quote_ident(c.relname) AS candidates,
 			  (SELECT bool_and(relkind = 'r' AND relpersistence = 'p') FROM pg_class WHERE oid = ANY (oids)) AS permanent,
-			  concat_ws(', ', %4$s, %5$s, %6$s) AS missing, %7$s AND %8$s AS keys, current_user::text AS role,
+			  concat_ws(', ', %4$s, %5$s, %6$s) AS missing, %7$s AND %8$s AND %9$s AS keys, current_user::text AS role,
 			  has_schema_privilege(tn.oid, 'USAGE') AND has_schema_privilege(fn.oid, 'USAGE')
 			    AND has_schema_privilege(cn.oid, 'USAGE')
 			    AND (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
@@ -88,8 +88,8 @@ class LeaseTableSql {
 			('session', 'uuid'), ('node', 'varchar'), ('elections', '_varchar'), ('seen', 'timestamptz')""";
 
 	private static final String KEY = """
-			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = %s.oid AND i.indisunique AND i.indisvalid
-			    AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY['election'] = (
+			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = %1$s.oid AND i.indisunique AND i.indisvalid
+			    AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY['%2$s'] = (
 			      SELECT array_agg(a.attname::text) FROM pg_attribute AS a
 			      WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)))""";
 
@@ -152,7 +152,8 @@ class LeaseTableSql {
 		Tables tables = Tables.named(table);
 		return INSPECT.formatted(quote(tables.leases()), quote(tables.fences()), quote(tables.candidates()),
 				COLUMNS.formatted("t", TABLE_COLUMNS), COLUMNS.formatted("f", FENCE_COLUMNS),
-				COLUMNS.formatted("c", CANDIDATE_COLUMNS), KEY.formatted("t"), KEY.formatted("f"));
+				COLUMNS.formatted("c", CANDIDATE_COLUMNS), KEY.formatted("t", "election"),
+				KEY.formatted("f", "election"), KEY.formatted("c", "session"));
 	}
 
 	/**

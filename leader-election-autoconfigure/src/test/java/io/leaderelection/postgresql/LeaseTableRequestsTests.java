@@ -270,7 +270,9 @@ class LeaseTableRequestsTests {
 
 	private static Connection wait(Connection connection, CountDownLatch latch) {
 		try {
-			latch.await();
+			if (!latch.await(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+				throw new IllegalStateException("The connection was not let through");
+			}
 			return connection;
 		}
 		catch (InterruptedException ex) {
