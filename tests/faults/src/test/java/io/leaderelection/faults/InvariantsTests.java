@@ -82,6 +82,17 @@ class InvariantsTests {
 	}
 
 	@Test
+	void overlapOfANodeThatDidNotRunIsNotExcusedWithoutLocks() {
+		reign("a", 1, 1000, 2020, "LEASE_EXPIRED");
+		add("a", 1970, Kind.STALL, 0, Long.toString(40_000_000));
+		reign("b", 2, 2000, 5000, "RESIGNED");
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).check().violations()).isEmpty();
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations())
+			.extracting(Violation::guarantee)
+			.containsExactly("G2 exclusion");
+	}
+
+	@Test
 	void overlapIsNotExcusedWhereTheDelayMustCoverIt() {
 		reign("a", 1, 1000, 3000, "SESSION_LOST");
 		add("a", 2800, Kind.STALL, 0, Long.toString(200_000_000));
