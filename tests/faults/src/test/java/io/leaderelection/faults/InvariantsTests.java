@@ -580,6 +580,18 @@ class InvariantsTests {
 		assertThat(check().violations()).isEmpty();
 	}
 
+	@Test
+	void sessionOfTheTableMayLingerForLonger() {
+		for (int time = 1000; time < 32_000; time += 500) {
+			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		}
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations()).isEmpty();
+		sample(33_500, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations())
+			.extracting(Violation::guarantee)
+			.containsExactly("G7 sessions");
+	}
+
 	private void assertGuarantees(String... guarantees) {
 		assertThat(check().violations()).extracting(Violation::guarantee).containsExactly(guarantees);
 	}
