@@ -463,8 +463,11 @@ final class Cluster implements AutoCloseable {
 	void verify() {
 		History history = historyWithRows();
 		assertThat(history.reigns()).isNotEmpty();
-		assertThat(history.samples()).isNotEmpty();
-		assertThat(check(history).violations()).isEmpty();
+		assertThat(history.samples()).anyMatch((sample) -> !sample.sessions().isEmpty());
+		Invariants checked = check(history);
+		// What is excused passes, but not in silence
+		checked.excused().forEach((violation) -> System.out.println("excused: " + violation));
+		assertThat(checked.violations()).isEmpty();
 	}
 
 	/**

@@ -82,6 +82,17 @@ class InvariantsTests {
 	}
 
 	@Test
+	void overlapOfANodeThatDidNotRunIsNotExcusedWithoutLocks() {
+		reign("a", 1, 1000, 2020, "LEASE_EXPIRED");
+		add("a", 1970, Kind.STALL, 0, Long.toString(40_000_000));
+		reign("b", 2, 2000, 5000, "RESIGNED");
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).check().violations()).isEmpty();
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations())
+			.extracting(Violation::guarantee)
+			.containsExactly("G2 exclusion");
+	}
+
+	@Test
 	void overlapIsNotExcusedWhereTheDelayMustCoverIt() {
 		reign("a", 1, 1000, 3000, "SESSION_LOST");
 		add("a", 2800, Kind.STALL, 0, Long.toString(200_000_000));
@@ -567,6 +578,18 @@ class InvariantsTests {
 			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
 		}
 		assertThat(check().violations()).isEmpty();
+	}
+
+	@Test
+	void sessionOfTheTableMayLingerForLonger() {
+		for (int time = 1000; time < 32_000; time += 500) {
+			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		}
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations()).isEmpty();
+		sample(33_500, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations())
+			.extracting(Violation::guarantee)
+			.containsExactly("G7 sessions");
 	}
 
 	private void assertGuarantees(String... guarantees) {

@@ -55,7 +55,7 @@ class LeaseTableFaultTests {
 	@BeforeAll
 	static void startNodes() {
 		server = PostgreSqlServer.start();
-		faults = new FaultRuns(new Cluster(server, LEASE, Duration.ZERO, TABLE).withServerFaults().start(3));
+		faults = new FaultRuns(new Cluster(server, LEASE, Duration.ZERO, TABLE).start(3));
 	}
 
 	@AfterAll

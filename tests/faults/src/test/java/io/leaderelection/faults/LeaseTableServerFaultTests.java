@@ -74,6 +74,15 @@ class LeaseTableServerFaultTests {
 				(outcome) -> outcome.revokedBecause("LEASE_EXPIRED"));
 	}
 
+	/**
+	 * Renewals do not lock the fence.
+	 */
+	@Test
+	void fenceLockedForLongerThanTheLease() {
+		faults.runWithoutSuccession("table: fence locked for longer than the lease",
+				(leader) -> lockFor("SELECT FROM leader_election_fence FOR UPDATE", LEASE.multipliedBy(2)));
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "VACUUM FULL leader_election", "CLUSTER leader_election USING leader_election_pkey",
 			"ALTER TABLE leader_election ADD COLUMN remark text; ALTER TABLE leader_election DROP COLUMN remark",

@@ -106,7 +106,6 @@ class LeaseTableStandbyTests {
 				"leader-election.datasource.username=" + this.primary.username(),
 				"leader-election.datasource.password=" + this.primary.password(),
 				"leader-election.datasource.url=" + both)
-			.withServerFaults()
 			.withWritesTo(both + "?targetServerType=primary", this.standby);
 		return cluster.start(3);
 	}

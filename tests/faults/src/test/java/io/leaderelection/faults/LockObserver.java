@@ -25,6 +25,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
@@ -41,7 +43,8 @@ final class LockObserver implements AutoCloseable {
 
 	private static final long INTERVAL = 20_000_000;
 
-	private static final String SESSION = "leader-election default ";
+	/** What the names of sessions begin with, with either store. */
+	private static final Pattern SESSION = Pattern.compile("^leader-election (default|table) ");
 
 	private static final long CLEAN = 0xFFFFFFFFL;
 
@@ -122,7 +125,6 @@ final class LockObserver implements AutoCloseable {
 	}
 
 	private String query() {
-		String prefix = SESSION + "%";
 		return """
 				SELECT 'lock' AS part, locks.pid, application_name, granted, objsubid, objid::bigint AS objid,
 				  CASE WHEN objsubid = 1 THEN (classid::bigint << 32) | objid::bigint ELSE 0 END AS key, 0 AS age,
@@ -134,9 +136,9 @@ final class LockObserver implements AutoCloseable {
 				UNION ALL
 				SELECT 'session', pid, application_name, state = 'idle', 0, 0, 0,
 				  coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0), false
-				FROM pg_stat_activity WHERE application_name LIKE '%s' AND backend_type = 'client backend'
+				FROM pg_stat_activity WHERE application_name ~ '%s' AND backend_type = 'client backend'
 				""".formatted(this.keys.main(), this.keys.fence(), this.keys.candidate(),
-				this.keys.termClass() & 0xFFFFFFFFL, prefix);
+				this.keys.termClass() & 0xFFFFFFFFL, SESSION);
 	}
 
 	private Key key(long key, int parts, long object) {
@@ -150,8 +152,8 @@ final class LockObserver implements AutoCloseable {
 	}
 
 	private static String node(String applicationName) {
-		return (applicationName != null && applicationName.startsWith(SESSION))
-				? applicationName.substring(SESSION.length()) : "";
+		Matcher session = SESSION.matcher((applicationName != null) ? applicationName : "");
+		return session.find() ? applicationName.substring(session.end()) : "";
 	}
 
 	@Override
