@@ -23,6 +23,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
@@ -36,15 +37,19 @@ class StatusController {
 
 	private final WorkLog workLog;
 
-	StatusController(LeaderElector elector, WorkLog workLog) {
+	private final String store;
+
+	StatusController(LeaderElector elector, WorkLog workLog,
+			@Value("${leader-election.store:advisory-lock}") String store) {
 		this.elector = elector;
 		this.workLog = workLog;
+		this.store = store;
 	}
 
 	@GetMapping("/status")
 	Status status() {
 		Leadership leadership = this.elector.getLeadership();
-		return new Status(this.elector.getNodeId(), leadership != null,
+		return new Status(this.elector.getNodeId(), this.store, leadership != null,
 				(leadership != null) ? leadership.getTerm().toString() : null,
 				(leadership != null) ? leadership.getSince() : null, this.workLog.latest());
 	}
@@ -53,12 +58,13 @@ class StatusController {
 	 * The status of this node.
 	 *
 	 * @param node the id of this node
+	 * @param store the store that holds the election
 	 * @param leader whether this node leads
 	 * @param term the term in which it leads
 	 * @param since since when it leads
 	 * @param work what the leaders of the cluster did last
 	 */
-	record Status(String node, boolean leader, @Nullable String term, @Nullable Instant since,
+	record Status(String node, String store, boolean leader, @Nullable String term, @Nullable Instant since,
 			List<WorkLog.Entry> work) {
 	}
 

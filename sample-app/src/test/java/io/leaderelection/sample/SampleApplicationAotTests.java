@@ -60,10 +60,16 @@ class SampleApplicationAotTests {
 	@Test
 	void leadsAndWorksWhenProcessedAheadOfTime() throws Exception {
 		process();
-		Path log = this.temp.resolve("node.log");
+		leadsAndWorks("advisory-lock");
+		// Chosen as it runs: nothing of the store is decided ahead of time
+		leadsAndWorks("table");
+	}
+
+	private void leadsAndWorks(String store) throws Exception {
+		Path log = this.temp.resolve(store + ".log");
 		Process node = java(log, this.temp.resolve("classes") + File.pathSeparator + CLASS_PATH,
 				List.of("-Dspring.aot.enabled=true", SampleApplication.class.getName(), "--server.port=0",
-						"--management.endpoints.web.exposure.include=*",
+						"--leader-election.store=" + store, "--management.endpoints.web.exposure.include=*",
 						"--sample.postgres.directory=" + this.temp.resolve("shared"),
 						"--sample.postgres.idle-timeout=2s"));
 		try {
@@ -74,8 +80,11 @@ class SampleApplicationAotTests {
 				.untilAsserted(() -> assertThat(json(url + "/status")).extractingJsonPathArrayValue("work[*].what")
 					.contains("Refresh"));
 			assertThat(json(url + "/status")).extractingJsonPathBooleanValue("leader").isTrue();
+			assertThat(json(url + "/status")).extractingJsonPathStringValue("store").isEqualTo(store);
 			assertThat(json(url + "/actuator/leadership")).extractingJsonPathStringValue("elections.default.role")
 				.isEqualTo("leader");
+			assertThat(json(url + "/actuator/leadership")).extractingJsonPathStringValue("elections.default.store")
+				.isEqualTo(store);
 			assertThat(json(url + "/actuator/health")).extractingJsonPathStringValue("components.leadership.status")
 				.isEqualTo("UP");
 			assertThat(get(url + "/actuator/prometheus")).contains("leader_election_leader{");

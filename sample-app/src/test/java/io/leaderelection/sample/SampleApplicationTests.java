@@ -74,7 +74,9 @@ class SampleApplicationTests {
 		String second = start();
 		String firstNode = nodeOf(first);
 		String secondNode = nodeOf(second);
-		assertThat(get(first, "/")).contains("<title>Leader election sample</title>");
+		assertThat(get(first, "/")).contains("<title>Leader election sample</title>")
+			.contains("<span id=\"store\">", "\"by an advisory lock\"", "\"by a lease in a table\"");
+		assertStore(first, "advisory-lock");
 
 		eventually().untilAsserted(() -> {
 			assertThat(json(first, "/status")).extractingJsonPathBooleanValue("leader").isTrue();
@@ -120,6 +122,8 @@ class SampleApplicationTests {
 		assertThat(jdbc.sql("SELECT election, holder FROM leader_election").query().singleRow())
 			.containsEntry("election", "leader-election-sample:default")
 			.containsEntry("holder", nodeOf(first));
+		assertStore(first, "table");
+		assertStore(second, "table");
 		this.nodes.remove(0).close();
 		eventually()
 			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isTrue());
@@ -133,6 +137,17 @@ class SampleApplicationTests {
 		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class, all);
 		this.nodes.add(context);
 		return "http://localhost:" + context.getEnvironment().getProperty("local.server.port");
+	}
+
+	private void assertStore(String url, String store) {
+		assertThat(json(url, "/status")).extractingJsonPathStringValue("store").isEqualTo(store);
+		assertThat(json(url, "/actuator/leadership")).extractingJsonPathStringValue("elections.default.store")
+			.isEqualTo(store);
+		assertThat(json(url, "/actuator/health"))
+			.extractingJsonPathStringValue("components.leadership.details.elections.default.store")
+			.isEqualTo(store);
+		assertThat(get(url, "/actuator/prometheus"))
+			.contains("leader_election_store{election=\"default\",store=\"" + store + "\"}");
 	}
 
 	private String nodeOf(String url) {

@@ -62,6 +62,16 @@ class ConfigurationTests {
 	}
 
 	@Test
+	void environmentVariablesSelectTheTableAndCreateIt() {
+		server.execute("CREATE SCHEMA environment");
+		Node node = start(Map.of("LEADERELECTION_STORE", "table", "LEADERELECTION_INITIALIZESCHEMA", "always",
+				"LEADERELECTION_TABLENAME", "environment.leader_election"))
+			.awaitLeader();
+		assertThat(node.get("/actuator/leadership/default").text("/store")).isEqualTo("table");
+		assertThat(server.query("SELECT holder FROM environment.leader_election")).hasSize(1);
+	}
+
+	@Test
 	void wrongValueKeepsTheApplicationFromStartingAndIsNamed(CapturedOutput output) {
 		assertThatException()
 			.isThrownBy(() -> start(Map.of("LEADERELECTION_ELECTIONS_REPORTS_LEASEDURATION", "100ms")));

@@ -75,6 +75,13 @@ class LeaseTableOperationsTests {
 		this.nodes.forEach(LeaseTableNode::close);
 	}
 
+	@AfterEach
+	void deleteTheCopy() {
+		for (String table : List.of("leader_election", "leader_election_fence")) {
+			this.jdbc.sql("DELETE FROM " + table + " WHERE election = ?").param(copy()).update();
+		}
+	}
+
 	@Test
 	void queryShowsTheHolder() throws Exception {
 		LeaseTableNode leader = this.nodes.get(0);
@@ -117,20 +124,17 @@ class LeaseTableOperationsTests {
 					"resign_term = term|resigning", "resign_term = term - 1|held", "token = NULL|free",
 					"token = NULL, term = term + 1|free" })
 	void queryShowsTheState(String change, String state) {
-		String other = election() + "-copy";
+		String copy = copy();
 		this.jdbc
 			.sql("INSERT INTO leader_election SELECT ?, term, timeline, beat, lease, holder, token, host, "
 					+ "pid, since, clock_timestamp(), resign_term FROM leader_election WHERE election = ?")
-			.params(other, election())
+			.params(copy, election())
 			.update();
 		this.jdbc.sql("INSERT INTO leader_election_fence SELECT ?, term FROM leader_election WHERE election = ?")
-			.params(other, election())
+			.params(copy, election())
 			.update();
-		this.jdbc.sql("UPDATE leader_election SET " + change + " WHERE election = ?").param(other).update();
-		assertThat(lease(other)).containsEntry("state", state);
-		for (String table : List.of("leader_election", "leader_election_fence")) {
-			this.jdbc.sql("DELETE FROM " + table + " WHERE election = ?").param(other).update();
-		}
+		this.jdbc.sql("UPDATE leader_election SET " + change + " WHERE election = ?").param(copy).update();
+		assertThat(lease(copy)).containsEntry("state", state);
 	}
 
 	@Test
@@ -274,6 +278,10 @@ class LeaseTableOperationsTests {
 
 	private String election() {
 		return this.group + ":default";
+	}
+
+	private String copy() {
+		return election() + "-copy";
 	}
 
 	private LeaseTableNode start() {

@@ -197,12 +197,17 @@ public final class FailoverBenchmark {
 	 * @return the process of the session that holds the lock, 0 with the table
 	 */
 	private int awaitSettled() throws Exception {
+		int session = awaitCandidates();
 		long youngest = Long.MIN_VALUE;
 		for (NodeProcess node : this.nodes) {
 			youngest = Math.max(youngest, node.await(Report.STARTED));
 		}
 		long settled = Math.max(0, SETTLED - (System.nanoTime() - youngest));
 		TimeUnit.NANOSECONDS.sleep(settled + ThreadLocalRandom.current().nextLong(TimeUnit.SECONDS.toNanos(1)));
+		return session;
+	}
+
+	private int awaitCandidates() throws InterruptedException {
 		if (this.store == Store.TABLE) {
 			this.server.awaitCandidates(this.nodes.stream().map(NodeProcess::toString).toList());
 			return 0;
@@ -211,20 +216,14 @@ public final class FailoverBenchmark {
 	}
 
 	private static void printSideBySide(List<Results> results) {
-		System.out.println("| until the next leader's first true | "
-				+ results.stream().map((result) -> result.store() + ": median | max").collect(Collectors.joining(" | "))
-				+ " | both lead, max |");
-		System.out.println("|---" + "|---|---".repeat(results.size()) + "|---|");
+		System.out.println("| until the next leader's first true | " + results.stream()
+			.map((result) -> result.store() + ": median | max | both lead, max")
+			.collect(Collectors.joining(" | ")) + " |");
+		System.out.println("|---" + "|---|---|---".repeat(results.size()) + "|");
 		for (Kind kind : Kind.values()) {
 			if (results.stream().anyMatch((result) -> result.failovers().containsKey(kind))) {
-				double overlap = results.stream()
-					.flatMap((result) -> result.of(kind).stream())
-					.mapToLong(Failover::overlap)
-					.max()
-					.orElse(0) / 1e6;
-				System.out.printf(Locale.ROOT, "| %s | %s | %.1f |%n", kind.description,
-						results.stream().map((result) -> result.cells(kind)).collect(Collectors.joining(" | ")),
-						overlap);
+				System.out.printf(Locale.ROOT, "| %s | %s |%n", kind.description,
+						results.stream().map((result) -> result.cells(kind)).collect(Collectors.joining(" | ")));
 			}
 		}
 	}
@@ -233,9 +232,8 @@ public final class FailoverBenchmark {
 		System.out.println("| failover | runs | median | p90 | max | both lead, max | takeover-delay | load |");
 		System.out.println("|---|---|---|---|---|---|---|---|");
 		failovers.forEach((kind, all) -> {
-			double overlap = all.stream().mapToLong(Failover::overlap).max().orElse(0) / 1e6;
 			System.out.printf(Locale.ROOT, "| %s | %s | %.1f | %s | %s |%n", kind.description,
-					summary(all, Failover::firstTrue).cells(), overlap, takeoverDelay, loads.get(kind));
+					summary(all, Failover::firstTrue).cells(), overlap(all), takeoverDelay, loads.get(kind));
 		});
 		System.out.println();
 		System.out.println("| failover | until | runs | median | p90 | max |");
@@ -253,6 +251,10 @@ public final class FailoverBenchmark {
 		if (summary.count() > 0) {
 			System.out.printf(Locale.ROOT, "| %s | %s | %s |%n", kind.description, until, summary.cells());
 		}
+	}
+
+	private static double overlap(List<Failover> failovers) {
+		return failovers.stream().mapToLong(Failover::overlap).max().orElse(0) / 1e6;
 	}
 
 	private static Milliseconds summary(List<Failover> failovers, Function<Failover, @Nullable Long> time) {
@@ -280,14 +282,14 @@ public final class FailoverBenchmark {
 		}
 
 		/**
-		 * The median and the maximum.
+		 * The median and the maximum, and for how long both have led at most.
 		 */
 		String cells(Kind kind) {
 			if (of(kind).isEmpty()) {
-				return "no failover | ";
+				return "no failover | | ";
 			}
 			Milliseconds summary = summary(of(kind), Failover::firstTrue);
-			return String.format(Locale.ROOT, "%.1f | %.1f", summary.median(), summary.max());
+			return String.format(Locale.ROOT, "%.1f | %.1f | %.1f", summary.median(), summary.max(), overlap(of(kind)));
 		}
 
 	}

@@ -30,6 +30,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSessions;
@@ -40,7 +41,8 @@ import io.leaderelection.postgresql.LeaseTable;
 import io.leaderelection.postgresql.PostgreSqlSessions;
 
 /**
- * A node in this JVM, without an application. Counts its requests to the database.
+ * A node in this JVM, without an application. Counts its requests to the database and its
+ * terms.
  */
 final class LightNode implements AutoCloseable {
 
@@ -51,6 +53,8 @@ final class LightNode implements AutoCloseable {
 	private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(1);
 
 	private final LongAdder requests = new LongAdder();
+
+	private final LongAdder grants = new LongAdder();
 
 	private final DefaultLeaderElectors electors;
 
@@ -72,6 +76,9 @@ final class LightNode implements AutoCloseable {
 			case TABLE -> table(url, group, id);
 		};
 		this.electors = new DefaultLeaderElectors(settings, sessions::apply, (event) -> {
+			if (event instanceof LeadershipGrantedEvent) {
+				this.grants.increment();
+			}
 		});
 		this.electors.all().forEach(DefaultLeaderElector::start);
 	}
@@ -116,6 +123,13 @@ final class LightNode implements AutoCloseable {
 
 	long requests() {
 		return this.requests.sum();
+	}
+
+	/**
+	 * Return how often this node was granted leadership.
+	 */
+	long grants() {
+		return this.grants.sum();
 	}
 
 	boolean leadsAll() {

@@ -29,9 +29,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
  * What the stores cost while nothing happens, side by side, by the number of nodes and of
- * elections: connections, requests and statements, and WAL. The nodes are in this JVM,
- * without an application, and the first one leads all elections. Run it from the root of
- * the project:
+ * elections: connections, requests and statements, WAL, dead rows and updates that were
+ * not HOT. New terms show that the cluster was not idle all the time. The nodes are in
+ * this JVM, without an application, and the first one leads all elections. Run it from
+ * the root of the project:
  *
  * <pre>
  * mvn -q -Pbenchmarks -pl tests/benchmarks -am compile exec:exec -Dbenchmark=StoreCostBenchmark
@@ -45,6 +46,15 @@ public final class StoreCostBenchmark {
 	private static final long LIMIT = TimeUnit.SECONDS.toNanos(120);
 
 	private static final String WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'";
+
+	/**
+	 * In one query, since the counters of a table are of one moment only then. Sessions
+	 * report theirs about once a second.
+	 */
+	private static final String ROWS = """
+			SELECT coalesce(sum(n_tup_upd), 0) AS updates, coalesce(sum(n_tup_hot_upd), 0) AS hot_updates,
+				coalesce(sum(n_dead_tup), 0) AS dead
+			FROM pg_stat_user_tables WHERE relname LIKE 'leader\\_election%'""";
 
 	private final JdbcTemplate jdbc;
 
@@ -70,7 +80,7 @@ public final class StoreCostBenchmark {
 		// A checkpoint would add full pages to the WAL of one measurement
 		try (BenchmarkServer server = new BenchmarkServer(Map.of("shared_preload_libraries", "pg_stat_statements",
 				"pg_stat_statements.max", "20000", "max_connections", String.valueOf(connections), "checkpoint_timeout",
-				"1h", "max_wal_size", "4GB"))) {
+				"1d", "max_wal_size", "4GB"))) {
 			System.out.println(Machine.describe(server.jdbc()) + ", load " + Machine.load());
 			server.jdbc().execute("CREATE EXTENSION pg_stat_statements");
 			server.jdbc().execute("CREATE ROLE node LOGIN");
@@ -91,10 +101,11 @@ public final class StoreCostBenchmark {
 		}
 		System.out.println("\nLoad " + Machine.load() + "\n");
 		String cells = stores.stream()
-			.map((store) -> " " + store + ": connections | requests/s | statements/s | WAL, MB/h |")
+			.map((store) -> " " + store
+					+ ": connections | requests/s | statements/s | WAL, MB/h | dead rows | not HOT | new terms |")
 			.reduce("", String::concat);
 		System.out.println("| nodes | elections |" + cells);
-		System.out.println("|---|---|" + "---|---|---|---|".repeat(stores.size()));
+		System.out.println("|---|---|" + "---|---|---|---|---|---|---|".repeat(stores.size()));
 		rows.forEach(System.out::println);
 	}
 
@@ -133,8 +144,8 @@ public final class StoreCostBenchmark {
 	private Cost measure(List<LightNode> nodes) throws InterruptedException {
 		this.jdbc.queryForList("SELECT pg_stat_statements_reset()");
 		long requests = requests(nodes);
-		long updates = updates("n_tup_upd");
-		long hotUpdates = updates("n_tup_hot_upd");
+		long grants = grants(nodes);
+		Rows before = rows();
 		long wal = number(WAL);
 		long start = System.nanoTime();
 		TimeUnit.SECONDS.sleep(this.seconds);
@@ -143,22 +154,23 @@ public final class StoreCostBenchmark {
 		wal = number(WAL) - wal;
 		long statements = number(
 				"SELECT sum(calls) FROM pg_stat_statements WHERE userid = 'node'::regrole AND toplevel");
-		if (!nodes.get(0).leadsAll()) {
-			throw new IllegalStateException("Leadership has changed");
-		}
 		return new Cost(connections(), requests / elapsed, statements / elapsed, wal / elapsed * 3600 / 1e6,
-				updates("n_tup_upd") - updates, updates("n_tup_hot_upd") - hotUpdates);
+				rows().since(before), grants(nodes) - grants);
 	}
 
 	private static long requests(List<LightNode> nodes) {
 		return nodes.stream().mapToLong(LightNode::requests).sum();
 	}
 
-	/**
-	 * Return a counter of the lease table. Sessions report theirs about once a second.
-	 */
-	private long updates(String counter) {
-		return number("SELECT sum(" + counter + ") FROM pg_stat_user_tables WHERE relname = 'leader_election'");
+	private static long grants(List<LightNode> nodes) {
+		return nodes.stream().mapToLong(LightNode::grants).sum();
+	}
+
+	private Rows rows() {
+		return this.jdbc
+			.query(ROWS,
+					(row, number) -> new Rows(row.getLong("updates"), row.getLong("hot_updates"), row.getLong("dead")))
+			.get(0);
 	}
 
 	private int connections() {
@@ -187,22 +199,42 @@ public final class StoreCostBenchmark {
 	 * @param statements how many statements are in them
 	 * @param wal how many megabytes of WAL it causes in an hour, apart from full pages
 	 * after a checkpoint
-	 * @param updates how many rows of the lease table were updated
-	 * @param hotUpdates how many of them did not touch an index
+	 * @param rows what happened to the rows of the lease table
+	 * @param grants how often a node was granted leadership
 	 */
-	private record Cost(int connections, double requests, double statements, double wal, long updates,
-			long hotUpdates) {
+	private record Cost(int connections, double requests, double statements, double wal, Rows rows, long grants) {
 
 		String cells() {
-			return String.format(Locale.ROOT, " %d | %.1f | %.1f | %.1f |", this.connections, this.requests,
-					this.statements, this.wal);
+			return String.format(Locale.ROOT, " %d | %.1f | %.1f | %.1f | %d | %d | %d |", this.connections,
+					this.requests, this.statements, this.wal, this.rows.dead(), this.rows.notHot(), this.grants);
 		}
 
 		@Override
 		public String toString() {
 			return String.format(Locale.ROOT,
-					"%d connections, %.1f requests/s, %.1f statements/s, %.1f MB/h of WAL, %d updates, %d of them HOT",
-					this.connections, this.requests, this.statements, this.wal, this.updates, this.hotUpdates);
+					"%d connections, %.1f requests/s, %.1f statements/s, %.1f MB/h of WAL, %d updates, %d of them not HOT, "
+							+ "%d dead rows, %d new terms",
+					this.connections, this.requests, this.statements, this.wal, this.rows.updates(), this.rows.notHot(),
+					this.rows.dead(), this.grants);
+		}
+
+	}
+
+	/**
+	 * What happened to the rows of all tables of the election.
+	 *
+	 * @param updates how many were updated
+	 * @param hotUpdates how many of them did not touch an index
+	 * @param dead how many are dead at the end
+	 */
+	private record Rows(long updates, long hotUpdates, long dead) {
+
+		Rows since(Rows before) {
+			return new Rows(this.updates - before.updates, this.hotUpdates - before.hotUpdates, this.dead);
+		}
+
+		long notHot() {
+			return this.updates - this.hotUpdates;
 		}
 
 	}

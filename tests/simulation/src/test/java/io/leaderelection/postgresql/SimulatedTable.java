@@ -41,6 +41,8 @@ import io.leaderelection.simulation.server.VirtualTime;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 /**
  * Sessions that use the lease table of the simulated server.
  */
@@ -104,7 +106,9 @@ final class SimulatedTable extends ComparedTable {
 	private <T> T submit(int session, Statement<T> statement) throws SQLException {
 		List<Reply<T>> replies = new ArrayList<>(1);
 		this.sessions.get(session).submit(statement, replies::add);
-		while (replies.isEmpty()) {
+		for (long millis = 0; replies.isEmpty(); millis++) {
+			// Nothing waits for another session for longer than that may be idle
+			assertThat(millis).as("Time without an answer").isLessThan(2 * LEASE_MILLIS);
 			this.time.advance(1_000_000);
 		}
 		try {

@@ -18,9 +18,12 @@ package io.leaderelection.postgresql;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 
+import io.leaderelection.postgresql.TableOperation.Kind;
 import io.leaderelection.simulation.server.ComparedServer;
 import io.leaderelection.simulation.server.Seeds;
 import org.junit.jupiter.api.Tag;
@@ -41,6 +44,8 @@ class TableComparisonTests {
 
 	private static final int OPERATIONS = 200;
 
+	private final Set<Kind> succeeded = EnumSet.noneOf(Kind.class);
+
 	private int operations;
 
 	private int tables;
@@ -54,6 +59,7 @@ class TableComparisonTests {
 	@Tag("faults")
 	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
 		run(LONG_BUDGET);
+		assertThat(this.succeeded).containsExactly(Kind.values());
 	}
 
 	private void run(Duration budget) throws Exception {
@@ -72,10 +78,27 @@ class TableComparisonTests {
 				String answer = real.run(operation);
 				history.add("  " + answer);
 				assertThat(simulated.run(operation)).as(String.join("\n", history)).isEqualTo(answer);
+				if (hasSucceeded(operation.kind(), answer)) {
+					this.succeeded.add(operation.kind());
+				}
 				course.follow(operation, answer);
 				this.operations++;
 			}
 		}
+	}
+
+	/**
+	 * Return whether an operation had its effect, and was not refused.
+	 */
+	private static boolean hasSucceeded(Kind kind, String answer) {
+		return switch (kind) {
+			case RENEW -> answer.contains("renewed=true");
+			case TAKE_OVER -> answer.startsWith(ComparedTable.TAKEN);
+			case PASS_BARRIER -> answer.contains("passed=true");
+			case LOCKERS -> answer.contains("pid=session");
+			case RELEASE, REQUEST -> answer.contains("changed=true");
+			default -> !answer.isEmpty() && !answer.startsWith(ComparedTable.ERROR);
+		};
 	}
 
 }
