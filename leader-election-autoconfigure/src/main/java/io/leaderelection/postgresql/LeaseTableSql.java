@@ -58,7 +58,8 @@ class LeaseTableSql {
 			SELECT quote_ident(tn.nspname) || '.' || quote_ident(t.relname) AS leases,
 			  quote_ident(fn.nspname) || '.' || quote_ident(f.relname) AS fences,
 			  quote_ident(cn.nspname) || '.' || quote_ident(c.relname) AS candidates,
-			  (SELECT bool_and(relkind = 'r' AND relpersistence = 'p') FROM pg_class WHERE oid = ANY (oids)) AS permanent,
+			  t.relkind = 'r' AND f.relkind = 'r' AND c.relkind = 'r' AND t.relpersistence = 'p' AND f.relpersistence = 'p'
+			    AS permanent,
 			  concat_ws(', ', %4$s, %5$s, %6$s) AS missing, %7$s AND %8$s AND %9$s AS keys, current_user::text AS role,
 			  has_schema_privilege(tn.oid, 'USAGE') AND has_schema_privilege(fn.oid, 'USAGE')
 			    AND has_schema_privilege(cn.oid, 'USAGE')
@@ -73,7 +74,7 @@ class LeaseTableSql {
 			""";
 
 	private static final String COLUMNS = """
-			(SELECT string_agg(required.name, ', ') FROM (VALUES %2$s) AS required (name, type) WHERE NOT EXISTS (
+			(SELECT string_agg(%1$s.relname || '.' || required.name, ', ') FROM (VALUES %2$s) AS required (name, type) WHERE NOT EXISTS (
 			    SELECT FROM pg_attribute AS a JOIN pg_type AS y ON y.oid = a.atttypid WHERE a.attrelid = %1$s.oid
 			      AND a.attname = required.name AND y.typname = required.type AND NOT a.attisdropped))""";
 

@@ -471,9 +471,9 @@ class LeaseTableTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', value = {
-			"ALTER TABLE shape DROP COLUMN beat | columns are missing or have another type: beat",
-			"ALTER TABLE shape ALTER token TYPE text | columns are missing or have another type: token",
-			"ALTER TABLE shape_fence DROP COLUMN term | columns are missing or have another type: term",
+			"ALTER TABLE shape DROP COLUMN beat | columns are missing or have another type: shape.beat",
+			"ALTER TABLE shape ALTER token TYPE text | columns are missing or have another type: shape.token",
+			"ALTER TABLE shape_fence DROP COLUMN term | columns are missing or have another type: shape_fence.term",
 			"ALTER TABLE shape DROP CONSTRAINT shape_pkey | a primary key is missing, on (election)",
 			"ALTER TABLE shape_fence DROP CONSTRAINT shape_fence_pkey | a primary key is missing, on (election)",
 			"ALTER TABLE shape_candidate DROP CONSTRAINT shape_candidate_pkey | a primary key is missing",
