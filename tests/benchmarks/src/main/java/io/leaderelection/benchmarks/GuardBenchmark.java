@@ -141,8 +141,7 @@ public class GuardBenchmark {
 		}
 
 		private PostgreSqlLeader(BenchmarkServer server) {
-			super(true, "--leader-election.mode=postgresql",
-					"--leader-election.datasource.url=" + server.url());
+			super(true, "--leader-election.mode=postgresql", "--leader-election.datasource.url=" + server.url());
 			this.server = server;
 		}
 
