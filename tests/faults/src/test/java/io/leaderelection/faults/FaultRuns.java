@@ -39,6 +39,11 @@ final class FaultRuns implements AutoCloseable {
 	 */
 	static final Duration SLACK = Duration.ofSeconds(5);
 
+	/**
+	 * After how long a delay was reported.
+	 */
+	private static final Duration REPORT = Duration.ofSeconds(1);
+
 	private static final int MOST_TRIES = 3;
 
 	private final Cluster cluster;
@@ -228,6 +233,34 @@ final class FaultRuns implements AutoCloseable {
 		 */
 		void nextWithin(Duration bound) {
 			assertThat(Duration.ofNanos(this.next.time() - this.at)).isLessThan(bound.plus(SLACK));
+		}
+
+		/**
+		 * The next leader was there within a time of the fault, apart from delays of its
+		 * threads.
+		 */
+		void tookOverWithin(Duration bound) {
+			assertNext(this.at, bound);
+		}
+
+		/**
+		 * The next leader was there within a time of the end of the old leader's
+		 * listeners, apart from delays of its threads.
+		 */
+		void handedOverWithin(Duration bound) {
+			assertNext(this.old.await(Kind.REVOKED_ENDED, this.term).time(), bound);
+		}
+
+		private void assertNext(long from, Duration bound) {
+			long time = this.next.time() - from;
+			// A node reports a delay after it
+			Awaitility.await().atMost(REPORT).untilAsserted(() -> {
+				long delayed = FaultRuns.this.cluster.history().delayed(this.next.node(), from, this.next.time());
+				assertThat(Duration.ofNanos(time - delayed))
+					.as("%s after %s, of which it was delayed for %s", this.next, Duration.ofNanos(time),
+							Duration.ofNanos(delayed))
+					.isLessThan(bound);
+			});
 		}
 
 		/**

@@ -34,6 +34,7 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.CommitOrder.Violation;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -67,6 +68,9 @@ final class FencedWriters implements AutoCloseable {
 
 	private final String store;
 
+	/** Between the nodes and the server, or {@code null}. */
+	private final PgBouncer pooler;
+
 	private final CommitLog log;
 
 	private final CommitOrder order = new CommitOrder("public.writes", "public.grants");
@@ -80,8 +84,21 @@ final class FencedWriters implements AutoCloseable {
 	private long drained = this.started;
 
 	FencedWriters(String fencing, String store) {
+		this(fencing, store, false);
+	}
+
+	/**
+	 * Create a new {@code FencedWriters} instance.
+	 * @param fencing how transactions are fenced
+	 * @param store what the nodes are elected with
+	 * @param pooled whether elections and transactions are behind a pooler in transaction
+	 * mode
+	 */
+	FencedWriters(String fencing, String store, boolean pooled) {
 		this.fencing = fencing;
 		this.store = store;
+		// Transactions that pause keep their connections
+		this.pooler = pooled ? PgBouncer.start(this.server, "transaction", "default_pool_size=60") : null;
 		this.server.execute(WriterApplication.TABLES);
 		this.log = new CommitLog(this.server);
 		Stream.generate(this::launch).limit(NODES).toList().forEach(NodeProcess::awaitStarted);
@@ -94,7 +111,7 @@ final class FencedWriters implements AutoCloseable {
 				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
 				"leader-election.store=" + this.store, "leader-election.initialize-schema=always",
 				"leader-election.drain-timeout=500ms", "leader-election.fencing=" + this.fencing,
-				"faults.writers=" + WRITERS_PER_NODE, "spring.datasource.url=" + this.server.jdbcUrl(),
+				"faults.writers=" + WRITERS_PER_NODE, "spring.datasource.url=" + url(),
 				"spring.datasource.username=" + this.server.username(),
 				"spring.datasource.password=" + this.server.password(),
 				"spring.datasource.hikari.maximum-pool-size=" + (WRITERS_PER_NODE + 1),
@@ -104,6 +121,11 @@ final class FencedWriters implements AutoCloseable {
 				properties.stream().map((property) -> "--" + property).toList());
 		this.nodes.add(node);
 		return node;
+	}
+
+	private String url() {
+		return (this.pooler != null) ? this.server.jdbcUrl(this.pooler.port()) + "?prepareThreshold=0"
+				: this.server.jdbcUrl();
 	}
 
 	/**
@@ -307,10 +329,11 @@ final class FencedWriters implements AutoCloseable {
 			.max(Comparator.naturalOrder())
 			.orElse(Duration.ZERO);
 		return """
-				Writers with leader-election.store=%s, leader-election.fencing=%s on PostgreSQL %s, seed %d, %d s:
+				Writers with leader-election.store=%s, leader-election.fencing=%s%s on PostgreSQL %s, seed %d, %d s:
 				%d commits in %d terms with %d hand-overs to another node; late: %d, the worst by %d ms
 				blows %s, outcomes %s, idle transactions that the server has ended: %d
-				""".formatted(this.store, this.fencing, this.server.query("SHOW server_version").get(0), this.seed,
+				""".formatted(this.store, this.fencing, (this.pooler != null) ? " behind PgBouncer" : "",
+				this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.order.written(),
 				this.order.terms(), handOvers(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
 	}
@@ -322,6 +345,9 @@ final class FencedWriters implements AutoCloseable {
 	@Override
 	public void close() {
 		this.nodes.forEach(NodeProcess::close);
+		if (this.pooler != null) {
+			this.pooler.close();
+		}
 		this.server.close();
 	}
 

@@ -19,6 +19,8 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -57,15 +59,27 @@ class FencedWritersTests {
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void noCommitComesLateWithFences(String store) throws InterruptedException {
 		try (FencedWriters writers = new FencedWriters("auto", store)) {
-			writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
-					Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
-			System.out.println(writers);
-			assertThat(writers.order().violations()).isEmpty();
-			// So fences have made the difference, and not luck
-			assertThat(writers.refused()).isNotEmpty();
-			assertThat(writers.visible()).doesNotContainAnyElementsOf(writers.refused());
-			verify(writers);
+			runAndVerify(writers);
 		}
+	}
+
+	@Test
+	@EnabledIf(value = "io.leaderelection.testsupport.PgBouncer#isInstalled", disabledReason = "No PgBouncer")
+	void noCommitComesLateWithFencesBehindAPooler() throws InterruptedException {
+		try (FencedWriters writers = new FencedWriters("auto", "table", true)) {
+			runAndVerify(writers);
+		}
+	}
+
+	private static void runAndVerify(FencedWriters writers) throws InterruptedException {
+		writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
+				Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
+		System.out.println(writers);
+		assertThat(writers.order().violations()).isEmpty();
+		// So fences have made the difference, and not luck
+		assertThat(writers.refused()).isNotEmpty();
+		assertThat(writers.visible()).doesNotContainAnyElementsOf(writers.refused());
+		verify(writers);
 	}
 
 	private static void verify(FencedWriters writers) {

@@ -17,13 +17,11 @@
 package io.leaderelection.faults;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
-import java.util.Properties;
 import java.util.UUID;
 import java.util.function.Predicate;
 
@@ -38,7 +36,6 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ElectorMutants;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.faults.FaultRuns.Step;
-import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.SessionMutants;
 import io.leaderelection.testsupport.FrozenBackend;
@@ -221,14 +218,7 @@ class HalfReleasedLocksTests {
 		}
 
 		private ElectionSessions sessions(Mutant mutant, String node) {
-			ConnectionSource source = (driverSettings) -> {
-				Properties properties = new Properties();
-				properties.putAll(driverSettings);
-				properties.setProperty("user", server.username());
-				properties.setProperty("password", server.password());
-				return DriverManager.getConnection(server.jdbcUrl(), properties);
-			};
-			return SessionMutants.create(mutant, settings(node), this.keys, source);
+			return SessionMutants.create(mutant, settings(node), this.keys, server::connect);
 		}
 
 		private static ElectionSettings settings(String node) {

@@ -30,8 +30,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 /**
  * Faults of nodes, network and server with {@code leader-election.store=table}.
  */
@@ -43,7 +41,11 @@ class LeaseTableFaultTests {
 	/** From a crash to the next grant. */
 	static final Duration TAKEOVER = LEASE.plusMillis(1200);
 
-	/** From the end of a hand-over to the next grant. */
+	/**
+	 * From the end of the listeners to the next grant. With a direct connection it takes
+	 * no more than 50 milliseconds, but a busy machine does not allow to assert that:
+	 * that figure belongs to the benchmarks.
+	 */
 	static final Duration HAND_OVER = Duration.ofMillis(1200);
 
 	static final String[] TABLE = { "leader-election.store=table", "leader-election.initialize-schema=always" };
@@ -71,7 +73,7 @@ class LeaseTableFaultTests {
 	@Test
 	void killed() {
 		faults.run("table: leader killed (kill -9)", (leader) -> leader.signal("KILL"), (outcome) -> {
-			nextWithin(outcome, TAKEOVER);
+			outcome.tookOverWithin(TAKEOVER);
 			outcome.replaceOld();
 		});
 	}
@@ -79,7 +81,7 @@ class LeaseTableFaultTests {
 	@Test
 	void terminated() {
 		faults.run("table: leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
-			nextWithin(outcome, HAND_OVER.plusSeconds(1));
+			outcome.handedOverWithin(HAND_OVER);
 			outcome.revokedBecause("STOPPED");
 			outcome.replaceOld();
 		});
@@ -88,7 +90,7 @@ class LeaseTableFaultTests {
 	@Test
 	void resigned() {
 		faults.run("table: leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
-			nextWithin(outcome, HAND_OVER);
+			outcome.handedOverWithin(HAND_OVER);
 			outcome.revokedBecause("RESIGNED");
 		});
 	}
@@ -97,7 +99,7 @@ class LeaseTableFaultTests {
 	void frozenForLongerThanTheLease() {
 		faults.run("table: leader frozen for longer than the lease, thawed", (leader) -> leader.signal("STOP"),
 				(outcome) -> {
-					nextWithin(outcome, TAKEOVER);
+					outcome.tookOverWithin(TAKEOVER);
 					outcome.old().signal("CONT");
 					outcome.revokedBecause("LEASE_EXPIRED");
 				});
@@ -146,7 +148,7 @@ class LeaseTableFaultTests {
 		faults.run("table: half a notice to a follower, leader resigned", (leader) -> leader.command("resign"),
 				(outcome) -> {
 					proxy(follower).heal();
-					outcome.nextWithin(TAKEOVER);
+					outcome.handedOverWithin(HAND_OVER);
 				});
 		faults.cluster().awaitSessions();
 	}
@@ -162,7 +164,7 @@ class LeaseTableFaultTests {
 			proxy(leader).refuse();
 			proxy(leader).reset();
 		}, (outcome) -> {
-			nextWithin(outcome, TAKEOVER);
+			outcome.tookOverWithin(TAKEOVER);
 			outcome.revokedBecause("LEASE_EXPIRED");
 			proxy(outcome.old()).heal();
 		});
@@ -171,7 +173,7 @@ class LeaseTableFaultTests {
 	@Test
 	void lateRepliesDeliveredAfterwards() {
 		faults.run("table: late replies delivered afterwards", (leader) -> proxy(leader).hold(), (outcome) -> {
-			nextWithin(outcome, TAKEOVER);
+			outcome.tookOverWithin(TAKEOVER);
 			proxy(outcome.old()).release();
 			outcome.revokedBecause("LEASE_EXPIRED");
 		});
@@ -187,14 +189,9 @@ class LeaseTableFaultTests {
 		}, (outcome) -> outcome.revokedBecause("LEASE_EXPIRED"));
 	}
 
-	static void nextWithin(FaultRuns.Outcome outcome, Duration bound) {
-		// Processes of a busy machine
-		assertThat(Duration.ofNanos(outcome.next().time() - outcome.at())).isLessThan(bound.plusMillis(300));
-	}
-
 	private static void cutOff(String fault, Consumer<TcpProxy> cut, Duration further) {
 		faults.run(fault, (leader) -> cut.accept(proxy(leader)), (outcome) -> {
-			nextWithin(outcome, TAKEOVER.plus(further));
+			outcome.tookOverWithin(TAKEOVER.plus(further));
 			outcome.steppedDownWithin(LEASE.plus(further));
 			outcome.revokedBecause("LEASE_EXPIRED");
 			proxy(outcome.old()).heal();

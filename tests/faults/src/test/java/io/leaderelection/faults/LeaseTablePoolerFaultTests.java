@@ -69,7 +69,7 @@ class LeaseTablePoolerFaultTests {
 	@Test
 	void killed() {
 		run("leader killed (kill -9)", (leader) -> leader.signal("KILL"), (outcome) -> {
-			LeaseTableFaultTests.nextWithin(outcome, LeaseTableFaultTests.TAKEOVER);
+			outcome.tookOverWithin(LeaseTableFaultTests.TAKEOVER);
 			outcome.replaceOld();
 		});
 	}
@@ -77,7 +77,7 @@ class LeaseTablePoolerFaultTests {
 	@Test
 	void terminated() {
 		run("leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
-			LeaseTableFaultTests.nextWithin(outcome, LeaseTableFaultTests.HAND_OVER.plusSeconds(1));
+			outcome.handedOverWithin(LeaseTableFaultTests.HAND_OVER);
 			outcome.revokedBecause("STOPPED");
 			outcome.replaceOld();
 		});
@@ -86,7 +86,7 @@ class LeaseTablePoolerFaultTests {
 	@Test
 	void resigned() {
 		run("leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
-			LeaseTableFaultTests.nextWithin(outcome, LeaseTableFaultTests.HAND_OVER);
+			outcome.handedOverWithin(LeaseTableFaultTests.HAND_OVER);
 			outcome.revokedBecause("RESIGNED");
 		});
 	}
@@ -94,7 +94,7 @@ class LeaseTablePoolerFaultTests {
 	@Test
 	void frozen() {
 		run("leader frozen, thawed", (leader) -> leader.signal("STOP"), (outcome) -> {
-			LeaseTableFaultTests.nextWithin(outcome, LeaseTableFaultTests.TAKEOVER);
+			outcome.tookOverWithin(LeaseTableFaultTests.TAKEOVER);
 			outcome.old().signal("CONT");
 			outcome.revokedBecause("LEASE_EXPIRED");
 		});

@@ -35,7 +35,6 @@ import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -54,6 +53,9 @@ class LeaseTableScaleTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);
 
+	/** From the end of a node to the last grant, on a busy machine. */
+	private static final Duration HAND_OVER = Duration.ofSeconds(3);
+
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
 	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 20));
@@ -70,9 +72,11 @@ class LeaseTableScaleTests {
 				this.nodes.add(start(server, port, "node-" + node));
 			}
 			awaitLeaders();
-			Awaitility.await().atMost(LIMIT).until(() -> connections(server) <= (pooled ? 4 : NODES));
+			awaitNodes(server, pooled);
 			Cost cost = measure(server);
-			for (int repetition = 0; cost.disturbed() && repetition < 2; repetition++) {
+			// While a snapshot is open, as on a busy machine, dead rows may fill a page
+			for (int repetition = 0; (cost.disturbed() || cost.updatesThatWereNotHot() > 0)
+					&& repetition < 2; repetition++) {
 				awaitLeaders();
 				cost = measure(server);
 			}
@@ -82,6 +86,7 @@ class LeaseTableScaleTests {
 			assertThat(cost.requests()).isLessThan(45);
 			assertThat(cost.updatesThatWereNotHot()).isZero();
 			awaitLeaders();
+			awaitNodes(server, pooled);
 			stop();
 		}
 		finally {
@@ -105,29 +110,66 @@ class LeaseTableScaleTests {
 				after.updatesThatWereNotHot() - before.updatesThatWereNotHot());
 	}
 
-	@Test
-	void nodeThatStopsHandsAllElectionsOver() {
-		try (PostgreSqlServer server = PostgreSqlServer.start()) {
-			this.nodes.add(start(server, server.port(), "node-1"));
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void nodeThatStopsHandsAllElectionsOver(boolean pooled) {
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=4") : null) {
+			int port = (pooler != null) ? pooler.port() : server.port();
+			DefaultLeaderElectors first = start(server, port, "node-1");
+			this.nodes.add(first);
 			awaitLeaders();
-			this.nodes.add(start(server, server.port(), "node-2"));
-			DefaultLeaderElectors first = this.nodes.get(0);
+			DefaultLeaderElectors second = start(server, port, "node-2");
+			this.nodes.add(second);
 			Awaitility.await()
 				.atMost(LIMIT)
-				.until(() -> this.nodes.get(1).all().stream().allMatch((elector) -> elector.status().leader() != null));
+				.until(() -> second.all().stream().allMatch((elector) -> elector.status().leader() != null));
 			long start = System.nanoTime();
-			first.all().forEach(DefaultLeaderElector::stop);
+			CompletableFuture<Long> stopped = CompletableFuture
+				.allOf(first.all().stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new))
+				.orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS)
+				.thenApply((none) -> System.nanoTime());
 			Awaitility.await()
 				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(5))
-				.until(() -> this.nodes.get(1).all().stream().allMatch(LeaderElector::isLeader));
-			System.out.printf("%d elections handed over in %d ms%n", ELECTIONS,
-					Duration.ofNanos(System.nanoTime() - start).toMillis());
+				.pollInterval(Duration.ofMillis(1))
+				.failFast("Two nodes lead at once", () -> isLedByBoth(first, second))
+				.until(() -> second.all().stream().allMatch(LeaderElector::isLeader));
+			long end = System.nanoTime();
+			Duration afterwards = Duration.ofNanos(end - stopped.join());
+			System.out.printf("%d elections handed over%s in %d ms, %d ms after the end of the node%n", ELECTIONS,
+					pooled ? " behind PgBouncer" : "", Duration.ofNanos(end - start).toMillis(), afterwards.toMillis());
+			// One read, which is due within a second, and one request for each election
+			assertThat(afterwards).isLessThan(HAND_OVER);
 			stop();
 		}
 		finally {
 			stop();
 		}
+	}
+
+	/**
+	 * Return whether a node leads an election before another one has stopped to lead it.
+	 * That one is asked last: the other way round, it might stop in between.
+	 */
+	private static boolean isLedByBoth(DefaultLeaderElectors first, DefaultLeaderElectors second) {
+		return second.all()
+			.stream()
+			.filter(LeaderElector::isLeader)
+			.anyMatch((elector) -> first.get(elector.getElection()).isLeader());
+	}
+
+	/**
+	 * Wait until each node is a candidate in all elections and has one connection, or a
+	 * share of those of the pooler.
+	 */
+	private static void awaitNodes(PostgreSqlServer server, boolean pooled) {
+		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
+			assertThat(server.query(
+					"SELECT count(*) FROM leader_election_candidate, unnest(elections) AS election GROUP BY election"))
+				.hasSize(ELECTIONS)
+				.containsOnly(Integer.toString(NODES));
+			assertThat(connections(server)).isBetween(pooled ? 1 : NODES, pooled ? 4 : NODES);
+		});
 	}
 
 	private void awaitLeaders() {

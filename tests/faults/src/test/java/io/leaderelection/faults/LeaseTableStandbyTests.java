@@ -17,6 +17,7 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 
 import io.leaderelection.Term;
@@ -53,10 +54,13 @@ class LeaseTableStandbyTests {
 	}
 
 	@AfterEach
-	void stopServers() {
-		this.standby.close();
-		this.replication.close();
-		this.primary.close();
+	void stopServers() throws Exception {
+		// Some are missing if a start has failed
+		for (AutoCloseable started : Arrays.asList(this.standby, this.replication, this.primary)) {
+			if (started != null) {
+				started.close();
+			}
+		}
 	}
 
 	@Test
@@ -73,9 +77,13 @@ class LeaseTableStandbyTests {
 		try (Cluster cluster = start()) {
 			Entry last = awaitReplicated(cluster);
 			this.replication.blackHole();
-			String replicated = row(this.standby);
-			Awaitility.await().until(() -> !row(this.primary).equals(replicated));
-			assertThat(row(this.standby)).isEqualTo(replicated);
+			// The standby may still apply what it has received, but nothing later than
+			// this
+			String written = this.primary.query("SELECT pg_current_wal_insert_lsn()").get(0);
+			String row = row(this.primary);
+			Awaitility.await().until(() -> !row(this.primary).equals(row));
+			assertThat(this.standby.query("SELECT pg_last_wal_receive_lsn() <= '" + written + "'"))
+				.containsExactly("t");
 			crashAndPromote();
 			verifySuccession(cluster, last);
 		}

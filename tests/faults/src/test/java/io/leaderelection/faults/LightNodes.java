@@ -19,7 +19,6 @@ package io.leaderelection.faults;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -101,11 +100,7 @@ final class LightNodes implements AutoCloseable {
 				Duration.ofSeconds(20), true);
 		this.entries.put(node, new ArrayList<>());
 		PostgreSqlSessions sessions = new PostgreSqlSessions(settings, ElectionKeys.derive(this.group, "default"), 0,
-				false, (properties) -> {
-					properties.setProperty("user", this.server.username());
-					properties.setProperty("password", this.server.password());
-					return counted(DriverManager.getConnection(this.server.jdbcUrl(), properties));
-				});
+				false, (properties) -> counted(this.server.connect(properties)));
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 

@@ -97,11 +97,9 @@ final class LockObserver implements AutoCloseable {
 
 	private Connection connect() throws SQLException {
 		Properties properties = new Properties();
-		properties.setProperty("user", this.server.username());
-		properties.setProperty("password", this.server.password());
 		properties.setProperty("socketTimeout", "5");
 		properties.setProperty("connectTimeout", "5");
-		return new org.postgresql.Driver().connect(this.server.jdbcUrl(), properties);
+		return this.server.connect(properties);
 	}
 
 	LockSample sample(Statement statement) throws SQLException {
