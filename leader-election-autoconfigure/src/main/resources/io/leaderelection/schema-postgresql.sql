@@ -24,9 +24,10 @@ CREATE TABLE IF NOT EXISTS leader_election_fence (
   locked      boolean                            -- never used: GRANT UPDATE (locked) permits to lock the row, and no more
 );
 
+-- A row with many elections is large, and its next versions should fit on its page.
 CREATE TABLE IF NOT EXISTS leader_election_candidate (
   session     uuid NOT NULL PRIMARY KEY,
   node        varchar(255) NOT NULL,
   elections   varchar(255)[] NOT NULL,
   seen        timestamp with time zone NOT NULL
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 10);
