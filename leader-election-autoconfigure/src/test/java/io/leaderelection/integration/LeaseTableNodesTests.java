@@ -42,8 +42,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -291,9 +291,9 @@ class LeaseTableNodesTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "transaction", "statement" })
-	void nodesWorkBehindAPooler(String mode) {
-		try (PgBouncer pooler = PgBouncer.start(this.server, mode, "default_pool_size=2")) {
+	@CsvSource({ "transaction, 2", "statement, 2", "session, 10" })
+	void nodesWorkBehindAPooler(String mode, int sessions) {
+		try (PgBouncer pooler = PgBouncer.start(this.server, mode, "default_pool_size=" + sessions)) {
 			LocalNode first = startAt(this.server, pooler.port()).awaitLeader();
 			LocalNode second = startAt(this.server, pooler.port());
 			LocalNode third = startAt(this.server, pooler.port());
