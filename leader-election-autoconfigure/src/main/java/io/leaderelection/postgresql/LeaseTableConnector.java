@@ -187,7 +187,8 @@ final class LeaseTableConnector {
 	 */
 	private void create(Connection connection) throws SQLException, SessionException {
 		try {
-			Jdbc.rows(connection, LeaseTableShape.script(this.table) + "; SELECT true", (row) -> true);
+			Jdbc.rows(connection, "SET TRANSACTION READ WRITE; " + LeaseTableShape.script(this.table) + "; SELECT true",
+					(row) -> true);
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isInterrupted(connection, ex)) {

@@ -90,7 +90,7 @@ class LeaseTableSql {
 
 	private static final String KEY = """
 			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = %1$s.oid AND i.indisunique AND i.indisvalid
-			    AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY['%2$s'] = (
+			    AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND ARRAY['%2$s'] = (
 			      SELECT array_agg(a.attname::text) FROM pg_attribute AS a
 			      WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)))""";
 

@@ -277,17 +277,17 @@ class LeaseTableNodesTests {
 
 	@Test
 	void presetsOfTheRoleDoNotMatter() {
-		start().close();
 		this.server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
-		this.server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON leader_election, leader_election_fence, "
-				+ "leader_election_candidate TO " + ROLE);
+		this.server.execute("CREATE SCHEMA AUTHORIZATION " + ROLE);
+		String[] properties = with(as(ROLE, "right"), "leader-election.table-name=" + ROLE + ".leader_election",
+				"leader-election.initialize-schema=always");
 		for (String preset : List.of("default_transaction_read_only = on",
 				"default_transaction_isolation = serializable", "default_transaction_deferrable = on",
 				"lock_timeout = '50ms'", "synchronous_commit = off", "standard_conforming_strings = off")) {
 			this.server.execute("ALTER ROLE " + ROLE + " SET " + preset);
 		}
-		LocalNode first = start(as(ROLE, "right")).awaitLeader();
-		LocalNode second = start(as(ROLE, "right"));
+		LocalNode first = start(properties).awaitLeader();
+		LocalNode second = start(properties);
 		awaitLeaderIs(second, first);
 		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 2);
 		first.close();
