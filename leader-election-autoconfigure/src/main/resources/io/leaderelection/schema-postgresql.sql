@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS leader_election (
 CREATE TABLE IF NOT EXISTS leader_election_fence (
   election    varchar(255) NOT NULL PRIMARY KEY,
   term        bigint NOT NULL,                   -- no transaction that has passed the fence in an earlier term is open
-  locked      boolean                            -- never used: GRANT UPDATE (locked) permits to lock the row, and no more
+  locked      boolean                            -- never used: GRANT UPDATE (locked) permits to lock the row
 );
 
 -- A row with many elections is large, and its next versions should fit on its page.

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -58,6 +59,8 @@ final class LeaseTableSession implements ElectionSession {
 	private static final long LOCKED_LIMIT = TimeUnit.MILLISECONDS.toNanos(200);
 
 	private static final Duration CLOSE_LIMIT = Duration.ofMillis(500);
+
+	private static final String LOCK_NOT_AVAILABLE = "55P03";
 
 	/** No term has this transaction id. */
 	private static final Term NONE = new Term(0, 0, 0);
@@ -184,8 +187,12 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private Acquisition.@Nullable Won takeOver(LeaseRow row) throws SessionException {
-		Takeover takeover = this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
+		Takeover takeover = this.requests.run(this, (connection, sql) -> unlessLocked(Takeover.LOCKED, connection,
 				sql.takeOver(row, this.keys, this.holder), (taken) -> Takeover.of(taken, this.termEpoch)));
+		if (takeover == Takeover.LOCKED) {
+			this.foreign = "session that has locked a table of the elections";
+			return null;
+		}
 		if (takeover.otherStore() != 0) {
 			this.foreign = describeOtherStore(takeover.otherStore());
 			return null;
@@ -201,8 +208,27 @@ final class LeaseTableSession implements ElectionSession {
 		this.beat = 0;
 		this.alone = false;
 		this.fence.elected(taken, token());
-		// A lease that has expired is trusted by nobody: the server ends none earlier
-		return new Acquisition.Won(taken, row.isHeld() || row.holder() == null, takeover.passed());
+		// The lease of another node has expired: the server ends none earlier. An own one
+		// was not waited for, and may have followed a release with work still running.
+		boolean expired = row.isHeld() && !this.holder.node().equals(row.holder());
+		return new Acquisition.Won(taken, expired || row.holder() == null, takeover.passed());
+	}
+
+	/**
+	 * Run a statement, unless another session has locked a whole table.
+	 */
+	private static <T> T unlessLocked(T locked, Connection connection, String sql, Jdbc.RowMapper<T> mapper)
+			throws SQLException {
+		try {
+			return Jdbc.last(connection, sql, mapper);
+		}
+		catch (SQLException ex) {
+			if (LOCK_NOT_AVAILABLE.equals(ex.getSQLState())) {
+				logger.debug("Another session has locked a table", ex);
+				return locked;
+			}
+			throw ex;
+		}
 	}
 
 	private static String describeOtherStore(int pid) {
@@ -326,7 +352,8 @@ final class LeaseTableSession implements ElectionSession {
 		long deadline = platform().nanoTime() + timeout.toNanos();
 		for (long pause = TimeUnit.MILLISECONDS.toNanos(1);; pause = Math.min(2 * pause, longestRetry())) {
 			Barrier barrier = this.requests.run(this,
-					(connection, sql) -> Jdbc.last(connection, sql.passBarrier(this.key, this.term, token()),
+					(connection, sql) -> unlessLocked(new Barrier(false, true), connection,
+							sql.passBarrier(this.key, this.term, token()),
 							(row) -> new Barrier(row.getBoolean("passed"), row.getBoolean("held"))));
 			if (barrier.passed()) {
 				return null;
@@ -335,8 +362,9 @@ final class LeaseTableSession implements ElectionSession {
 				throw new SessionException("The term has ended before it was granted", null);
 			}
 			if (deadline - platform().nanoTime() <= 0) {
-				return "the transaction of the " + this.requests.run(this, (connection, sql) -> Jdbc.last(connection,
-						sql.lockers(this.key, this.settings.lease().toMillis()), LeaseTableSession::describe));
+				return "the transaction of the " + this.requests.run(this,
+						(connection, sql) -> unlessLocked("session that has locked the table", connection,
+								sql.lockers(this.key, this.settings.lease().toMillis()), LeaseTableSession::describe));
 			}
 			pause(pause);
 		}
@@ -425,6 +453,8 @@ final class LeaseTableSession implements ElectionSession {
 	 * @param otherStore the process id of a session of the other store, or 0
 	 */
 	private record Takeover(@Nullable Term term, boolean passed, int otherStore) {
+
+		static final Takeover LOCKED = new Takeover(null, false, 0);
 
 		static Takeover of(ResultSet row, int termEpoch) throws SQLException {
 			long transactionId = row.getLong("term");

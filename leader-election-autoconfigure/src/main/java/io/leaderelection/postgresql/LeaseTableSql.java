@@ -256,6 +256,7 @@ class LeaseTableSql {
 						  changed AS (UPDATE %3$s AS fence SET term = present.term FROM present
 						    WHERE fence.election = present.election RETURNING fence.election),
 						  inserted AS (INSERT INTO %3$s (election, term) SELECT election, term FROM taken
+						    WHERE NOT EXISTS (SELECT FROM %3$s AS fence WHERE fence.election = taken.election)
 						    ON CONFLICT DO NOTHING RETURNING election)
 						SELECT taken.term, taken.timeline, EXISTS (SELECT FROM changed) OR EXISTS (SELECT FROM inserted) AS passed,
 						  (SELECT min(pid) FROM other) AS other
@@ -317,7 +318,7 @@ class LeaseTableSql {
 	 * count.
 	 */
 	String lockers(String election, long leaseMillis) {
-		return begin("off") + """
+		return begin("off", SHORT_MILLIS) + """
 				DO $lockers$
 				DECLARE
 				  locker text;
@@ -415,7 +416,8 @@ class LeaseTableSql {
 	 * Register this node as a candidate in some elections, remove candidates that have
 	 * not been registered again for some time, and return the candidates in all elections
 	 * of this node. This uses the clock of the database, and nothing that leadership
-	 * rests on depends on it.
+	 * rests on depends on it. Fails if the table of fences is gone, which renewals do not
+	 * use.
 	 */
 	String candidates(UUID session, String node, Collection<String> own, Collection<String> all, long expiryMillis) {
 		String register = own.isEmpty() ? "" : """
@@ -426,9 +428,10 @@ class LeaseTableSql {
 		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register) + """
 				DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
 				  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
+				SELECT FROM %4$s LIMIT 0;
 				SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
 				WHERE election IN (%3$s) ORDER BY node, session
-				""".formatted(this.tables.candidates(), expiryMillis, list(all));
+				""".formatted(this.tables.candidates(), expiryMillis, list(all), this.tables.fences());
 	}
 
 	/**

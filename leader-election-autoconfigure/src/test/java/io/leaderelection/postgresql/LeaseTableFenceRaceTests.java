@@ -13,6 +13,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
@@ -54,7 +55,9 @@ class LeaseTableFenceRaceTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
 
-	private static final String PAUSE = "pg_catalog.pg_sleep(1) IS NOT NULL ";
+	private static final String KEY = "4711";
+
+	private static final String PAUSE = "pg_catalog.pg_advisory_lock_shared(" + KEY + ") IS NOT NULL ";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -76,14 +79,18 @@ class LeaseTableFenceRaceTests {
 		ElectionSessions opened = sessions("node-a", PausingSql::new);
 		ElectionSession first = open(opened);
 		Won won = win(first);
-		try (Connection transaction = this.server.connect()) {
+		try (Connection transaction = this.server.connect();
+				Connection other = this.server.connect();
+				Statement pause = other.createStatement()) {
 			transaction.setAutoCommit(false);
+			pause.execute("SELECT pg_advisory_lock(" + KEY + ")");
 			CompletableFuture<Verdict> verdict = CompletableFuture
 				.supplyAsync(() -> pass(opened.fence(), transaction, won.term()));
 			awaitPause(transaction);
 			first.release(true);
 			ElectionSession second = open(sessions("node-b", LeaseTableSql::new));
 			assertThat(win(second).clear()).isTrue();
+			pause.execute("SELECT pg_advisory_unlock(" + KEY + ")");
 			assertThat(verdict.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isEqualTo(Verdict.REFUSED);
 			second.release(true);
 			ElectionSession third = open(sessions("node-c", LeaseTableSql::new));
@@ -100,14 +107,19 @@ class LeaseTableFenceRaceTests {
 	void takeoverChangesTheFenceAsItIsNow() throws Exception {
 		LeaseTableSql sql = sql();
 		win(open(sessions("node-a", LeaseTableSql::new)));
-		try (Connection connection = this.server.connect()) {
+		try (Connection connection = this.server.connect();
+				Connection other = this.server.connect();
+				Statement pause = other.createStatement()) {
+			pause.execute("SELECT pg_advisory_lock(" + KEY + ")");
 			LeaseRow row = Jdbc.rows(connection, sql.round(List.of(this.key), List.of()), LeaseRow::of).get(0);
 			Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
 			String takeOver = sql.takeOver(row, ElectionKeys.derive("test", this.key), holder)
-				.replace("FOR NO KEY UPDATE OF fence", "WHERE " + PAUSE + "FOR NO KEY UPDATE OF fence");
+				.replace("FOR NO KEY UPDATE OF fence", "WHERE " + PAUSE + "FOR NO KEY UPDATE OF fence")
+				.replace("'lock_timeout', '100'", "'lock_timeout', '0'");
 			CompletableFuture<String> taken = CompletableFuture.supplyAsync(() -> takeOver(connection, takeOver));
 			awaitPause(connection);
 			this.server.execute("UPDATE leader_election_fence SET term = term - 1 WHERE election = '" + this.key + "'");
+			pause.execute("SELECT pg_advisory_unlock(" + KEY + ")");
 			assertThat(taken.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isEqualTo(fenceTerm() + " passed");
 		}
 	}
@@ -137,7 +149,7 @@ class LeaseTableFenceRaceTests {
 			.atMost(LIMIT)
 			.pollInterval(Duration.ofMillis(10))
 			.until(() -> this.server
-				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = " + pid)
+				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = " + pid)
 				.size() == 1);
 	}
 
@@ -159,7 +171,7 @@ class LeaseTableFenceRaceTests {
 	private LeaseTableSql sql() throws SQLException {
 		try (Connection connection = this.server.connect()) {
 			return new LeaseTableSql(LeaseTableSql.Tables.named("public." + LeaseTableSql.DEFAULT_TABLE),
-					ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES), 5000);
+					ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES), LIMIT.toMillis());
 		}
 	}
 

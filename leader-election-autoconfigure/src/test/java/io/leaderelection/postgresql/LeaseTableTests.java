@@ -56,6 +56,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -658,6 +659,56 @@ class LeaseTableTests {
 		Connection transaction = connect();
 		transaction.setAutoCommit(false);
 		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(verdict);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "UPDATE leader_election_fence SET locked = true", "DELETE FROM leader_election_fence",
+			"SELECT FROM leader_election_fence" })
+	void winnerNamesTheSessionThatHasLockedTheFence(String change) throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.release(true);
+		Connection foreign = connect();
+		foreign.setAutoCommit(false);
+		execute(foreign,
+				change + " WHERE election = '" + this.key + "'" + (change.startsWith("SELECT") ? " FOR UPDATE" : ""));
+		ElectionSession second = open("node-b");
+		assertThat(win(second).clear()).isFalse();
+		second.confirm();
+		assertThat(second.passBarrier(Duration.ofMillis(100)))
+			.contains("pid " + foreign.unwrap(PGConnection.class).getBackendPID());
+		foreign.rollback();
+		assertThat(second.passBarrier(Duration.ofSeconds(5))).isNull();
+	}
+
+	@Test
+	void tableOfFencesThatIsLockedOnlyDelaysTakeovers() throws Exception {
+		ElectionSession first = open("node-a");
+		win(first);
+		ElectionSession second = open("node-b");
+		Connection foreign = connect();
+		foreign.setAutoCommit(false);
+		execute(foreign, "LOCK TABLE leader_election_fence");
+		first.confirm();
+		first.release(true);
+		await().atMost(Duration.ofSeconds(10))
+			.until(() -> second.acquire(NO_WAIT) instanceof Held held && held.view().leader() == null
+					&& "session that has locked a table of the elections".equals(held.view().foreign()));
+		foreign.rollback();
+		awaitWon(second);
+	}
+
+	@Test
+	void ownLeaseThatIsTakenOverIsNotClean() throws SessionException {
+		ElectionSession first = open("node-a");
+		win(first);
+		first.release(false);
+		LeaseTable table = table("node-b", this.server.port(), LEASE);
+		ElectionSession second = open(table, this.election, LEASE);
+		assertThat(win(second).clean()).isFalse();
+		second.confirm();
+		second.abort();
+		assertThat(awaitWon(open(table, this.election, LEASE)).clean()).isFalse();
 	}
 
 	@Test

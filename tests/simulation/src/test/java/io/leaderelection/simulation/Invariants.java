@@ -648,11 +648,11 @@ final class Invariants {
 	}
 
 	/**
-	 * G6: a transaction that has passed the fence and is silent ends within a lease.
+	 * G6: a transaction that has locked the fence and is silent ends within a lease.
 	 */
 	private void checkFence() {
 		long limit = this.world.lease().toNanos() / 8 * 9 + LATE;
-		Set<Integer> fenced = new HashSet<>(this.world.fenced());
+		Set<Integer> fenced = new HashSet<>(this.world.fenceHolders());
 		for (LockRow row : this.world.server().locks()) {
 			if (row.granted() && row.key().equals(FENCE) && row.mode() == LockMode.SHARE) {
 				fenced.add(row.pid());

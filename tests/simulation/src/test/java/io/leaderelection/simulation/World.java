@@ -222,6 +222,13 @@ public final class World {
 	}
 
 	/**
+	 * Return the sessions with transactions that have locked the fence of the table.
+	 */
+	List<Integer> fenceHolders() {
+		return this.server.table().fences().sharers(SimulatedLeaseTable.ELECTION);
+	}
+
+	/**
 	 * Set the clock of the server.
 	 */
 	void stepClock(long nanos) {

@@ -60,6 +60,15 @@ public final class SimRows<R> {
 		return holders(election).map((hold) -> hold.backend.pid()).distinct().sorted().toList();
 	}
 
+	/**
+	 * Return the sessions whose transactions share a lock on a row.
+	 */
+	public List<Integer> sharers(String election) {
+		return holders(election).filter((hold) -> hold.mode == RowLock.SHARE)
+			.map((hold) -> hold.backend.pid())
+			.toList();
+	}
+
 	private Stream<Hold<R>> holders(String election) {
 		return this.holds.stream().filter((hold) -> hold.election.equals(election));
 	}
