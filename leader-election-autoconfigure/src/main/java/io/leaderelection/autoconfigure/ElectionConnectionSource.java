@@ -21,8 +21,10 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.time.Duration;
 import java.util.Properties;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -37,8 +39,9 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.util.StringUtils;
 
 /**
- * Opens the connections of elections, never from a pool. The target is determined by the
- * first of these that is present:
+ * Opens the connections of elections, never from a pool, and lends connections of the
+ * application's pool for short reads. The target is determined by the first of these that
+ * is present:
  * <ol>
  * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
  * <li>{@code leader-election.datasource.url}
@@ -70,6 +73,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private volatile @Nullable Origin origin;
 
+	private volatile @Nullable PoolLender lender;
+
 	/**
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
@@ -93,6 +98,15 @@ final class ElectionConnectionSource implements ConnectionSource {
 		Origin resolved = resolve();
 		resolved.check();
 		this.origin = resolved;
+		this.lender = lender();
+	}
+
+	private @Nullable PoolLender lender() {
+		return Stream.of(this.dedicated.getIfUnique(), this.dataSources.getIfUnique())
+			.filter((dataSource) -> dataSource != null && PooledDataSources.isPool(dataSource))
+			.findFirst()
+			.map(PoolLender::new)
+			.orElse(null);
 	}
 
 	@Override
@@ -104,6 +118,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (ElectionDataSourceException ex) {
 			throw new SQLNonTransientConnectionException(ex.getMessage(), "08001", ex);
 		}
+	}
+
+	@Override
+	public @Nullable Connection borrow(Duration timeout) throws InterruptedException {
+		PoolLender pool = this.lender;
+		return (pool != null) ? pool.borrow(timeout) : null;
 	}
 
 	/**
