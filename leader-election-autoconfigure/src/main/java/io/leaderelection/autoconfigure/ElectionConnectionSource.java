@@ -24,7 +24,6 @@ import java.sql.SQLNonTransientConnectionException;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -101,12 +100,14 @@ final class ElectionConnectionSource implements ConnectionSource {
 		this.lender = lender();
 	}
 
+	/**
+	 * Only a pool lends that the application uses anyway for the database of the elections:
+	 * another one would be started for this, with all its connections.
+	 */
 	private @Nullable PoolLender lender() {
-		return Stream.of(this.dedicated.getIfUnique(), this.dataSources.getIfUnique())
-			.filter((dataSource) -> dataSource != null && PooledDataSources.isPool(dataSource))
-			.findFirst()
-			.map(PoolLender::new)
-			.orElse(null);
+		boolean elsewhere = this.dedicated.stream().findAny().isPresent() || StringUtils.hasText(this.properties.url());
+		DataSource own = elsewhere ? null : this.dataSources.getIfUnique();
+		return (own != null && PooledDataSources.isPool(own)) ? new PoolLender(own) : null;
 	}
 
 	@Override

@@ -203,7 +203,9 @@ final class ElectionDefinitions {
 			Duration confirmInterval = settings.confirmInterval();
 			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
-			Duration interval = settings.candidate() ? leaderInterval : WATCH_INTERVAL;
+			Duration observerInterval = (properties.store() == LeaderElectionProperties.Store.TABLE) ? leaderInterval
+					: WATCH_INTERVAL;
+			Duration interval = settings.candidate() ? leaderInterval : observerInterval;
 			if (unreachableAfter.compareTo(interval) <= 0) {
 				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
 						"In normal operation, this node receives an answer from its database only every "

@@ -96,6 +96,14 @@ final class PoolLender {
 	private void lend(CompletableFuture<Connection> loan) {
 		try {
 			Connection connection = this.pool.getConnection();
+			try {
+				// A lazy proxy fetches its connection only now
+				connection.getNetworkTimeout();
+			}
+			catch (Throwable ex) {
+				release(connection);
+				throw ex;
+			}
 			if (!loan.complete(connection)) {
 				release(connection);
 			}

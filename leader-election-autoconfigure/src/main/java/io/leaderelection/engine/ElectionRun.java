@@ -368,7 +368,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
 		this.election.follow(View.NONE);
-		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null, false));
+		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches));
 		SessionException reported = (failure instanceof SessionException known) ? known
 				: new SessionException(problem.message(), failure);
 		this.election.decide(reported);
@@ -431,9 +431,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			Watch watch = unopened.watch(this.election::isStopping);
 			boolean candidate = isCandidate();
 			if (candidate && watch.open()) {
-				// Any problem remains until the session is open
+				// Any problem remains until the session is open, with its time
 				Contact contact = this.election.state().contact();
-				this.election.contact(new Contact(this.platform.nanoTime(), true, contact.problem(), null, true));
+				long last = (contact.problem() == null) ? this.platform.nanoTime() : contact.last();
+				this.election.contact(new Contact(last, true, contact.problem(), null, true));
 				return false;
 			}
 			answered();
@@ -454,15 +455,20 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private void requestAlone(SupervisedSession opened) throws SessionException {
 		Term wanted = this.election.state().request();
 		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
-		do {
-			follow(opened.observe());
-			request(opened);
-			pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
-					this.election::isStopping);
+		try {
+			do {
+				follow(opened.observe());
+				request(opened);
+				pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
+						this.election::isStopping);
+			}
+			while (!this.election.isStopping() && this.requested != null
+					&& this.requested.equals(this.election.state().request())
+					&& deadline - this.platform.nanoTime() > 0);
 		}
-		while (!this.election.isStopping() && this.requested != null
-				&& this.requested.equals(this.election.state().request()) && deadline - this.platform.nanoTime() > 0);
-		this.election.dropRequest(wanted);
+		finally {
+			this.election.dropRequest(wanted);
+		}
 	}
 
 	/**

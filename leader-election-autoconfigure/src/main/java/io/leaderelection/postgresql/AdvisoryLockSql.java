@@ -277,6 +277,7 @@ class AdvisoryLockSql {
 				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
 				    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
+				  pg_catalog.pg_postmaster_start_time()::pg_catalog.text AS started,
 				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
 				  %3$s AS candidates,
 				  %4$s AS observers,

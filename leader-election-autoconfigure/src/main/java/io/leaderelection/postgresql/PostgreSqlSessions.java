@@ -70,8 +70,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private volatile @Nullable Connection opening;
 
-	/** Confined to the thread that opens sessions. */
-	private @Nullable Watcher watcher;
+	/** Set by the thread that opens sessions. */
+	private volatile @Nullable Watcher watcher;
 
 	/**
 	 * Create a new {@code PostgreSqlSessions} instance.
@@ -128,6 +128,9 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	public Watch watch() throws SessionException {
 		Watcher known = this.watcher;
 		Watch watch = (known != null) ? known.watchByPool() : null;
+		if (Thread.currentThread().isInterrupted()) {
+			throw new SessionException("Interrupted while observing the election", null);
+		}
 		return (watch != null) ? watch : connect(this::watchOnce);
 	}
 
@@ -187,6 +190,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	@Override
 	public void abandon() {
 		abandon(this.opening);
+		Watcher known = this.watcher;
+		if (known != null) {
+			known.abandon();
+		}
 	}
 
 	@Override

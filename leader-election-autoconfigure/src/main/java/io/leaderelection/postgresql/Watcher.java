@@ -41,7 +41,7 @@ final class Watcher {
 
 	private static final Duration BORROW_TIMEOUT = Duration.ofSeconds(1);
 
-	private static final int READ_TIMEOUT_MILLIS = 5000;
+	private static final int READ_TIMEOUT_MILLIS = 1000;
 
 	private final ConnectionSource source;
 
@@ -52,6 +52,10 @@ final class Watcher {
 	private final int seats;
 
 	private final Peers peers;
+
+	private @Nullable String started;
+
+	private volatile @Nullable Connection borrowed;
 
 	private boolean poolVerified;
 
@@ -80,16 +84,30 @@ final class Watcher {
 	 * @return the observation, or {@code null} if this is not possible now
 	 */
 	@Nullable Watch watchByPool() throws SessionException {
-		Connection borrowed = this.poolUsable ? borrow() : null;
-		if (borrowed == null) {
+		Connection lent = this.poolUsable ? borrow() : null;
+		if (lent == null) {
 			return null;
 		}
-		try (borrowed) {
-			return watchAndRestore(borrowed);
+		try (lent) {
+			this.borrowed = lent;
+			return watchAndRestore(lent);
 		}
-		catch (SQLException ex) {
+		catch (SQLException | RuntimeException ex) {
 			logger.debug("The connection of the pool could not be used to observe the election", ex);
 			return null;
+		}
+		finally {
+			this.borrowed = null;
+		}
+	}
+
+	/**
+	 * End an observation on a connection of the pool. May be called by any thread.
+	 */
+	void abandon() {
+		Connection used = this.borrowed;
+		if (used != null) {
+			Jdbc.abort(used);
 		}
 	}
 
@@ -137,23 +155,27 @@ final class Watcher {
 	/**
 	 * Watch on a connection.
 	 * @return the observation, or {@code null} if the connection leads to another
-	 * database or to a standby
+	 * database, to a standby or to a server that was started again: its sessions may have
+	 * the process ids of those before
 	 */
 	@Nullable Watch watch(Connection connection) throws SQLException {
 		Answer answer = Jdbc.query(connection, this.sql.watch(this.seats), Answer::of);
-		if (answer.inRecovery() || answer.database() != this.home.database()) {
+		String known = (this.started != null) ? this.started : answer.started();
+		if (answer.inRecovery() || answer.database() != this.home.database() || !known.equals(answer.started())) {
 			return null;
 		}
+		this.started = known;
 		return new Watch(this.peers.view(connection, answer.holder(), answer.nodes()), answer.taken() < this.seats);
 	}
 
 	/**
 	 * The answer of the server.
 	 */
-	private record Answer(boolean inRecovery, long database, int holder, Nodes nodes, int taken) {
+	private record Answer(boolean inRecovery, long database, String started, int holder, Nodes nodes, int taken) {
 
 		static Answer of(ResultSet row) throws SQLException {
-			return new Answer(row.getBoolean("in_recovery"), row.getLong("database"), row.getInt("holder"),
+			return new Answer(row.getBoolean("in_recovery"), row.getLong("database"), row.getString("started"),
+					row.getInt("holder"),
 					Nodes.of(row), row.getInt("taken"));
 		}
 

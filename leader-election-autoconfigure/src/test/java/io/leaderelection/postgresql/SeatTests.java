@@ -237,6 +237,8 @@ class SeatTests {
 				.isEmpty();
 		}
 		assertThat(this.connections).hasValue(before);
+		this.pool.close();
+		this.server.execute("DROP SCHEMA misleading CASCADE");
 	}
 
 	@Test
