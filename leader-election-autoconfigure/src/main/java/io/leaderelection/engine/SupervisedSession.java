@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSessions.Watch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,17 +67,6 @@ final class SupervisedSession implements ElectionSession {
 	 * Open the session, unless it is no longer wanted.
 	 */
 	void open(BooleanSupplier unwanted) throws SessionException {
-		this.session = unopened(unwanted, this.sessions::open);
-	}
-
-	/**
-	 * Observe the election without opening the session, unless this is no longer wanted.
-	 */
-	Watch watch(BooleanSupplier unwanted) throws SessionException {
-		return unopened(unwanted, this.sessions::watch);
-	}
-
-	private <T> T unopened(BooleanSupplier unwanted, Request<T> request) throws SessionException {
 		synchronized (this.openingMonitor) {
 			this.opener = Thread.currentThread();
 		}
@@ -86,7 +74,7 @@ final class SupervisedSession implements ElectionSession {
 			if (unwanted.getAsBoolean()) {
 				throw new SessionException("The election is stopping", null);
 			}
-			return call(this.timings.openLimit(), this::interruptOpening, request);
+			this.session = call(this.timings.openLimit(), this::interruptOpening, this.sessions::open);
 		}
 		finally {
 			synchronized (this.openingMonitor) {
@@ -128,8 +116,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public boolean becomeCandidate() throws SessionException {
-		return ask(Duration.ZERO, ElectionSession::becomeCandidate);
+	public void becomeCandidate() throws SessionException {
+		run(ElectionSession::becomeCandidate);
 	}
 
 	@Override
@@ -170,10 +158,6 @@ final class SupervisedSession implements ElectionSession {
 	@Override
 	public List<Candidate> candidates() throws SessionException {
 		return ask(Duration.ZERO, ElectionSession::candidates);
-	}
-
-	boolean isOpen() {
-		return this.session != null;
 	}
 
 	@Override

@@ -150,10 +150,9 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	@Override
-	public boolean becomeCandidate() {
+	public void becomeCandidate() {
 		this.candidate = true;
 		this.requests.elections().candidacyChanged();
-		return true;
 	}
 
 	@Override

@@ -24,8 +24,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionSettings;
-
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.jdbc.core.JdbcTemplate;
 
@@ -129,8 +127,7 @@ public final class StoreCostBenchmark {
 				nodes.add(new LightNode(this.server.url("node"), store, group, "node-" + number, electionCount));
 				nodes.get(0).awaitLeader(LIMIT);
 			}
-			int sessions = Math.min(nodeCount, 1 + ElectionSettings.STANDBYS);
-			int expected = (store == Store.TABLE) ? nodeCount : sessions * electionCount;
+			int expected = (store == Store.TABLE) ? nodeCount : nodeCount * electionCount;
 			awaitConnections(expected);
 			TimeUnit.SECONDS.sleep(5);
 			return measure(nodes);

@@ -81,10 +81,6 @@ final class SimulatedSession implements ElectionSession {
 
 	private final boolean warmUp;
 
-	private final int seats;
-
-	private int seat;
-
 	private Term term = new Term(0, 0, 0);
 
 	private boolean joined;
@@ -104,7 +100,7 @@ final class SimulatedSession implements ElectionSession {
 	private int leader;
 
 	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
-			SessionNames names, long leaseMillis, long longestWaitMillis, int seats) {
+			SessionNames names, long leaseMillis, long longestWaitMillis) {
 		this.node = node;
 		this.connection = connection;
 		this.identity = identity;
@@ -116,7 +112,6 @@ final class SimulatedSession implements ElectionSession {
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
 		this.warmUp = false;
-		this.seats = seats;
 	}
 
 	/**
@@ -134,20 +129,17 @@ final class SimulatedSession implements ElectionSession {
 		this.readTimeout = other.readTimeout;
 		this.observeAt = other.observeAt;
 		this.warmUp = true;
-		this.seats = other.seats;
 	}
 
 	@Override
-	public boolean becomeCandidate() throws SessionException {
-		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats));
-		this.joined = this.joined || this.seat != 0;
-		return this.seat != 0;
+	public void becomeCandidate() throws SessionException {
+		askAgain(this.programs::becomeCandidate);
+		this.joined = true;
 	}
 
 	@Override
 	public void withdraw() throws SessionException {
 		askAgain(this.programs::withdraw);
-		this.seat = 0;
 		this.joined = true;
 	}
 
@@ -181,7 +173,7 @@ final class SimulatedSession implements ElectionSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
-		Acquired acquired = attempt(this.programs.acquire(wait, observe, this.seat));
+		Acquired acquired = attempt(this.programs.acquire(wait, observe));
 		if (acquired == null || !acquired.won()) {
 			if (!this.warmUp) {
 				this.node.waited(this.connection);
@@ -190,7 +182,6 @@ final class SimulatedSession implements ElectionSession {
 			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
-		this.seat = 0;
 		if (!this.warmUp) {
 			this.node.won(this.term, this.connection);
 		}
@@ -218,7 +209,7 @@ final class SimulatedSession implements ElectionSession {
 		return view(askAgain(this.programs::observe));
 	}
 
-	View view(Observation observation) throws SessionException {
+	private View view(Observation observation) throws SessionException {
 		this.observeAt = this.node.process().clock() + OBSERVE_INTERVAL;
 		return view(observation.holder(), observation.candidates(), observation.observers());
 	}

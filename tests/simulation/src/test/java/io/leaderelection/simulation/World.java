@@ -70,8 +70,6 @@ public final class World {
 
 	private final long distance;
 
-	private final int standbys;
-
 	private final List<Node> nodes = new ArrayList<>();
 
 	private final boolean otherElection;
@@ -104,9 +102,7 @@ public final class World {
 		ElectionTimings defaults = ElectionTimings.DEFAULTS;
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
-				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin(),
-				Duration.ofMillis(oneOf(500, 1000)));
-		this.standbys = (int) oneOf(1, 1, 2, 3);
+				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
 		this.server = new SimServer(new Events(), newServerClock(), this::pace,
 				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
 		this.standby = this.server.newStandby(newServerClock());
@@ -117,7 +113,7 @@ public final class World {
 			this.nodes.add(new Node(this, "n" + i));
 		}
 		record("lease " + this.lease + ", takeover delay " + this.takeoverDelay + ", drain timeout " + this.drainTimeout
-				+ ", " + size + " nodes, " + this.standbys + " standbys");
+				+ ", " + size + " nodes");
 	}
 
 	private long oneOf(long... values) {
@@ -192,8 +188,7 @@ public final class World {
 	}
 
 	ElectionSettings settings(String node) {
-		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true,
-				this.standbys);
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true);
 	}
 
 	static ElectionKeys keys() {
