@@ -166,7 +166,7 @@ final class AdvisoryLockSession implements ElectionSession {
 			return "";
 		}
 		try {
-			return Jdbc.last(this.connection, this.leaseHolder, (row) -> row.getString("holder"));
+			return Jdbc.query(this.connection, this.leaseHolder, (row) -> row.getString("holder"));
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isBroken(this.connection, ex)) {

@@ -43,10 +43,11 @@ final class Jdbc {
 	 * Run one or more statements, the last of which returns one row.
 	 */
 	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			execute(statement, text);
-			return row(statement, mapper);
+		List<T> rows = rows(connection, text, mapper);
+		if (rows.size() != 1) {
+			throw new SQLException("The statement returned " + rows.size() + " rows");
 		}
+		return rows.get(0);
 	}
 
 	private static void execute(Statement statement, String text) throws SQLException {
@@ -73,17 +74,6 @@ final class Jdbc {
 			}
 			return result;
 		}
-	}
-
-	/**
-	 * Run one or more statements, the last of which returns one row.
-	 */
-	static <T> T last(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
-		List<T> rows = rows(connection, text, mapper);
-		if (rows.size() != 1) {
-			throw new SQLException("The statement returned " + rows.size() + " rows");
-		}
-		return rows.get(0);
 	}
 
 	private static <T> T row(Statement statement, RowMapper<T> mapper) throws SQLException {

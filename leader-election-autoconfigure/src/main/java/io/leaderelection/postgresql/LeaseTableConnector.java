@@ -140,7 +140,7 @@ final class LeaseTableConnector {
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		boolean direct = pgConnection.getBackendPID() == server.pid();
 		if (direct) {
-			Jdbc.last(connection, LeaseTableSql.listen(), (row) -> true);
+			Jdbc.query(connection, LeaseTableSql.listen(), (row) -> true);
 		}
 		connection.setNetworkTimeout(Runnable::run, (int) this.timeout.toMillis());
 		this.onOpen.accept(identity, sql);

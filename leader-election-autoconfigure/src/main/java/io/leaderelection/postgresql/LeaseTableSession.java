@@ -220,7 +220,7 @@ final class LeaseTableSession implements ElectionSession {
 	private static <T> T unlessLocked(T locked, Connection connection, String sql, Jdbc.RowMapper<T> mapper)
 			throws SQLException {
 		try {
-			return Jdbc.last(connection, sql, mapper);
+			return Jdbc.query(connection, sql, mapper);
 		}
 		catch (SQLException ex) {
 			if (LOCK_NOT_AVAILABLE.equals(ex.getSQLState())) {
@@ -283,7 +283,7 @@ final class LeaseTableSession implements ElectionSession {
 	 */
 	private boolean changeUnlessLocked(Function<LeaseTableSql, String> statement) throws SessionException {
 		long deadline = platform().nanoTime() + LOCKED_LIMIT;
-		while (this.requests.run(this, (connection, sql) -> Jdbc.last(connection, statement.apply(sql),
+		while (this.requests.run(this, (connection, sql) -> Jdbc.query(connection, statement.apply(sql),
 				(row) -> !row.getBoolean("changed") && row.getBoolean("held")))) {
 			if (deadline - platform().nanoTime() <= 0) {
 				return false;
@@ -325,7 +325,7 @@ final class LeaseTableSession implements ElectionSession {
 	 */
 	private int findOtherStore() throws SessionException {
 		return this.requests.run(this,
-				(connection, sql) -> Jdbc.last(connection, sql.otherStore(this.keys), (row) -> row.getInt("pid")));
+				(connection, sql) -> Jdbc.query(connection, sql.otherStore(this.keys), (row) -> row.getInt("pid")));
 	}
 
 	@Override
@@ -410,7 +410,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private void announceRelease() {
 		try {
-			this.requests.run(this, (connection, sql) -> Jdbc.last(connection, sql.announce(this.key), (row) -> true));
+			this.requests.run(this, (connection, sql) -> Jdbc.query(connection, sql.announce(this.key), (row) -> true));
 		}
 		catch (SessionException ex) {
 			logger.debug("Other nodes learn of the release when they read the row", ex);

@@ -71,7 +71,7 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
 			}
 			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
-			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(" + Tables.SUFFIXES + ")? \\(",
+			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(_\\w+)? \\(",
 					Matcher.quoteReplacement(table) + "$1 (");
 		}
 		catch (IOException ex) {

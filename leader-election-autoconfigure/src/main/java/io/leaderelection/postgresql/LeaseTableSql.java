@@ -519,9 +519,6 @@ class LeaseTableSql {
 	 */
 	record Tables(String leases, String fences, String candidates) {
 
-		/** The ends of the names of the tables beside that of the leases. */
-		static final String SUFFIXES = "_fence|_candidate";
-
 		static Tables named(String table) {
 			return new Tables(table, table + "_fence", table + "_candidate");
 		}

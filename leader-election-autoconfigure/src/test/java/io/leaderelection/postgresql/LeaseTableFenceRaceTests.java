@@ -126,7 +126,7 @@ class LeaseTableFenceRaceTests {
 
 	private static String takeOver(Connection connection, String sql) {
 		try {
-			return Jdbc.last(connection, sql,
+			return Jdbc.query(connection, sql,
 					(row) -> row.getLong("term") + (row.getBoolean("passed") ? " passed" : " blocked"));
 		}
 		catch (SQLException ex) {

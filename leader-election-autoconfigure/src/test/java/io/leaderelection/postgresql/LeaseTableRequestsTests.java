@@ -215,7 +215,7 @@ class LeaseTableRequestsTests {
 					.until(() -> number(statement, "SELECT pg_current_xact_id()::text::bigint") == set - 1);
 				assertThat(number(transaction, "SELECT pg_current_xact_id()::text::bigint")).isEqualTo(set);
 			}
-			int locker = opened.run((connection, sql) -> Jdbc.last(connection, sql.lockers("first", 60_000),
+			int locker = opened.run((connection, sql) -> Jdbc.query(connection, sql.lockers("first", 60_000),
 					(row) -> row.getInt("pid")));
 			assertThat(lockers).contains(locker);
 		}
@@ -264,7 +264,7 @@ class LeaseTableRequestsTests {
 	}
 
 	private static long beat(Connection connection, String election) throws SQLException {
-		return Jdbc.last(connection, "SELECT beat FROM leader_election WHERE election = '" + election + "'",
+		return Jdbc.query(connection, "SELECT beat FROM leader_election WHERE election = '" + election + "'",
 				(row) -> row.getLong("beat"));
 	}
 

@@ -223,7 +223,7 @@ class LeaseTableTests {
 				read.beat(), read.leaseMillis(), read.holder(), read.token(), read.since(), 0, false);
 		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
 		for (LeaseRow row : List.of(before, read)) {
-			long term = Jdbc.last(opened.connection(), opened.sql().takeOver(row, this.keys, holder),
+			long term = Jdbc.query(opened.connection(), opened.sql().takeOver(row, this.keys, holder),
 					(taken) -> taken.getLong("term"));
 			assertThat(term != 0).isEqualTo(row == read);
 		}
@@ -239,7 +239,7 @@ class LeaseTableTests {
 		LeaseRow observed = opened.round(List.of(this.key), List.of()).get(this.key);
 		first.confirm();
 		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
-		assertThat(Jdbc.<Long>last(opened.connection(), opened.sql().takeOver(observed, this.keys, holder),
+		assertThat(Jdbc.<Long>query(opened.connection(), opened.sql().takeOver(observed, this.keys, holder),
 				(taken) -> taken.getLong("term")))
 			.isZero();
 		first.confirm();
