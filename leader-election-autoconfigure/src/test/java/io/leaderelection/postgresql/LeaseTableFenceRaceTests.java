@@ -20,7 +20,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -30,16 +29,10 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSessions;
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.Platform;
-import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
-import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
@@ -49,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Statements of the fence and of takeovers that pause between their snapshot and their
  * lock on the row of the fence, while another session changes that row.
  */
-class LeaseTableFenceRaceTests {
+class LeaseTableFenceRaceTests extends LeaseTableFixture {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
@@ -59,15 +52,8 @@ class LeaseTableFenceRaceTests {
 
 	private static final String PAUSE = "pg_catalog.pg_advisory_lock_shared(" + KEY + ") IS NOT NULL ";
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String key = UUID.randomUUID().toString();
-
-	private final List<ElectionSession> sessions = new ArrayList<>();
-
-	@AfterEach
-	void abortSessions() {
-		this.sessions.forEach(ElectionSession::abort);
+	LeaseTableFenceRaceTests() {
+		super(LEASE);
 	}
 
 	/**
@@ -157,17 +143,6 @@ class LeaseTableFenceRaceTests {
 		return this.server.query("SELECT term FROM leader_election_fence WHERE election = '" + this.key + "'").get(0);
 	}
 
-	private static Won win(ElectionSession session) throws SessionException {
-		return (Won) session.acquire(Duration.ofMillis(1));
-	}
-
-	private ElectionSession open(ElectionSessions opened) throws SessionException {
-		ElectionSession session = opened.open();
-		this.sessions.add(session);
-		session.becomeCandidate();
-		return session;
-	}
-
 	private LeaseTableSql sql() throws SQLException {
 		try (Connection connection = this.server.connect()) {
 			return new LeaseTableSql(LeaseTableSql.Tables.named("public." + LeaseTableSql.DEFAULT_TABLE),
@@ -176,11 +151,7 @@ class LeaseTableFenceRaceTests {
 	}
 
 	private ElectionSessions sessions(String node, LeaseTableSql.Factory statements) {
-		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711),
-				LeaseTableSql.DEFAULT_TABLE, true, LEASE, statements, Platform.SYSTEM);
-		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
-				true);
-		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+		return sessions(node, LeaseTableSql.DEFAULT_TABLE, statements);
 	}
 
 	/**

@@ -20,9 +20,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,16 +31,12 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSessions;
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
-import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.postgresql.LeaseTableSql.Tables;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -53,19 +47,16 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What the store {@code table} rests on, with its statements as they are and with a
  * seeded mistake, after which it must not hold.
  */
-class LeaseTableMutantTests {
+class LeaseTableMutantTests extends LeaseTableFixture {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String key = UUID.randomUUID().toString();
-
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	LeaseTableMutantTests() {
+		super(LEASE);
+	}
 
 	@AfterEach
-	void abortSessions() {
-		this.sessions.forEach(ElectionSession::abort);
+	void dropTables() {
 		this.server.execute("DROP TABLE IF EXISTS moved, moved_fence, moved_candidate");
 	}
 
@@ -195,27 +186,12 @@ class LeaseTableMutantTests {
 		}
 	}
 
-	private static Won win(ElectionSession session) throws SessionException {
-		return (Won) session.acquire(Duration.ofMillis(1));
-	}
-
-	private ElectionSession open(ElectionSessions opened) throws SessionException {
-		ElectionSession session = opened.open();
-		this.sessions.add(session);
-		session.becomeCandidate();
-		return session;
-	}
-
 	private ElectionSessions sessions(Mutant mutant, String node) {
 		return sessions(mutant, node, LeaseTableSql.DEFAULT_TABLE);
 	}
 
 	private ElectionSessions sessions(Mutant mutant, String node, String name) {
-		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711), name, true, LEASE,
-				(tables, inspected, timeout) -> new MutantSql(mutant, tables, inspected, timeout), Platform.SYSTEM);
-		ElectionSettings settings = new ElectionSettings(this.key, node, LEASE, Duration.ZERO, Duration.ofSeconds(1),
-				true);
-		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+		return sessions(node, name, (tables, inspected, timeout) -> new MutantSql(mutant, tables, inspected, timeout));
 	}
 
 	/**
