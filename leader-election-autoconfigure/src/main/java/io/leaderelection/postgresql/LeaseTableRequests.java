@@ -47,7 +47,7 @@ final class LeaseTableRequests {
 	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(2);
 
 	/** How often this node looks for notices, at most. */
-	private static final long NOTICE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(20);
+	private static final long NOTICE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(10);
 
 	private static final long NEVER = TimeUnit.HOURS.toNanos(1);
 
