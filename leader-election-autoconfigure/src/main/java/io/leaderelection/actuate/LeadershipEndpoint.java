@@ -170,8 +170,10 @@ public class LeadershipEndpoint {
 	 * @param term the term in which this node leads, if it does
 	 * @param since since when it leads, if it does
 	 * @param candidate whether this node is a candidate now
+	 * @param watching whether this node has no session, but observes and waits until a
+	 * candidate is needed
 	 * @param leader the leader as observed by this node
-	 * @param candidates the candidates, the leader included
+	 * @param candidates the candidates with a session, the leader included
 	 * @param lastConfirmation when the database last answered
 	 * @param lease the length of the lease
 	 * @param leaseRemaining how long leadership is trusted without a further confirmation
@@ -183,7 +185,8 @@ public class LeadershipEndpoint {
 	 * @param transitions the last changes that this node observed, the latest last
 	 */
 	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
-			@Nullable Instant since, boolean candidate, @Nullable LeaderDescriptor leader, List<String> candidates,
+			@Nullable Instant since, boolean candidate, boolean watching, @Nullable LeaderDescriptor leader,
+			List<String> candidates,
 			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, int workInFlight,
 			@Nullable String blockedBy, @Nullable String problem,
 			List<TransitionDescriptor> transitions) implements OperationResponseBody {
@@ -194,7 +197,8 @@ public class LeadershipEndpoint {
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
-					status.nodeId(), text(status.term()), status.since(), candidate, leader, status.candidates(),
+					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
+					status.candidates(),
 					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
 					status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList());

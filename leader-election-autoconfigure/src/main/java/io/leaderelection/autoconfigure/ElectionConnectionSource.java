@@ -21,6 +21,7 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.time.Duration;
 import java.util.Properties;
 import java.util.function.Supplier;
 
@@ -37,8 +38,9 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.util.StringUtils;
 
 /**
- * Opens the connections of elections, never from a pool. The target is determined by the
- * first of these that is present:
+ * Opens the connections of elections, never from a pool, and lends connections of the
+ * application's pool for short reads. The target is determined by the first of these that
+ * is present:
  * <ol>
  * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
  * <li>{@code leader-election.datasource.url}
@@ -70,6 +72,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private volatile @Nullable Origin origin;
 
+	private volatile @Nullable PoolLender lender;
+
 	/**
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
@@ -93,6 +97,17 @@ final class ElectionConnectionSource implements ConnectionSource {
 		Origin resolved = resolve();
 		resolved.check();
 		this.origin = resolved;
+		this.lender = lender();
+	}
+
+	/**
+	 * Only a pool lends that the application uses anyway for the database of the elections:
+	 * another one would be started for this, with all its connections.
+	 */
+	private @Nullable PoolLender lender() {
+		boolean elsewhere = this.dedicated.stream().findAny().isPresent() || StringUtils.hasText(this.properties.url());
+		DataSource own = elsewhere ? null : this.dataSources.getIfUnique();
+		return (own != null && PooledDataSources.isPool(own)) ? new PoolLender(own) : null;
 	}
 
 	@Override
@@ -104,6 +119,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (ElectionDataSourceException ex) {
 			throw new SQLNonTransientConnectionException(ex.getMessage(), "08001", ex);
 		}
+	}
+
+	@Override
+	public @Nullable Connection borrow(Duration timeout) throws InterruptedException {
+		PoolLender pool = this.lender;
+		return (pool != null) ? pool.borrow(timeout) : null;
 	}
 
 	/**

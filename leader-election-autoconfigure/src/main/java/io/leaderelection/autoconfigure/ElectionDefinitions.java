@@ -61,13 +61,15 @@ final class ElectionDefinitions {
 
 	private static final int MAX_EPOCH = 15;
 
+	private static final int MOST_STANDBYS = 1000;
+
 	/**
-	 * The intervals of the answers that followers and observers receive from the
-	 * database, rounded up.
+	 * The intervals of the answers that followers with and without a session receive from
+	 * the database, rounded up.
 	 */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 
-	private static final Duration OBSERVER_INTERVAL = Duration.ofMillis(1500);
+	private static final Duration WATCH_INTERVAL = ElectionTimings.DEFAULTS.longestWatchInterval();
 
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
@@ -201,7 +203,9 @@ final class ElectionDefinitions {
 			Duration confirmInterval = settings.confirmInterval();
 			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
-			Duration interval = settings.candidate() ? leaderInterval : OBSERVER_INTERVAL;
+			Duration observerInterval = (properties.store() == LeaderElectionProperties.Store.TABLE) ? leaderInterval
+					: WATCH_INTERVAL;
+			Duration interval = settings.candidate() ? leaderInterval : observerInterval;
 			if (unreachableAfter.compareTo(interval) <= 0) {
 				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
 						"In normal operation, this node receives an answer from its database only every "
@@ -270,9 +274,9 @@ final class ElectionDefinitions {
 
 		ElectionDefinition read(String nodeId) {
 			Duration lease = lease();
-			return new ElectionDefinition(
-					new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease), drainTimeout(),
-							inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate())),
+			return new ElectionDefinition(new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease),
+					drainTimeout(),
+					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys()),
 					lockId(), termEpoch());
 		}
 
@@ -329,6 +333,24 @@ final class ElectionDefinitions {
 						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
 			}
 			return timeout;
+		}
+
+		private int standbys() {
+			Integer value = (this.own != null) ? this.own.standbys() : null;
+			int standbys = inherit(value, this.properties.standbys());
+			String property = property("standbys", value);
+			if (standbys < 1) {
+				throw new InvalidElectionPropertyException(property, standbys,
+						"Without a standby, the application would be without a leader for several seconds after each "
+								+ "failure of the leader.",
+						"Set at least 1. To keep this node from leading, set " + PREFIX + "candidate=false.");
+			}
+			if (standbys > MOST_STANDBYS) {
+				throw new InvalidElectionPropertyException(property, standbys,
+						"Each standby keeps a connection to the database.",
+						"Set a number from 1 to " + MOST_STANDBYS + ", for instance 3.");
+			}
+			return standbys;
 		}
 
 		private @Nullable Long lockId() {

@@ -50,6 +50,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
  * interrupted work and 1s for a database that does not answer.
  * @param candidate Whether this node may lead.
+ * @param standbys Number of candidates besides the leader that have a connection and wait
+ * for the lock. Other candidates take the place of a standby that is gone. From 1 to
+ * 1000.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.
@@ -65,8 +68,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param resignWhenUnhealthy Resignation while the application is unhealthy.
  * @param datasource Connection to the election database.
  * @param elections Further elections by name. Each has its own lock-id, lease-duration,
- * takeover-delay, drain-timeout, candidate and term-epoch. Properties that are not set
- * are inherited from the default election, except lock-id.
+ * takeover-delay, drain-timeout, candidate, standbys and term-epoch. Properties that are
+ * not set are inherited from the default election, except lock-id.
  */
 @ConfigurationProperties("leader-election")
 public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
@@ -75,7 +78,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
 		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
-		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
+		@DefaultValue("3") int standbys, @DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
 		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
 		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
 		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Datasource datasource,
@@ -235,10 +238,13 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * @param drainTimeout Time for which an orderly hand-over waits for leader work and
 	 * listeners before it interrupts them.
 	 * @param candidate Whether this node may lead.
+	 * @param standbys Number of candidates besides the leader that have a connection and
+	 * wait for the lock.
 	 * @param termEpoch Number from 0 to 15, the most significant part of every term.
 	 */
 	public record Election(@Nullable String lockId, @Nullable Duration leaseDuration, @Nullable Duration takeoverDelay,
-			@Nullable Duration drainTimeout, @Nullable Boolean candidate, @Nullable Integer termEpoch) {
+			@Nullable Duration drainTimeout, @Nullable Boolean candidate, @Nullable Integer standbys,
+			@Nullable Integer termEpoch) {
 
 	}
 

@@ -68,8 +68,16 @@ final class PooledDataSources {
 	 * @return whether it is a pool, or only holds URL and credentials
 	 */
 	static boolean isDerivable(DataSource dataSource) {
-		Class<?> type = DataSourceUnwrapper.unwrapRoot(dataSource).getClass();
-		return PLAIN.contains(dataSource.getClass().getName()) || isPool(type);
+		return PLAIN.contains(dataSource.getClass().getName()) || isPool(dataSource);
+	}
+
+	/**
+	 * Return whether a data source has open connections to lend.
+	 * @param dataSource the data source
+	 * @return whether it is a pool
+	 */
+	static boolean isPool(DataSource dataSource) {
+		return isPool(DataSourceUnwrapper.unwrapRoot(dataSource).getClass());
 	}
 
 	private static boolean isPool(Class<?> type) {

@@ -168,7 +168,7 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 		this.source.check();
 		int count = this.definitions.all().size();
 		if (count > MANY_ELECTIONS && !isTable()) {
-			logger.warn("There are " + count + " elections, so every node keeps " + count
+			logger.warn("There are " + count + " elections, so the leader and each standby of all of them keep " + count
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
 					+ "election");
 		}

@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
@@ -132,6 +133,14 @@ import org.jspecify.annotations.Nullable;
  * request between two waits for the lock. The request contains the leader's term, so that
  * it can never end a later one. The leader finds it with its next confirmation and resigns
  * as after a local call. The request is withdrawn when a later term is known.
+ *
+ * Watching. A store may limit the number of candidates, and may be observed without a
+ * session. A node then begins without one, and opens one when it may be admitted as a
+ * candidate. If it is not admitted, it closes the session and watches again. So does a
+ * node whose candidacy is suspended, except after a resignation, and a node that is no
+ * candidate never opens a session, except for a request, which a session of its own holds
+ * as long as it may be obeyed. Admission has no effect on safety: all rules above apply
+ * among the sessions that were admitted.
  *
  * Observation. The reply of the store to a wait, an observation or a confirmation also
  * says which sessions lead and are candidates. The names of their nodes are queried only
@@ -498,7 +507,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				return ResignationAnswer.requested(term);
 			}
 			if (state.contact().problem() != null
-					|| (following && this.platform.nanoTime() - state.contact().last() > LONGEST_SILENCE.toNanos())) {
+					|| (following && this.platform.nanoTime() - state.contact().last() > longestSilence(state))) {
 				return ResignationAnswer.refused("the database is unreachable");
 			}
 			Term led = following ? ((leader != null) ? leader.term() : null) : term;
@@ -523,6 +532,12 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	private long longestSilence(ElectionState state) {
+		return (state.contact().watching() ? LONGEST_SILENCE.plus(this.timings.longestWatchInterval())
+				: LONGEST_SILENCE)
+			.toNanos();
 	}
 
 	/**
@@ -680,7 +695,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	void begin() {
 		update((current) -> current.following(View.NONE)
-			.with(new Contact(this.platform.nanoTime(), false, null, null)));
+			.with(new Contact(this.platform.nanoTime(), false, null, null, false)));
 	}
 
 	/**
@@ -1049,6 +1064,13 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			return current.remembers(leader) ? followed : followed.remembering(new Transition(this.platform.now(),
 					Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
 		});
+	}
+
+	/**
+	 * Give up a request, unless another one was made. Called by the election thread.
+	 */
+	void dropRequest(@Nullable Term term) {
+		update((current) -> Objects.equals(term, current.request()) ? current.requesting(null) : current);
 	}
 
 	/**

@@ -25,6 +25,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
@@ -42,6 +43,17 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
 
 	private static final long YIELD_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
+
+	/** A leader receives a request with its next confirmation. */
+	private static final long LONGEST_REQUEST = TimeUnit.SECONDS.toNanos(10);
+
+	private static final long QUIET_TIME = TimeUnit.MINUTES.toNanos(10);
+
+	/**
+	 * The part of the time between two observations without a session within which nodes
+	 * that start together make their first one.
+	 */
+	private static final long FIRST_PART = 20;
 
 	private final Election election;
 
@@ -72,6 +84,21 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private boolean warmedUp;
 
 	private int failures;
+
+	/**
+	 * Whether this node observes without a session until it may be admitted as a
+	 * candidate.
+	 */
+	private boolean watches;
+
+	private boolean watched;
+
+	private @Nullable Problem logged;
+
+	private long loggedAt;
+
+	/** Whether the problem with the store was not logged. */
+	private boolean quiet;
 
 	/**
 	 * Create a new {@code ElectionRun} instance.
@@ -238,6 +265,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				loseWhatIsLeft();
 				if (!begun) {
 					this.election.begin();
+					this.watches = this.sessions.canWatch();
+					this.watched = false;
 					begun = true;
 				}
 				while (!this.election.isStopping()) {
@@ -271,7 +300,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Run one session from its opening to its end.
+	 * Watch until a session is needed, and run it from its opening to its end.
 	 */
 	private void runSession() {
 		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::answered);
@@ -283,13 +312,21 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			// outlived its session
 			this.election.endTerm(false);
 			awaitEndOfWork();
+			boolean requests = this.watches && watch(opened);
 			if (!this.election.isStopping()) {
 				opened.open(this.election::isStopping);
-				boolean led = false;
-				while (!led && !this.election.isStopping()) {
-					led = isCandidate() ? runAsCandidate(opened) : observe(opened);
+				if (requests) {
+					requestAlone(opened);
+				}
+				boolean ended = requests;
+				while (!ended && !this.election.isStopping()) {
+					ended = isCandidate() ? runAsCandidate(opened) : observe(opened);
 				}
 				opened.close();
+				if (this.watches && !requests) {
+					// What was observed before may still say that a session is admitted
+					pause(backoff(), this.election::isStopping);
+				}
 			}
 		}
 		catch (Throwable ex) {
@@ -331,7 +368,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
 		this.election.follow(View.NONE);
-		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null));
+		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches));
 		SessionException reported = (failure instanceof SessionException known) ? known
 				: new SessionException(problem.message(), failure);
 		this.election.decide(reported);
@@ -339,9 +376,23 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.error("Unexpected failure in " + this.election + ", restarting with a new session", failure);
 		}
 		else if (!problem.equals(contact.problem())) {
-			this.log.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
+			this.quiet = isRepeated(problem);
+			if (!this.quiet) {
+				this.log.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
+				this.logged = problem;
+				this.loggedAt = this.platform.nanoTime();
+			}
 		}
 		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
+	}
+
+	/**
+	 * Return whether a problem is not logged again although there was none in between: an
+	 * observation without a session may need a connection each time, so that a server
+	 * with few free connections answers some of them only.
+	 */
+	private boolean isRepeated(Problem problem) {
+		return this.watches && problem.equals(this.logged) && this.platform.nanoTime() - this.loggedAt < QUIET_TIME;
 	}
 
 	private static String message(Throwable failure) {
@@ -366,12 +417,73 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
-	 * Observe until this node is a candidate, if it ever is.
-	 * @return {@code false}: this session has not led
+	 * Watch until this node may be admitted as a candidate or is to request a
+	 * resignation.
+	 * @return whether it is to request a resignation
+	 */
+	private boolean watch(SupervisedSession unopened) throws SessionException {
+		long interval = this.timings.watchInterval().toNanos();
+		if (!this.watched) {
+			this.watched = true;
+			pause(this.platform.random(interval / FIRST_PART + 1), this.election::isStopping);
+		}
+		while (!this.election.isStopping()) {
+			Watch watch = unopened.watch(this.election::isStopping);
+			boolean candidate = isCandidate();
+			if (candidate && watch.open()) {
+				// Any problem remains until the session is open, with its time
+				Contact contact = this.election.state().contact();
+				long last = (contact.problem() == null) ? this.platform.nanoTime() : contact.last();
+				this.election.contact(new Contact(last, true, contact.problem(), null, true));
+				return false;
+			}
+			answered();
+			follow(watch.view());
+			pause(interval / 2 + this.platform.random(interval + 1),
+					() -> this.election.isStopping() || isRequestDue() || isCandidate() != candidate);
+			if (isRequestDue()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Request a resignation in a session that was opened for this, as long as that term
+	 * lasts, but not for ever: a leader that confirms obeys soon.
+	 */
+	private void requestAlone(SupervisedSession opened) throws SessionException {
+		Term wanted = this.election.state().request();
+		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
+		try {
+			do {
+				follow(opened.observe());
+				request(opened);
+				pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
+						this.election::isStopping);
+			}
+			while (!this.election.isStopping() && this.requested != null
+					&& this.requested.equals(this.election.state().request())
+					&& deadline - this.platform.nanoTime() > 0);
+		}
+		finally {
+			this.election.dropRequest(wanted);
+		}
+	}
+
+	/**
+	 * Observe until this node is a candidate, if it ever is, or watches.
+	 * @return whether to close the session, which has not led
 	 */
 	private boolean observe(SupervisedSession opened) throws SessionException {
+		if (watchesInstead()) {
+			return true;
+		}
 		opened.withdraw();
 		while (!this.election.isStopping() && !isCandidate()) {
+			if (watchesInstead()) {
+				return true;
+			}
 			View view = opened.observe();
 			follow(view);
 			request(opened);
@@ -389,11 +501,23 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	/**
+	 * Return whether this node watches from now on. After a resignation, it observes in
+	 * its session, in order to notice a successor at once.
+	 */
+	private boolean watchesInstead() {
+		this.watches = this.sessions.canWatch() && !this.election.isSuspended(Suspension.RESIGNED);
+		return this.watches;
+	}
+
+	/**
 	 * Become a candidate, wait for the lock, and lead when it is won.
-	 * @return whether this session has held the lock
+	 * @return whether to close the session: it has held the lock, or was not admitted
 	 */
 	private boolean runAsCandidate(SupervisedSession opened) throws SessionException {
-		opened.becomeCandidate();
+		this.watches = !opened.becomeCandidate();
+		if (this.watches) {
+			return true;
+		}
 		Acquisition acquisition = opened.acquire(FIRST_WAIT);
 		while (acquisition instanceof Acquisition.Held held) {
 			follow(held.view());
@@ -471,12 +595,15 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	private void answered() {
-		if (this.election.state().contact().problem() != null) {
-			this.log.info("Session re-established (" + this.election + ")");
-		}
 		SupervisedSession current = this.session;
-		this.election
-			.contact(new Contact(this.platform.nanoTime(), true, null, (current != null) ? current.name() : null));
+		boolean watching = current != null && !current.isOpen();
+		Problem problem = this.election.state().contact().problem();
+		if (problem != null && !this.quiet) {
+			this.log
+				.info((watching ? "Database reachable again" : "Session re-established") + " (" + this.election + ")");
+		}
+		this.election.contact(
+				new Contact(this.platform.nanoTime(), true, null, (current != null) ? current.name() : null, watching));
 		this.watchdog.report();
 	}
 

@@ -33,9 +33,13 @@ public interface ElectionSession {
 	/**
 	 * Become a candidate, until {@link #withdraw()} or the end of the session. Called
 	 * before the first {@link #acquire}.
+	 * @return whether this session was admitted. If not, there are enough candidates, and
+	 * the session is to be closed. Always {@code true} if the store cannot be
+	 * {@linkplain ElectionSessions#canWatch() watched}
 	 * @throws SessionException if the session has ended
 	 */
-	default void becomeCandidate() throws SessionException {
+	default boolean becomeCandidate() throws SessionException {
+		return true;
 	}
 
 	/**

@@ -16,6 +16,8 @@
 
 package io.leaderelection.engine;
 
+import io.leaderelection.engine.ElectionSession.View;
+
 /**
  * Opens the sessions of one election on its store, the database that holds the lock.
  */
@@ -33,8 +35,29 @@ public interface ElectionSessions {
 	ElectionSession open() throws SessionException;
 
 	/**
-	 * End an {@link #open()} in progress by any means. May be called by any thread; never
-	 * blocks.
+	 * Return whether the election can be observed without a session. If so, a node opens
+	 * a session only to be a candidate, or to request a resignation.
+	 * @return whether {@link #watch()} is supported
+	 */
+	default boolean canWatch() {
+		return false;
+	}
+
+	/**
+	 * Observe the election without a session. The time is bounded as that of
+	 * {@link #open()}.
+	 * @return the observation
+	 * @throws UnusableStoreException if the store cannot hold elections without operator
+	 * action
+	 * @throws SessionException if the store cannot be reached
+	 */
+	default Watch watch() throws SessionException {
+		throw new UnsupportedOperationException();
+	}
+
+	/**
+	 * End an {@link #open()} or {@link #watch()} in progress by any means. May be called
+	 * by any thread; never blocks.
 	 */
 	default void abandon() {
 	}
@@ -60,6 +83,15 @@ public interface ElectionSessions {
 	 */
 	default TransactionFence fence() {
 		return TransactionFence.OPEN;
+	}
+
+	/**
+	 * An election as a node without a session observes it.
+	 *
+	 * @param view the leader and the candidates
+	 * @param open whether a session that is opened now may be admitted as a candidate
+	 */
+	record Watch(View view, boolean open) {
 	}
 
 }

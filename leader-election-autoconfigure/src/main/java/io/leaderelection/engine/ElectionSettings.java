@@ -29,9 +29,14 @@ import java.time.Duration;
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
  * before it interrupts them
  * @param candidate whether this node may lead
+ * @param standbys how many candidates besides the leader have a session, if the store
+ * limits this
  */
 public record ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
-		Duration drainTimeout, boolean candidate) {
+		Duration drainTimeout, boolean candidate, int standbys) {
+
+	/** The default number of standbys. */
+	public static final int STANDBYS = 3;
 
 	/**
 	 * How long work and listeners may continue after their interrupt.
@@ -39,6 +44,20 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
 	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofMillis(1500);
+
+	/**
+	 * Create a new {@code ElectionSettings} instance with the default number of standbys.
+	 * @param election the name of the election
+	 * @param nodeId the id of this node
+	 * @param lease how long the database keeps the session of an unresponsive node
+	 * @param takeoverDelay how long a winner waits before the grant
+	 * @param drainTimeout how long an orderly hand-over waits
+	 * @param candidate whether this node may lead
+	 */
+	public ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
+			Duration drainTimeout, boolean candidate) {
+		this(election, nodeId, lease, takeoverDelay, drainTimeout, candidate, STANDBYS);
+	}
 
 	/**
 	 * Return how long a confirmation is trusted, counted from its start: three quarters

@@ -51,8 +51,8 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(new Stopped(), null, Map.of(), null, View.NONE, new Contact(now, false, null, null),
-				List.of());
+		return new ElectionState(new Stopped(), null, Map.of(), null, View.NONE,
+				new Contact(now, false, null, null, false), List.of());
 	}
 
 	// Queries
@@ -116,7 +116,8 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 
 	ElectionState stopped() {
 		return new ElectionState(new Stopped(), null, resumed(Suspension.RESIGNED).suspensions(), null, View.NONE,
-				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null), this.history);
+				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
+				this.history);
 	}
 
 	ElectionState with(View newView) {
@@ -229,8 +230,9 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	 * @param ever whether it has answered since the start
 	 * @param problem the problem since then, or {@code null}
 	 * @param session the store's name of the session of this node, or {@code null}
+	 * @param watching whether this node observes without a session
 	 */
-	record Contact(long last, boolean ever, @Nullable Problem problem, @Nullable String session) {
+	record Contact(long last, boolean ever, @Nullable Problem problem, @Nullable String session, boolean watching) {
 	}
 
 	/**

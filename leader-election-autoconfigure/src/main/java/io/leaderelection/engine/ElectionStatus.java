@@ -53,6 +53,7 @@ import org.jspecify.annotations.Nullable;
  * never did
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
+ * @param watching whether this node observes without a session
  * @param blockedBy what a winner waits for before its grant
  * @param problem why this node has no session, is not a candidate or is disturbed by a
  * foreign session, if so
@@ -61,7 +62,7 @@ import org.jspecify.annotations.Nullable;
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
 		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
 		@Nullable Instant leaderSince, List<String> candidates, int workInFlight, List<Transition> history,
-		@Nullable Instant lastConfirmation, Duration silence, Duration lease, Duration leaseRemaining,
+		@Nullable Instant lastConfirmation, Duration silence, Duration lease, Duration leaseRemaining, boolean watching,
 		@Nullable String blockedBy, @Nullable String problem, boolean unusable) {
 
 	/**
@@ -119,7 +120,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leadership != null) ? contact.session() : (leader != null) ? leader.session() : null,
 				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null, candidates,
 				election.gate().size(), state.history(), lastContact, silence, settings.lease(),
-				Duration.ofNanos(remaining), blockedBy(state), problem(state, now), isUnusable(state));
+				Duration.ofNanos(remaining), contact.watching(), blockedBy(state), problem(state, now),
+				isUnusable(state));
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {

@@ -34,13 +34,24 @@ import java.time.Duration;
  * @param maxYield the maximum time for which a node that resigned lets other candidates
  * go first, for long leases
  * @param stopMargin how long a stop may take longer than work and listeners
+ * @param watchInterval the mean time between two observations of a node without a
+ * session. Each time is random, half of this at least and one and a half of this at most
  */
 public record ElectionTimings(Duration lockWait, Duration observeInterval, Duration maxBackoff, Duration unusableRetry,
-		Duration openLimit, Duration minCallLimit, Duration maxCallLimit, Duration maxYield, Duration stopMargin) {
+		Duration openLimit, Duration minCallLimit, Duration maxCallLimit, Duration maxYield, Duration stopMargin,
+		Duration watchInterval) {
 
 	/** The default timings. */
 	public static final ElectionTimings DEFAULTS = new ElectionTimings(Duration.ofMillis(800), Duration.ofMillis(1500),
 			Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofSeconds(15), Duration.ofSeconds(2),
-			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1));
+			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1), Duration.ofSeconds(5));
+
+	/**
+	 * Return the longest time between two observations of a node without a session.
+	 * @return the longest time
+	 */
+	public Duration longestWatchInterval() {
+		return this.watchInterval.dividedBy(2).multipliedBy(3);
+	}
 
 }

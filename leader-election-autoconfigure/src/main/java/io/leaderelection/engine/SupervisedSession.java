@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSessions.Watch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,6 +68,17 @@ final class SupervisedSession implements ElectionSession {
 	 * Open the session, unless it is no longer wanted.
 	 */
 	void open(BooleanSupplier unwanted) throws SessionException {
+		this.session = unopened(unwanted, this.sessions::open);
+	}
+
+	/**
+	 * Observe the election without opening the session, unless this is no longer wanted.
+	 */
+	Watch watch(BooleanSupplier unwanted) throws SessionException {
+		return unopened(unwanted, this.sessions::watch);
+	}
+
+	private <T> T unopened(BooleanSupplier unwanted, Request<T> request) throws SessionException {
 		synchronized (this.openingMonitor) {
 			this.opener = Thread.currentThread();
 		}
@@ -74,7 +86,7 @@ final class SupervisedSession implements ElectionSession {
 			if (unwanted.getAsBoolean()) {
 				throw new SessionException("The election is stopping", null);
 			}
-			this.session = call(this.timings.openLimit(), this::interruptOpening, this.sessions::open);
+			return call(this.timings.openLimit(), this::interruptOpening, request);
 		}
 		finally {
 			synchronized (this.openingMonitor) {
@@ -116,8 +128,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public void becomeCandidate() throws SessionException {
-		run(ElectionSession::becomeCandidate);
+	public boolean becomeCandidate() throws SessionException {
+		return ask(Duration.ZERO, ElectionSession::becomeCandidate);
 	}
 
 	@Override
@@ -158,6 +170,10 @@ final class SupervisedSession implements ElectionSession {
 	@Override
 	public List<Candidate> candidates() throws SessionException {
 		return ask(Duration.ZERO, ElectionSession::candidates);
+	}
+
+	boolean isOpen() {
+		return this.session != null;
 	}
 
 	@Override

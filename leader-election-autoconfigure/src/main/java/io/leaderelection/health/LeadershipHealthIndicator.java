@@ -29,6 +29,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionTimings;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
@@ -50,6 +51,9 @@ import org.springframework.boot.health.contributor.Status;
  * transaction manager below {@code fencing}.
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
+
+	/** An observation without a session may be due, and take some time. */
+	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.longestWatchInterval().multipliedBy(2);
 
 	private static final String STOPPED = "has stopped although the application is running";
 
@@ -113,7 +117,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	}
 
 	private boolean isSilent(ElectionStatus status) {
-		return status.silence().compareTo(this.unreachableAfter) > 0;
+		boolean early = status.watching() && this.unreachableAfter.compareTo(LONGEST_WATCH) < 0;
+		return status.silence().compareTo(early ? LONGEST_WATCH : this.unreachableAfter) > 0;
 	}
 
 	private static Map<String, Object> details(ElectionStatus status) {
@@ -130,6 +135,9 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		put(details, "lastConfirmation", status.lastConfirmation());
 		put(details, "lease", status.lease());
 		put(details, "leaseRemaining", (status.term() != null) ? status.leaseRemaining() : null);
+		if (status.watching()) {
+			details.put("watching", true);
+		}
 		put(details, "blockedBy", status.blockedBy());
 		put(details, "problem", status.problem());
 		return details;

@@ -87,6 +87,11 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	private final @Nullable String leaseHolder;
 
+	private final int seats;
+
+	/** The number of the seat of this session, or 0. */
+	private int seat;
+
 	private Term term = NONE;
 
 	private final ForeignSessions foreignSessions = new ForeignSessions();
@@ -106,7 +111,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			@Nullable String leaseHolder) {
+			int seats, @Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -118,6 +123,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
 		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+		this.seats = seats;
 	}
 
 	/**
@@ -135,14 +141,18 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.guard = other.guard;
+		this.seats = other.seats;
 		this.leaseHolder = other.leaseHolder;
 	}
 
 	@Override
-	public void becomeCandidate() throws SessionException {
-		queryAgain(this.sql::becomeCandidate, (row) -> true);
-		this.node = true;
-		checkLeaseTable();
+	public boolean becomeCandidate() throws SessionException {
+		this.seat = queryAgain(() -> this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
+		this.node = this.node || this.seat != 0;
+		if (this.seat != 0) {
+			checkLeaseTable();
+		}
+		return this.seat != 0;
 	}
 
 	/**
@@ -180,6 +190,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public void withdraw() throws SessionException {
 		queryAgain(this.sql::withdraw, (row) -> true);
+		this.seat = 0;
 		this.node = true;
 	}
 
@@ -220,13 +231,14 @@ final class AdvisoryLockSession implements ElectionSession {
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
-		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe), observe);
+		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe, this.seat), observe);
 		if (attempt == null || attempt.message().isEmpty()) {
 			Observation observation = (attempt != null) ? attempt.row() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
 		}
 		String[] parts = attempt.message().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		this.seat = 0;
 		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]), Boolean.parseBoolean(parts[3]));
 	}
 

@@ -207,38 +207,97 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Replace the share of the observer key by a share of the candidate key. If a foreign
-	 * session prevents this, the session remains a node.
+	 * Take a free seat, unless this session has one, and return its number or null. Only
+	 * with a seat, replace the share of the observer key by a share of the candidate key.
+	 * If a foreign session prevents this, the session remains a node.
+	 * @param seats the number of seats
 	 */
-	String becomeCandidate() {
+	String becomeCandidate(int seats) {
 		return """
-				SELECT CASE WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
+				SELECT seat, CASE WHEN seat IS NULL THEN NULL
+				  WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
 				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
 				  ELSE observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) END AS done
-				FROM (%4$s) AS own
-				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownShares());
+				FROM (SELECT candidate, observer, CASE WHEN own.seat IS NOT NULL THEN own.seat ELSE
+				    (SELECT number FROM pg_catalog.generate_series(%4$d, %5$d) AS number
+				      WHERE pg_catalog.pg_try_advisory_lock(%2$d, number) LIMIT 1) END AS seat
+				  FROM (%6$s) AS own OFFSET 0) AS own
+				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER,
+				ElectionKeys.FIRST_SEAT, lastSeat(seats), ownKeys());
 	}
 
 	/**
-	 * Replace the share of the candidate key by a share of the observer key.
+	 * Free the seat, and replace the share of the candidate key by a share of the
+	 * observer key.
 	 */
 	String withdraw() {
 		return """
 				SELECT observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) AS done,
-				  CASE WHEN candidate THEN pg_catalog.pg_advisory_unlock_shared(%1$d) END
+				  CASE WHEN candidate THEN pg_catalog.pg_advisory_unlock_shared(%1$d) END,
+				  CASE WHEN seat IS NOT NULL THEN pg_catalog.pg_advisory_unlock(%2$d, seat) END
 				FROM (%4$s) AS own
-				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownShares());
+				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownKeys());
 	}
 
 	/**
-	 * Return a query for the shares that this session holds, so that a cancelled
+	 * Return a query for the keys that this session holds as a node, so that a cancelled
 	 * statement can run again.
 	 */
-	private String ownShares() {
+	private String ownKeys() {
 		return """
-				SELECT count(*) FILTER (WHERE %s) > 0 AS candidate, count(*) FILTER (WHERE %s) > 0 AS observer
+				SELECT count(*) FILTER (WHERE %s) > 0 AS candidate, count(*) FILTER (WHERE %s) > 0 AS observer,
+				  (min(objid::bigint) FILTER (WHERE %s))::int AS seat
 				FROM %s AND pid = pg_catalog.pg_backend_pid()
-				""".formatted(share(bigint(this.keys.candidate())), share(observerKey()), this.locks);
+				""".formatted(share(bigint(this.keys.candidate())), share(observerKey()),
+				"mode = 'ExclusiveLock' AND " + anySeat(), this.locks);
+	}
+
+	private static int lastSeat(int seats) {
+		return ElectionKeys.FIRST_SEAT + seats - 1;
+	}
+
+	private String anySeat() {
+		return "objsubid = 2 AND classid = " + unsigned(this.keys.observerClass()) + " AND objid >= "
+				+ ElectionKeys.FIRST_SEAT;
+	}
+
+	/**
+	 * Return a query for the holder of the main key, the nodes and the number of seats
+	 * that are taken. It runs without a session, on any connection to the database: in a
+	 * session of the application, with its search path, and as one statement, since the
+	 * next one may run in another session.
+	 * @param seats the number of seats
+	 */
+	String watch(int seats) {
+		return """
+				WITH locks AS MATERIALIZED (SELECT pid, mode, objsubid::pg_catalog.int8 AS objsubid,
+				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
+				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$d)
+				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
+				  (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
+				    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
+				  pg_catalog.pg_postmaster_start_time()::pg_catalog.text AS started,
+				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
+				  %3$s AS candidates,
+				  %4$s AS observers,
+				  pg_catalog.count(DISTINCT objid) FILTER (WHERE %5$s) AS taken
+				FROM locks
+				""".formatted(this.server.database(), key(this.keys.main()),
+				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND " + key(this.keys.candidate())),
+				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND "
+						+ key("locks", 2, unsigned(this.keys.observerClass()), ElectionKeys.OBSERVER)),
+				"objsubid OPERATOR(pg_catalog.=) 2 AND classid OPERATOR(pg_catalog.=) "
+						+ unsigned(this.keys.observerClass()) + " AND objid OPERATOR(pg_catalog.>=) "
+						+ ElectionKeys.FIRST_SEAT + " AND objid OPERATOR(pg_catalog.<=) " + lastSeat(seats));
+	}
+
+	private static String key(long key) {
+		return key("locks", 1, key >>> 32, key & 0xFFFFFFFFL);
+	}
+
+	private static String qualifiedPids(String condition) {
+		return "pg_catalog.string_agg(pid::pg_catalog.text, ',' ORDER BY pid) FILTER (WHERE " + condition + ")";
 	}
 
 	/**
@@ -271,11 +330,13 @@ class AdvisoryLockSql {
 	 * The answer is a message of level {@code INFO}, which the server sends for every
 	 * value of {@code client_min_messages} and does not log by default. A {@code DO}
 	 * block returns no row, and a separate statement would be an additional one in each
-	 * wait.
+	 * wait. The seat is freed last: until here, a cancelled statement has left the
+	 * session as it was before, or with the main key.
 	 * @param waitMillis how long to wait
 	 * @param observe whether to read the holder of the main key if it is not won
+	 * @param seat the seat of this session, or 0
 	 */
-	String acquire(long waitMillis, boolean observe) {
+	String acquire(long waitMillis, boolean observe, int seat) {
 		String timeline = this.server.timelines() ? TIMELINE : "0";
 		String transactionId = this.warmUp
 				? "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
@@ -324,6 +385,7 @@ class AdvisoryLockSql {
 				  IF clear THEN
 				    clear := pg_catalog.pg_try_advisory_xact_lock(%14$d);
 				  END IF;
+				  %18$s
 				  PERFORM pg_catalog.set_config('%3$s', 'won', false);
 				  RAISE INFO '%17$s%%:%%:%%:%%', timeline, term, clean::text, clear::text;
 				END $acquire$;
@@ -331,15 +393,17 @@ class AdvisoryLockSql {
 				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.locks, unsigned(this.keys.termClass()),
 				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view, ElectionKeys.TIMELINE_DISTANCE,
 				this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH, ElectionKeys.TIMELINE_BITS, timeline,
-				this.keys.fence(), transactionId, message, ANSWER);
+				this.keys.fence(), transactionId, message, ANSWER,
+				(seat != 0) ? "PERFORM pg_catalog.pg_advisory_unlock(" + this.keys.observerClass() + ", " + seat + ");"
+						: "");
 	}
 
 	/**
-	 * Return a query for whether this session holds any key exclusively.
+	 * Return a query for whether this session holds any key exclusively, besides a seat.
 	 */
 	String holdsAny() {
 		return "SELECT count(*) > 0 AS holds FROM " + this.locks
-				+ " AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock'";
+				+ " AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock' AND NOT (" + anySeat() + ")";
 	}
 
 	/**
@@ -362,19 +426,29 @@ class AdvisoryLockSql {
 	/**
 	 * Return a query for the nodes of the given sessions and for the data of their terms.
 	 * The view {@code pg_stat_activity} would lock shared catalogs, for which the server
-	 * may have no space left in its lock table.
+	 * may have no space left in its lock table. May also run in a session of the
+	 * application, with its search path.
 	 */
 	String describe(Collection<Integer> pids) {
-		String list = pids.stream().map(String::valueOf).collect(Collectors.joining(","));
 		return """
+				WITH locks AS MATERIALIZED (SELECT pid, mode, classid::pg_catalog.int8 AS classid,
+				    objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
+				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %3$d
+				    AND objsubid::pg_catalog.int8 OPERATOR(pg_catalog.=) 2)
 				SELECT activity.pid, activity.application_name,
-				  min(objid) FILTER (WHERE classid = %1$d AND mode = 'ExclusiveLock' AND objid < 2147483648) AS term,
-				  min(objid) FILTER (WHERE classid = %2$d AND objid < 2147483648) AS since,
-				  min(4294967295 - objid) FILTER (WHERE classid = %2$d AND objid >= 2147483648) AS notice
-				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity LEFT JOIN
-				  (SELECT pid, classid::bigint, objid::bigint, mode FROM %3$s AND objsubid = 2) AS locks USING (pid)
-				WHERE activity.pid IN (%4$s) GROUP BY activity.pid, activity.application_name
-				""".formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.locks, list);
+				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %1$d
+				    AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
+				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
+				    AND objid OPERATOR(pg_catalog.<) 2147483648) AS since,
+				  pg_catalog.min(4294967295 OPERATOR(pg_catalog.-) objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
+				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS notice
+				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity
+				  LEFT JOIN locks ON locks.pid OPERATOR(pg_catalog.=) activity.pid
+				WHERE %4$s GROUP BY activity.pid, activity.application_name
+				"""
+			.formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.server.database(),
+					anyOf(pids));
 	}
 
 	/**
@@ -383,8 +457,13 @@ class AdvisoryLockSql {
 	static String nameSessions(Collection<Integer> pids) {
 		return """
 				SELECT pid, application_name, pg_catalog.pg_get_userbyid(usesysid) AS role
-				FROM pg_catalog.pg_stat_get_activity(NULL) WHERE pid IN (%s)
-				""".formatted(pids.stream().map(String::valueOf).collect(Collectors.joining(",")));
+				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity WHERE %s
+				""".formatted(anyOf(pids));
+	}
+
+	private static String anyOf(Collection<Integer> pids) {
+		return "activity.pid OPERATOR(pg_catalog.=) ANY (ARRAY["
+				+ pids.stream().map(String::valueOf).collect(Collectors.joining(",")) + "])";
 	}
 
 	/**

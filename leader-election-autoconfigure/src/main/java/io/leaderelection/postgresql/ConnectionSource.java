@@ -18,7 +18,10 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Properties;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens connections for elections. Called whenever a session is opened, so that a changed
@@ -35,5 +38,17 @@ public interface ConnectionSource {
 	 * @throws SQLException if the database cannot be reached or rejects the connection
 	 */
 	Connection connect(Properties driverSettings) throws SQLException;
+
+	/**
+	 * Borrow a connection from a pool of the application, for one short read. It may lead
+	 * to another database.
+	 * @param timeout how long to wait for it
+	 * @return the connection, to be closed as it was, or {@code null} if there is no pool
+	 * or it has no connection
+	 * @throws InterruptedException if the current thread is interrupted
+	 */
+	default @Nullable Connection borrow(Duration timeout) throws InterruptedException {
+		return null;
+	}
 
 }

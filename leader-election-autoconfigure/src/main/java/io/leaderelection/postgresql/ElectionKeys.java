@@ -36,7 +36,8 @@ import java.security.NoSuchAlgorithmException;
  * term
  * @param noticeClass the first half of the keys by which a leader publishes data of its
  * term
- * @param observerClass the first half of the key of which every other node holds a share
+ * @param observerClass the first half of the key of which every other node holds a share,
+ * and of the keys of seats, of which every candidate that waits holds one
  */
 public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass,
 		int observerClass) {
@@ -47,8 +48,11 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 */
 	static final int CLEAN = -1;
 
-	/** The second half of the key of nodes that only observe. */
+	/** The second half of the key of nodes that only observe. Those of seats follow. */
 	static final int OBSERVER = 0;
+
+	/** The second half of the key of the first seat. */
+	static final int FIRST_SEAT = 1;
 
 	/**
 	 * The second from which those in notices are counted, 2020-01-01: sufficient for 68

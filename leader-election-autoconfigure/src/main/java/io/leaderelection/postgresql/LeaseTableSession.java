@@ -150,9 +150,10 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	@Override
-	public void becomeCandidate() {
+	public boolean becomeCandidate() {
 		this.candidate = true;
 		this.requests.elections().candidacyChanged();
+		return true;
 	}
 
 	@Override

@@ -70,6 +70,9 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private volatile @Nullable Connection opening;
 
+	/** Set by the thread that opens sessions. */
+	private volatile @Nullable Watcher watcher;
+
 	/**
 	 * Create a new {@code PostgreSqlSessions} instance.
 	 * @param settings the settings of the election
@@ -117,12 +120,59 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
+	public boolean canWatch() {
+		return true;
+	}
+
+	@Override
+	public Watch watch() throws SessionException {
+		Watcher known = this.watcher;
+		Watch watch = (known != null) ? known.watchByPool() : null;
+		if (Thread.currentThread().isInterrupted()) {
+			throw new SessionException("Interrupted while observing the election", null);
+		}
+		return (watch != null) ? watch : connect(this::watchOnce);
+	}
+
+	private Watch watchOnce(Connection connection) throws SQLException, SessionException {
+		try (connection) {
+			connection.setAutoCommit(true);
+			Watcher known = this.watcher;
+			Watch watch = (known != null) ? known.watch(connection) : null;
+			if (watch == null) {
+				// The first time, or the database has been replaced
+				known = watcher(connection);
+				watch = known.watch(connection);
+				this.watcher = (watch != null) ? known : null;
+			}
+			if (watch == null) {
+				throw new SessionException("The database for leader election is being replaced", null);
+			}
+			return watch;
+		}
+	}
+
+	private Watcher watcher(Connection connection) throws SQLException, SessionException {
+		PGConnection pgConnection = unwrap(connection);
+		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
+		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
+		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
+		this.fence.heldOn(identity);
+		return new Watcher(this.source, this.statements.of(this.keys, server), identity, this.names, this.termEpoch,
+				this.settings.standbys());
+	}
+
+	@Override
 	public ElectionSession open() throws SessionException {
+		return connect(this::open);
+	}
+
+	private <T> T connect(Use<T> use) throws SessionException {
 		Connection connection = null;
 		try {
 			connection = this.source.connect(driverSettings());
 			this.opening = connection;
-			return open(connection);
+			return use.apply(connection);
 		}
 		catch (SQLException ex) {
 			abandon(connection);
@@ -140,6 +190,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	@Override
 	public void abandon() {
 		abandon(this.opening);
+		Watcher known = this.watcher;
+		if (known != null) {
+			known.abandon();
+		}
 	}
 
 	@Override
@@ -189,7 +243,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.fence.heldOn(DatabaseIdentity.of(connection, server));
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pgConnection.getBackendPID() != server.pid(), leaseHolder);
+				pgConnection.getBackendPID() != server.pid(), this.settings.standbys(), leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
@@ -300,6 +354,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 							+ "DataSource.",
 					ex);
 		}
+		if (state.equals("53300")) {
+			// Without the words of the server, which vary
+			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)", ex);
+		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
 	}
 
@@ -310,6 +368,18 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param key the key of the row
 	 */
 	public record TableRow(String table, String key) {
+	}
+
+	/**
+	 * Uses a connection.
+	 *
+	 * @param <T> the result
+	 */
+	@FunctionalInterface
+	private interface Use<T> {
+
+		T apply(Connection connection) throws SQLException, SessionException;
+
 	}
 
 	/**

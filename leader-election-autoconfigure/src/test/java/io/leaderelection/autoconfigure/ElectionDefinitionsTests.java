@@ -231,7 +231,7 @@ class ElectionDefinitionsTests {
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.candidate", "false",
 					"leader-election.health.unreachable-after", "1500ms"))
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1500ms"));
+			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 7500ms"));
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
 					"leader-election.health.unreachable-after", "1500ms"))
@@ -239,6 +239,20 @@ class ElectionDefinitionsTests {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.health.unreachable-after");
 				assertThat(ex.getReason()).contains("only every 1500ms");
 			});
+	}
+
+	@Test
+	void standbysMustBeFromOneToAThousand() {
+		refused("leader-election.standbys", "0")
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("leader-election.candidate=false"));
+		refused("leader-election.standbys", "1001");
+		assertThat(definitions().get("default").settings().standbys()).isEqualTo(3);
+		ElectionDefinitions definitions = definitions("leader-election.standbys", "2",
+				"leader-election.elections.reports.standbys", "1", "leader-election.elections.sales.candidate",
+				"false");
+		assertThat(definitions.get("default").settings().standbys()).isEqualTo(2);
+		assertThat(definitions.get("reports").settings().standbys()).isEqualTo(1);
+		assertThat(definitions.get("sales").settings().standbys()).isEqualTo(2);
 	}
 
 	@Test

@@ -255,7 +255,7 @@ class LeaderElectionAutoConfigurationTests {
 			.toArray(String[]::new);
 		postgreSql().withPropertyValues(elections)
 			.run((context) -> assertThat(output)
-				.contains("There are 11 elections, so every node keeps 11 connections to the database"));
+				.contains("There are 11 elections, so the leader and each standby of all of them keep 11 connections"));
 	}
 
 	private ApplicationContextRunner postgreSql() {

@@ -61,6 +61,7 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.takeover-delay", "1s");
 		ALL.put("leader-election.drain-timeout", "8s");
 		ALL.put("leader-election.candidate", "false");
+		ALL.put("leader-election.standbys", "2");
 		ALL.put("leader-election.term-epoch", "3");
 		ALL.put("leader-election.fail-fast", "true");
 		ALL.put("leader-election.allow-session-pooler", "true");
@@ -79,6 +80,7 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.elections.reports.takeover-delay", "2s");
 		ALL.put("leader-election.elections.reports.drain-timeout", "9s");
 		ALL.put("leader-election.elections.reports.candidate", "true");
+		ALL.put("leader-election.elections.reports.standbys", "5");
 		ALL.put("leader-election.elections.reports.term-epoch", "4");
 	}
 

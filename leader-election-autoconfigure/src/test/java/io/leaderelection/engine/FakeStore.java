@@ -105,6 +105,26 @@ final class FakeStore implements ElectionSessions {
 	final List<Duration> observations = new ArrayList<>();
 
 	/**
+	 * Whether the store can be observed without a session.
+	 */
+	boolean canWatch;
+
+	/**
+	 * Whether a candidate is admitted.
+	 */
+	boolean admits = true;
+
+	/**
+	 * Whether an observation without a session says that a candidate is admitted.
+	 */
+	boolean open;
+
+	/**
+	 * When each observation without a session began.
+	 */
+	final List<Duration> watches = new ArrayList<>();
+
+	/**
 	 * Assertions that failed inside of a call, where the election takes them for failures
 	 * of the store.
 	 */
@@ -145,6 +165,18 @@ final class FakeStore implements ElectionSessions {
 	}
 
 	@Override
+	public boolean canWatch() {
+		return this.canWatch;
+	}
+
+	@Override
+	public Watch watch() throws SessionException {
+		this.watches.add(this.time.elapsed());
+		play(Call.WATCH);
+		return new Watch(new View(this.leader, this.candidates, this.foreign), this.open);
+	}
+
+	@Override
 	public ElectionSession open() throws SessionException {
 		this.openings.add(this.time.elapsed());
 		this.trace.add("open");
@@ -159,7 +191,7 @@ final class FakeStore implements ElectionSessions {
 
 	enum Call {
 
-		OPEN, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PROBE, RELEASE, CLOSE, ABORT
+		OPEN, WATCH, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PROBE, RELEASE, CLOSE, ABORT
 
 	}
 
@@ -188,6 +220,11 @@ final class FakeStore implements ElectionSessions {
 			if (this.aborted) {
 				throw new SessionException("Aborted", null);
 			}
+		}
+
+		@Override
+		public boolean becomeCandidate() {
+			return FakeStore.this.admits;
 		}
 
 		@Override

@@ -221,7 +221,7 @@ class UnusableDatabaseTests {
 			ElectionTimings defaults = ElectionTimings.DEFAULTS;
 			return new ElectionTimings(defaults.lockWait(), defaults.observeInterval(), defaults.maxBackoff(),
 					Duration.ofSeconds(1), defaults.openLimit(), defaults.minCallLimit(), defaults.maxCallLimit(),
-					defaults.maxYield(), defaults.stopMargin());
+					defaults.maxYield(), defaults.stopMargin(), defaults.watchInterval());
 		}
 
 	}

@@ -113,8 +113,8 @@ class AdvisoryLockSessionTests {
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe) {
-						String acquire = super.acquire(waitMillis, observe);
+					String acquire(long waitMillis, boolean observe, int seat) {
+						String acquire = super.acquire(waitMillis, observe, seat);
 						String id = "pg_catalog.pg_current_xact_id()::text::bigint";
 						assertThat(acquire).contains(id);
 						return acquire.replace(id, id + " + (131071::bigint << 31)");
@@ -263,9 +263,9 @@ class AdvisoryLockSessionTests {
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe) {
+					String acquire(long waitMillis, boolean observe, int seat) {
 						String left = lock ? "pg_advisory_lock(" + keys.main() + "), " : "";
-						return cancelled.getAndSet(true) ? super.acquire(waitMillis, observe)
+						return cancelled.getAndSet(true) ? super.acquire(waitMillis, observe, seat)
 								: "SELECT " + left + "pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 					}
 
@@ -431,9 +431,9 @@ class AdvisoryLockSessionTests {
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe) {
+					String acquire(long waitMillis, boolean observe, int seat) {
 						readings.add(observe);
-						return super.acquire(waitMillis, observe);
+						return super.acquire(waitMillis, observe, seat);
 					}
 
 				});
@@ -586,8 +586,8 @@ class AdvisoryLockSessionTests {
 				return new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe) {
-						return aurora(super.acquire(waitMillis, observe));
+					String acquire(long waitMillis, boolean observe, int seat) {
+						return aurora(super.acquire(waitMillis, observe, seat));
 					}
 
 				};
@@ -704,7 +704,7 @@ class AdvisoryLockSessionTests {
 		second.withdraw();
 		assertThat(first.observe().candidates()).hasSize(1);
 		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = "
-				+ (this.keys.observerClass() & 0xFFFFFFFFL)))
+				+ (this.keys.observerClass() & 0xFFFFFFFFL) + " AND mode = 'ShareLock'"))
 			.containsExactly("1");
 	}
 

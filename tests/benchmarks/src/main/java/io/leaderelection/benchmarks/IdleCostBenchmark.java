@@ -52,6 +52,9 @@ public final class IdleCostBenchmark {
 
 	private static final int READS = 300;
 
+	/** As by default. */
+	private static final int STANDBYS = 3;
+
 	private final BenchmarkServer server;
 
 	private final JdbcTemplate jdbc;
@@ -115,10 +118,11 @@ public final class IdleCostBenchmark {
 						"--leader-election.node-id=node-" + this.nodes.size()));
 		}
 		if (count > 1) {
-			this.server.awaitCandidates(count - 1);
+			this.server.awaitCandidates(Math.min(count - 1, STANDBYS));
 		}
-		// What the start has begun, such as the first connection of a pool, ends soon
-		TimeUnit.SECONDS.sleep(5);
+		// What the start has begun, such as the first connection of a pool and the first
+		// observation through it, ends soon
+		TimeUnit.SECONDS.sleep(10);
 	}
 
 	private Idle idle(int seconds) throws InterruptedException {

@@ -19,18 +19,26 @@ package io.leaderelection.faults;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
+
+import javax.sql.DataSource;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
@@ -41,6 +49,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.PostgreSqlSessions;
 import io.leaderelection.testsupport.Daemon;
@@ -77,6 +86,12 @@ final class LightNodes implements AutoCloseable {
 
 	private final LongAdder statements = new LongAdder();
 
+	private final LongAdder connections = new LongAdder();
+
+	private final NodeOptions options;
+
+	private final Set<String> killed = ConcurrentHashMap.newKeySet();
+
 	private final LockObserver observer;
 
 	private final Thread sampler = Daemon.create("sampler", this::sample);
@@ -85,22 +100,31 @@ final class LightNodes implements AutoCloseable {
 
 	private volatile boolean closed;
 
+	/**
+	 * Start nodes that all have a session.
+	 */
 	LightNodes(PostgreSqlServer server, int count, Duration lease, Duration takeoverDelay) {
+		this(server, count, lease, takeoverDelay, new NodeOptions(count, (number) -> true, server.username(), null));
+	}
+
+	LightNodes(PostgreSqlServer server, int count, Duration lease, Duration takeoverDelay, NodeOptions options) {
 		this.server = server;
 		this.lease = lease;
 		this.takeoverDelay = takeoverDelay;
+		this.options = options;
 		this.observer = new LockObserver(server, this.group);
-		IntStream.rangeClosed(1, count).forEach((number) -> this.electors.add(create("node-" + number)));
+		IntStream.rangeClosed(1, count)
+			.forEach((number) -> this.electors.add(create("node-" + number, options.candidates().test(number))));
 		this.sampler.start();
 		this.electors.forEach(DefaultLeaderElector::start);
 	}
 
-	private DefaultLeaderElector create(String node) {
+	private DefaultLeaderElector create(String node, boolean candidate) {
 		ElectionSettings settings = new ElectionSettings("default", node, this.lease, this.takeoverDelay,
-				Duration.ofSeconds(20), true);
+				Duration.ofSeconds(20), candidate, this.options.standbys());
 		this.entries.put(node, new ArrayList<>());
 		PostgreSqlSessions sessions = new PostgreSqlSessions(settings, ElectionKeys.derive(this.group, "default"), 0,
-				false, (properties) -> counted(this.server.connect(properties)));
+				false, new Source(node));
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 
@@ -202,6 +226,22 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	/**
+	 * Let a node die, as far as the server can tell: its session ends, and it never
+	 * connects again.
+	 */
+	void kill(DefaultLeaderElector elector) {
+		this.killed.add(elector.getNodeId());
+		terminateSession(elector);
+	}
+
+	/**
+	 * Return how many connections all nodes have opened, besides those of a pool.
+	 */
+	long connections() {
+		return this.connections.sum();
+	}
+
+	/**
 	 * Return how many statements all nodes have sent. Counted here, since the server does
 	 * not report the transactions of sessions that touch no table (PostgreSQL 15 on).
 	 */
@@ -222,6 +262,57 @@ final class LightNodes implements AutoCloseable {
 						throw ex.getTargetException();
 					}
 				});
+	}
+
+	/**
+	 * How the nodes take part.
+	 *
+	 * @param standbys how many of them wait for the lock
+	 * @param candidates which of them may lead
+	 * @param user the role as which they connect
+	 * @param pool the pool of the application
+	 */
+	record NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool) {
+	}
+
+	/**
+	 * Opens connections until its node is killed.
+	 */
+	private final class Source implements ConnectionSource {
+
+		private final String node;
+
+		Source(String node) {
+			this.node = node;
+		}
+
+		@Override
+		public Connection connect(Properties properties) throws SQLException {
+			checkAlive();
+			properties.setProperty("user", LightNodes.this.options.user());
+			properties.setProperty("password", LightNodes.this.server.password());
+			LightNodes.this.connections.increment();
+			return counted(DriverManager.getConnection(LightNodes.this.server.jdbcUrl(), properties));
+		}
+
+		@Override
+		public Connection borrow(Duration timeout) {
+			DataSource pool = LightNodes.this.options.pool();
+			try {
+				checkAlive();
+				return (pool != null) ? counted(pool.getConnection()) : null;
+			}
+			catch (SQLException ex) {
+				return null;
+			}
+		}
+
+		private void checkAlive() throws SQLException {
+			if (LightNodes.this.killed.contains(this.node)) {
+				throw new SQLException("The node is dead", "08001");
+			}
+		}
+
 	}
 
 	History history() {

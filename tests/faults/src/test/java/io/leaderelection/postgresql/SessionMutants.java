@@ -83,8 +83,8 @@ public final class SessionMutants {
 		}
 
 		@Override
-		String acquire(long waitMillis, boolean observe) {
-			String sql = super.acquire(waitMillis, observe);
+		String acquire(long waitMillis, boolean observe, int seat) {
+			String sql = super.acquire(waitMillis, observe, seat);
 			return switch (this.mutant) {
 				case BARE_TRANSACTION_ID -> replace(sql,
 						"PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);", "");

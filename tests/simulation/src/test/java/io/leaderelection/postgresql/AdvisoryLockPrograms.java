@@ -61,6 +61,8 @@ public class AdvisoryLockPrograms {
 
 	private final int noticeClass;
 
+	private final int observerClass;
+
 	private final Mutant mutant;
 
 	private final boolean warmUp;
@@ -86,6 +88,7 @@ public class AdvisoryLockPrograms {
 		this.termClass = keys.termClass();
 		this.requestClass = keys.requestClass();
 		this.noticeClass = keys.noticeClass();
+		this.observerClass = keys.observerClass();
 		this.mutant = mutant;
 		this.warmUp = warmUp;
 	}
@@ -124,15 +127,52 @@ public class AdvisoryLockPrograms {
 		return key.low() == ElectionKeys.CLEAN;
 	}
 
-	public Statement<Boolean> becomeCandidate() {
+	/**
+	 * The result is the number of the seat, or 0.
+	 */
+	public Statement<Integer> becomeCandidate(int seats) {
 		return new Query<>((backend) -> {
-			boolean observes = backend.holds(this.observer, LockMode.SHARE);
-			if (backend.holds(this.candidate, LockMode.SHARE)
-					|| backend.tryLock(this.candidate, LockMode.SHARE, LockScope.SESSION)) {
-				return observes && backend.unlock(this.observer, LockMode.SHARE);
+			int seat = seat(backend, seats);
+			if (seat != 0) {
+				becomeCandidate(backend);
 			}
-			return observes || backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION);
+			return seat;
 		});
+	}
+
+	private int seat(Backend backend, int seats) throws SqlError {
+		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
+			if (backend.holds(seatKey(seat), LockMode.EXCLUSIVE)) {
+				return seat;
+			}
+		}
+		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
+			if (backend.tryLock(seatKey(seat), LockMode.EXCLUSIVE, LockScope.SESSION)) {
+				return seat;
+			}
+		}
+		return 0;
+	}
+
+	private LockKey seatKey(int seat) {
+		return LockKey.of(this.observerClass, seat);
+	}
+
+	private boolean isSeat(LockKey key) {
+		return key.parts() == 2 && key.high() == this.observerClass && key.low() >= ElectionKeys.FIRST_SEAT;
+	}
+
+	private void becomeCandidate(Backend backend) throws SqlError {
+		boolean observes = backend.holds(this.observer, LockMode.SHARE);
+		if (backend.holds(this.candidate, LockMode.SHARE)
+				|| backend.tryLock(this.candidate, LockMode.SHARE, LockScope.SESSION)) {
+			if (observes) {
+				backend.unlock(this.observer, LockMode.SHARE);
+			}
+		}
+		else if (!observes) {
+			backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION);
+		}
 	}
 
 	public Statement<Boolean> withdraw() {
@@ -143,19 +183,51 @@ public class AdvisoryLockPrograms {
 			if (stands) {
 				backend.unlock(this.candidate, LockMode.SHARE);
 			}
+			for (LockKey seat : seatsOf(backend)) {
+				backend.unlock(seat, LockMode.EXCLUSIVE);
+			}
 			return done;
 		});
 	}
 
-	public Statement<Acquired> acquire(long waitMillis, boolean observe) {
-		return new Acquire(waitMillis, observe);
+	private List<LockKey> seatsOf(Backend backend) {
+		List<LockKey> seats = new ArrayList<>(1);
+		backend.server().visitLocks((key, mode, pid, granted) -> {
+			if (granted && pid == backend.pid() && mode == LockMode.EXCLUSIVE && isSeat(key)) {
+				seats.add(key);
+			}
+		});
+		return seats;
+	}
+
+	/**
+	 * Observe the election without a session.
+	 */
+	public Statement<Watched> watch(int seats) {
+		return new Query<>((backend) -> {
+			boolean[] taken = new boolean[seats];
+			backend.server().visitLocks((key, mode, pid, granted) -> {
+				if (granted && isSeat(key) && key.low() < ElectionKeys.FIRST_SEAT + seats) {
+					taken[key.low() - ElectionKeys.FIRST_SEAT] = true;
+				}
+			});
+			int count = 0;
+			for (boolean each : taken) {
+				count += each ? 1 : 0;
+			}
+			return new Watched(backend.server().isInRecovery(), view(backend.server()), count);
+		});
+	}
+
+	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat) {
+		return new Acquire(waitMillis, observe, seat);
 	}
 
 	public Statement<Boolean> holdsAny() {
 		return new Query<>((backend) -> {
 			Rows own = new Rows();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && pid == backend.pid() && mode == LockMode.EXCLUSIVE) {
+				if (granted && pid == backend.pid() && mode == LockMode.EXCLUSIVE && !isSeat(key)) {
 					own.count++;
 				}
 			});
@@ -363,18 +435,22 @@ public class AdvisoryLockPrograms {
 
 		private static final int TRY_FENCE = 9;
 
-		private static final int WON = 10;
+		private static final int FREE_SEAT = 10;
+
+		private static final int WON = 11;
 
 		/** In the handler of the inner block. */
-		private static final int LOST_WITHIN = 11;
+		private static final int LOST_WITHIN = 12;
 
-		private static final int LOST = 12;
+		private static final int LOST = 13;
 
-		private static final int OBSERVE = 13;
+		private static final int OBSERVE = 14;
 
 		private final long waitMillis;
 
 		private final boolean observe;
+
+		private final int seat;
 
 		private long term;
 
@@ -384,9 +460,10 @@ public class AdvisoryLockPrograms {
 
 		private boolean clear;
 
-		private Acquire(long waitMillis, boolean observe) {
+		private Acquire(long waitMillis, boolean observe, int seat) {
 			this.waitMillis = waitMillis;
 			this.observe = observe;
+			this.seat = seat;
 		}
 
 		@Override
@@ -433,6 +510,11 @@ public class AdvisoryLockPrograms {
 				}
 				case TRY_FENCE ->
 					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+				case FREE_SEAT -> {
+					if (this.seat != 0) {
+						backend.unlock(seatKey(this.seat), LockMode.EXCLUSIVE);
+					}
+				}
 				case WON -> {
 					answer(new Acquired(true, this.timeline, this.term, this.clean, this.clear, null));
 					return END;
@@ -839,6 +921,14 @@ public class AdvisoryLockPrograms {
 	 * order.
 	 */
 	public record Observation(int holder, List<Integer> candidates, List<Integer> observers) {
+	}
+
+	/**
+	 * What a node without a session reads.
+	 *
+	 * @param taken how many seats are taken
+	 */
+	public record Watched(boolean inRecovery, Observation observation, int taken) {
 	}
 
 	/**

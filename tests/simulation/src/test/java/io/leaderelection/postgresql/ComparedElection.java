@@ -39,6 +39,8 @@ abstract class ComparedElection implements AutoCloseable {
 
 	static final long WAIT_MILLIS = 800;
 
+	static final int STANDBYS = 2;
+
 	static final int FIRST_WRITER = 10;
 
 	private final ElectionKeys keys;
@@ -106,8 +108,9 @@ abstract class ComparedElection implements AutoCloseable {
 		if (high == this.keys.termClass()) {
 			return (low == ElectionKeys.CLEAN) ? "marker" : "term " + (low - this.base);
 		}
-		return (high == this.keys.requestClass()) ? "request " + (low - this.base) : (high == this.keys.noticeClass())
-				? "notice" : (high == this.keys.observerClass()) ? "observer" : high + ":" + low;
+		return (high == this.keys.requestClass()) ? "request " + (low - this.base)
+				: (high == this.keys.noticeClass()) ? "notice" : (high == this.keys.observerClass())
+						? (low == ElectionKeys.OBSERVER) ? "observer" : "seat " + low : high + ":" + low;
 	}
 
 }

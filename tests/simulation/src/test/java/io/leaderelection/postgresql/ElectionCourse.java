@@ -157,7 +157,7 @@ final class ElectionCourse {
 		return switch (operation.kind()) {
 			case OPEN -> Node.OPEN;
 			case CLOSE, TERMINATE -> Node.CLOSED;
-			case BECOME_CANDIDATE -> Node.FOLLOWING;
+			case BECOME_CANDIDATE -> "admitted false".equals(answer) ? before : Node.FOLLOWING;
 			case WITHDRAW -> Node.OPEN;
 			case ACQUIRE -> ComparedElection.WAITS.equals(answer) ? Node.WAITING : before;
 			case PASS_BARRIER -> ComparedElection.WAITS.equals(answer) ? Node.AT_BARRIER : before;

@@ -63,8 +63,8 @@ record ObservedSessions(Node node, ElectionSessions sessions) implements Electio
 	private record ObservedSession(Node node, ElectionSession session) implements ElectionSession {
 
 		@Override
-		public void becomeCandidate() throws SessionException {
-			this.session.becomeCandidate();
+		public boolean becomeCandidate() throws SessionException {
+			return this.session.becomeCandidate();
 		}
 
 		@Override

@@ -90,7 +90,7 @@ final class RealElection extends ComparedElection {
 
 	private PostgreSqlSessions opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true);
+				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true, STANDBYS);
 		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
@@ -264,7 +264,7 @@ final class RealElection extends ComparedElection {
 		String run(ElectionOperation operation) throws Exception {
 			Duration wait = operation.patient() ? Duration.ofMillis(WAIT_MILLIS) : Duration.ZERO;
 			return switch (operation.kind()) {
-				case BECOME_CANDIDATE -> done(this.session::becomeCandidate);
+				case BECOME_CANDIDATE -> attempt(() -> "admitted " + this.session.becomeCandidate());
 				case WITHDRAW -> done(this.session::withdraw);
 				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)

@@ -158,6 +158,8 @@ final class SimulatedElection extends ComparedElection {
 
 		private boolean node;
 
+		private int seat;
+
 		private boolean inBlock;
 
 		private @Nullable Term term;
@@ -179,14 +181,18 @@ final class SimulatedElection extends ComparedElection {
 			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
 			long wait = operation.patient() ? WAIT_MILLIS : 1;
 			switch (operation.kind()) {
-				case BECOME_CANDIDATE, WITHDRAW ->
-					submit((operation.kind() == Kind.WITHDRAW) ? programs.withdraw() : programs.becomeCandidate(),
-							(done) -> {
-								this.node = true;
-								say("done");
-							});
+				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(STANDBYS), (seat) -> {
+					this.seat = seat;
+					this.node |= seat != 0;
+					say("admitted " + (seat != 0));
+				});
+				case WITHDRAW -> submit(programs.withdraw(), (done) -> {
+					this.seat = 0;
+					this.node = true;
+					say("done");
+				});
 				case WARM_UP -> warmUp();
-				case ACQUIRE -> submit(programs.acquire(wait, false), this::acquired);
+				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat), this::acquired);
 				case OBSERVE -> join(() -> submit(programs.observe(), this::observed));
 				case REQUEST -> join(() -> withdrawRequest(() -> {
 					Term request = term(operation.term());
@@ -212,7 +218,7 @@ final class SimulatedElection extends ComparedElection {
 
 		private void warmUp() {
 			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.warmUp(this.number);
-			submit(scratch.acquire(1, true), (won) -> {
+			submit(scratch.acquire(1, true, 0), (won) -> {
 				Term warm = new Term(0, won.timeline(), won.transactionId());
 				submit(scratch.confirm(warm, 1),
 						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
@@ -226,6 +232,7 @@ final class SimulatedElection extends ComparedElection {
 
 		private void acquired(Acquired acquired) {
 			if (acquired.won()) {
+				this.seat = 0;
 				this.term = new Term(0, acquired.timeline(), acquired.transactionId());
 				say(won(this.term, acquired.clean(), acquired.clear()));
 			}
@@ -291,6 +298,7 @@ final class SimulatedElection extends ComparedElection {
 				return;
 			}
 			submit(SimulatedElection.this.programs.withdraw(), (done) -> {
+				this.seat = 0;
 				this.node = true;
 				next.run();
 			});

@@ -81,6 +81,10 @@ final class SimulatedSession implements ElectionSession {
 
 	private final boolean warmUp;
 
+	private final int seats;
+
+	private int seat;
+
 	private Term term = new Term(0, 0, 0);
 
 	private boolean joined;
@@ -100,7 +104,7 @@ final class SimulatedSession implements ElectionSession {
 	private int leader;
 
 	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
-			SessionNames names, long leaseMillis, long longestWaitMillis) {
+			SessionNames names, long leaseMillis, long longestWaitMillis, int seats) {
 		this.node = node;
 		this.connection = connection;
 		this.identity = identity;
@@ -112,6 +116,7 @@ final class SimulatedSession implements ElectionSession {
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
 		this.warmUp = false;
+		this.seats = seats;
 	}
 
 	/**
@@ -129,17 +134,20 @@ final class SimulatedSession implements ElectionSession {
 		this.readTimeout = other.readTimeout;
 		this.observeAt = other.observeAt;
 		this.warmUp = true;
+		this.seats = other.seats;
 	}
 
 	@Override
-	public void becomeCandidate() throws SessionException {
-		askAgain(this.programs::becomeCandidate);
-		this.joined = true;
+	public boolean becomeCandidate() throws SessionException {
+		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats));
+		this.joined = this.joined || this.seat != 0;
+		return this.seat != 0;
 	}
 
 	@Override
 	public void withdraw() throws SessionException {
 		askAgain(this.programs::withdraw);
+		this.seat = 0;
 		this.joined = true;
 	}
 
@@ -173,7 +181,7 @@ final class SimulatedSession implements ElectionSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
-		Acquired acquired = attempt(this.programs.acquire(wait, observe));
+		Acquired acquired = attempt(this.programs.acquire(wait, observe, this.seat));
 		if (acquired == null || !acquired.won()) {
 			if (!this.warmUp) {
 				this.node.waited(this.connection);
@@ -182,6 +190,7 @@ final class SimulatedSession implements ElectionSession {
 			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
+		this.seat = 0;
 		if (!this.warmUp) {
 			this.node.won(this.term, this.connection);
 		}
@@ -209,7 +218,7 @@ final class SimulatedSession implements ElectionSession {
 		return view(askAgain(this.programs::observe));
 	}
 
-	private View view(Observation observation) throws SessionException {
+	View view(Observation observation) throws SessionException {
 		this.observeAt = this.node.process().clock() + OBSERVE_INTERVAL;
 		return view(observation.holder(), observation.candidates(), observation.observers());
 	}

@@ -29,6 +29,7 @@ import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Inspection;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Settings;
+import io.leaderelection.postgresql.AdvisoryLockPrograms.Watched;
 import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
@@ -66,12 +67,38 @@ public final class SimulatedSessions implements ElectionSessions {
 	}
 
 	@Override
+	public boolean canWatch() {
+		return true;
+	}
+
+	/**
+	 * Always on a connection of its own: a pool of the application is not simulated.
+	 */
+	@Override
+	public Watch watch() throws SessionException {
+		return connect((connection) -> {
+			Watched watched = connection.request(this.programs.watch(this.settings.standbys()), OPENING_TIMEOUT);
+			if (watched.inRecovery()) {
+				throw new SessionException("The server is a standby", null);
+			}
+			Watch watch = new Watch(newSession(connection, new Settings(0, null, 0, 0), 0).view(watched.observation()),
+					watched.taken() < this.settings.standbys());
+			connection.close("closed");
+			return watch;
+		});
+	}
+
+	@Override
 	public ElectionSession open() throws SessionException {
+		return connect(this::open);
+	}
+
+	private <T> T connect(Use<T> use) throws SessionException {
 		SimulatedConnection connection = null;
 		try {
 			connection = SimulatedConnection.open(this.node, this.names.of(this.settings.nodeId()), CONNECT_TIMEOUT,
 					(begun) -> this.opening = begun);
-			return open(connection);
+			return use.apply(connection);
 		}
 		catch (BrokenException | SqlError ex) {
 			abandon(connection);
@@ -98,8 +125,12 @@ public final class SimulatedSessions implements ElectionSessions {
 		String token = Long.toHexString(this.node.random().nextLong());
 		Settings session = connection
 			.request(AdvisoryLockPrograms.settings(lease, lease, server.longestWaitMillis(), token), OPENING_TIMEOUT);
-		return new SimulatedSession(this.node, connection, session, this.programs, this.names, lease,
-				server.longestWaitMillis());
+		return newSession(connection, session, server.longestWaitMillis());
+	}
+
+	private SimulatedSession newSession(SimulatedConnection connection, Settings session, long longestWaitMillis) {
+		return new SimulatedSession(this.node, connection, session, this.programs, this.names,
+				this.settings.lease().toMillis(), longestWaitMillis, this.settings.standbys());
 	}
 
 	@Override
@@ -130,6 +161,18 @@ public final class SimulatedSessions implements ElectionSessions {
 			}
 
 		};
+	}
+
+	/**
+	 * Uses a connection.
+	 *
+	 * @param <T> the result
+	 */
+	@FunctionalInterface
+	private interface Use<T> {
+
+		T apply(SimulatedConnection connection) throws BrokenException, SqlError, SessionException;
+
 	}
 
 	/**

@@ -70,6 +70,8 @@ public final class World {
 
 	private final long distance;
 
+	private final int standbys;
+
 	private final List<Node> nodes = new ArrayList<>();
 
 	private final boolean otherElection;
@@ -102,7 +104,9 @@ public final class World {
 		ElectionTimings defaults = ElectionTimings.DEFAULTS;
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
-				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin());
+				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin(),
+				Duration.ofMillis(oneOf(500, 1000)));
+		this.standbys = (int) oneOf(1, 1, 2, 3);
 		this.server = new SimServer(new Events(), newServerClock(), this::pace,
 				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));
 		this.standby = this.server.newStandby(newServerClock());
@@ -113,7 +117,7 @@ public final class World {
 			this.nodes.add(new Node(this, "n" + i));
 		}
 		record("lease " + this.lease + ", takeover delay " + this.takeoverDelay + ", drain timeout " + this.drainTimeout
-				+ ", " + size + " nodes");
+				+ ", " + size + " nodes, " + this.standbys + " standbys");
 	}
 
 	private long oneOf(long... values) {
@@ -188,7 +192,8 @@ public final class World {
 	}
 
 	ElectionSettings settings(String node) {
-		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true);
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true,
+				this.standbys);
 	}
 
 	static ElectionKeys keys() {

@@ -1,0 +1,198 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a node that observes without a session.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class ElectionWatchTests {
+
+	private static final Term TERM = new Term(0, 1, 775);
+
+	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH);
+
+	private final ElectionFixture fixture = new ElectionFixture();
+
+	private final FakeStore store = this.fixture.store;
+
+	private final Election election = this.fixture.election;
+
+	@BeforeEach
+	void watch() {
+		watch(this.store);
+	}
+
+	private static void watch(FakeStore store) {
+		store.canWatch = true;
+		store.leader = OTHER;
+		store.candidates = List.of(new Candidate("node-2", "pid 2"), new Candidate("node-3", "pid 3"));
+	}
+
+	@Test
+	void nodeWatchesUntilItMayBeAdmitted() {
+		this.fixture.at(Duration.ofSeconds(30), () -> {
+			assertThat(this.store.openings).isEmpty();
+			assertThat(this.election.state().contact().watching()).isTrue();
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.watching()).isTrue();
+			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
+			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(status.silence()).isLessThan(Duration.ofMillis(7500));
+			this.store.leader = null;
+			this.store.open = true;
+		});
+		this.fixture.at(Duration.ofMillis(37_700), () -> {
+			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(39)).run();
+		assertThat(this.store.watches.get(0)).isLessThanOrEqualTo(Duration.ofMillis(250));
+		for (int i = 1; i < this.store.watches.size(); i++) {
+			assertThat(this.store.watches.get(i).minus(this.store.watches.get(i - 1)))
+				.isBetween(Duration.ofMillis(2500), Duration.ofMillis(7500));
+		}
+		assertThat(this.store.openings).hasSize(1);
+	}
+
+	@Test
+	void nodeThatIsNotAdmittedClosesItsSessionAndWatches() {
+		this.store.open = true;
+		this.store.admits = false;
+		this.store.next(Call.OPEN, () -> this.store.open = false);
+		this.fixture.at(Duration.ofSeconds(20), () -> {
+			assertThat(this.fixture.trace).containsExactly("open", "close");
+			assertThat(this.store.watches).hasSizeGreaterThan(2);
+		});
+		this.fixture.stopAt(Duration.ofSeconds(21)).run();
+	}
+
+	@Test
+	void nodeThatLedTriesToBeAdmittedAtOnce() {
+		this.store.leader = null;
+		this.store.open = true;
+		this.store.succeeded = true;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			assertThat(this.store.watches).hasSize(1);
+			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
+			this.election.resign();
+		});
+		this.fixture.at(Duration.ofMillis(2500), () -> {
+			assertThat(this.store.openings).hasSize(2);
+			assertThat(this.store.watches).hasSize(1);
+			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	@Test
+	void nodeThatIsNoCandidateNeverOpensASession() {
+		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		watch(observer.store);
+		observer.store.open = true;
+		observer.at(Duration.ofSeconds(30), () -> {
+			assertThat(ElectionStatus.of(observer.election).leader()).isEqualTo("node-2");
+			assertThat(observer.store.watches).hasSizeGreaterThan(3);
+			assertThat(observer.store.openings).isEmpty();
+		});
+		observer.stopAt(Duration.ofSeconds(31)).run();
+	}
+
+	@Test
+	void candidateThatIsSuspendedWatchesUntilItIsResumed() {
+		this.store.leader = null;
+		this.store.open = true;
+		this.store.succeeded = true;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
+			this.election.suspendCandidacy(Suspension.UNHEALTHY);
+		});
+		this.fixture.at(Duration.ofSeconds(12), () -> {
+			assertThat(this.store.openings).hasSize(2);
+			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+			this.election.resumeCandidacy(Suspension.UNHEALTHY);
+		});
+		this.fixture.at(Duration.ofMillis(12_100), () -> assertThat(this.store.openings).hasSize(3));
+		this.fixture.stopAt(Duration.ofSeconds(13)).run();
+	}
+
+	@Test
+	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
+		this.fixture.at(Duration.ofSeconds(9),
+				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));
+		this.fixture.at(Duration.ofMillis(9100), () -> {
+			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH);
+		});
+		this.fixture.at(Duration.ofSeconds(12), () -> {
+			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "withdraw", "close");
+			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(13)).run();
+	}
+
+	@Test
+	void requestThatIsNotObeyedDoesNotKeepItsSession() {
+		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null));
+		this.fixture.at(Duration.ofSeconds(21), () -> {
+			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "close");
+			assertThat(this.election.state().request()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(40)).run();
+		assertThat(this.store.openings).hasSize(1);
+	}
+
+	@Test
+	void failuresThatComeAndGoAreLoggedOnce(CapturedOutput output) {
+		for (int i = 0; i < 5; i++) {
+			this.store.skip(Call.WATCH);
+			this.store.next(Call.WATCH, () -> {
+				throw FakeStore.failure();
+			});
+		}
+		this.fixture.stopAt(Duration.ofMinutes(1)).run();
+		assertThat(output).containsOnlyOnce("Following without a session: The connection broke")
+			.containsOnlyOnce("Database reachable again");
+	}
+
+	@Test
+	void nodeThatWatchesIsStoppedAtOnce() {
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.time.elapsed()).isEqualTo(Duration.ofSeconds(3));
+		assertThat(this.fixture.trace).isEmpty();
+	}
+
+}

@@ -1,0 +1,333 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition.Held;
+import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSessions.Watch;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the seats of {@link AdvisoryLockSession} and for {@link Watcher} on a real
+ * server.
+ */
+class SeatTests {
+
+	private static final Duration NO_WAIT = Duration.ofMillis(1);
+
+	private static final int STANDBYS = 2;
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String election = "election-" + UUID.randomUUID();
+
+	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
+
+	private final List<ElectionSession> sessions = new ArrayList<>();
+
+	private final AtomicInteger connections = new AtomicInteger();
+
+	/** The connection of the pool, if there is one. */
+	private @Nullable Connection pool;
+
+	@AfterEach
+	void closeSessions() throws SQLException {
+		this.sessions.forEach(ElectionSession::abort);
+		if (this.pool != null) {
+			this.pool.close();
+		}
+	}
+
+	@Test
+	void thereIsOneSeatPerStandby() throws SessionException {
+		ElectionSession first = open("node-1");
+		ElectionSession second = open("node-2");
+		ElectionSession third = open("node-3");
+		assertThat(first.becomeCandidate()).isTrue();
+		assertThat(second.becomeCandidate()).isTrue();
+		assertThat(third.becomeCandidate()).isFalse();
+		assertThat(seats()).hasSize(STANDBYS);
+		assertThat(first.observe().candidates()).extracting(Candidate::nodeId)
+			.containsExactlyInAnyOrder("node-1", "node-2");
+		second.close();
+		await().until(third::becomeCandidate);
+	}
+
+	@Test
+	void sessionTakesOneSeatOnly() throws SessionException {
+		ElectionSession first = open("node-1");
+		assertThat(first.becomeCandidate()).isTrue();
+		assertThat(first.becomeCandidate()).isTrue();
+		assertThat(seats()).hasSize(1);
+		first.withdraw();
+		assertThat(seats()).isEmpty();
+		assertThat(first.becomeCandidate()).isTrue();
+		assertThat(seats()).hasSize(1);
+	}
+
+	@Test
+	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
+		ElectionSession frozen = open(
+				new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0, false, source()));
+		assertThat(frozen.becomeCandidate()).isTrue();
+		assertThat(seats()).hasSize(1);
+		await().atMost(Duration.ofSeconds(5)).until(() -> seats().isEmpty());
+	}
+
+	@Test
+	void winnerFreesItsSeatWithTheStatementThatWins() throws SessionException {
+		ElectionSession first = open("node-1");
+		first.becomeCandidate();
+		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
+		assertThat(seats()).isEmpty();
+		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(open("node-2").becomeCandidate()).isTrue();
+		assertThat(open("node-3").becomeCandidate()).isTrue();
+		assertThat(open("node-4").becomeCandidate()).isFalse();
+		assertThat(first.confirm().foreign()).isNull();
+	}
+
+	@Test
+	void standbyThatWaitsKeepsItsSeat() throws SessionException {
+		ElectionSession first = open("node-1");
+		first.becomeCandidate();
+		first.acquire(NO_WAIT);
+		ElectionSession second = open("node-2");
+		second.becomeCandidate();
+		second.warmUp();
+		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		assertThat(seats()).hasSize(1);
+	}
+
+	@Test
+	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
+		AtomicInteger calls = new AtomicInteger();
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-1"), this.keys, 0, false, source(),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
+
+					@Override
+					String acquire(long waitMillis, boolean observe, int seat) {
+						return (calls.getAndIncrement() > 0) ? super.acquire(waitMillis, observe, seat)
+								: "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
+					}
+
+				});
+		ElectionSession first = open(cancelling);
+		first.becomeCandidate();
+		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
+		assertThat(seats()).isEmpty();
+	}
+
+	@Test
+	void sessionOfAnEarlierVersionNeedsNoSeat() throws Exception {
+		ElectionSession first = open("node-1");
+		first.becomeCandidate();
+		Won won = (Won) first.acquire(NO_WAIT);
+		open("node-2").becomeCandidate();
+		open("node-3").becomeCandidate();
+		try (Connection earlier = this.server.connect(); Statement statement = earlier.createStatement()) {
+			statement.execute("SET application_name = '" + new SessionNames(this.election).of("old") + "'");
+			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+			Watch watch = sessions("node-4").watch();
+			assertThat(watch.open()).isFalse();
+			assertThat(watch.view().candidates()).extracting(Candidate::nodeId)
+				.containsExactlyInAnyOrder("node-1", "node-2", "node-3", "old");
+			assertThat(first.release(false)).isFalse();
+			statement.execute("SELECT pg_advisory_lock(" + this.keys.main() + ")");
+			statement
+				.execute("SELECT pg_advisory_lock(" + this.keys.termClass() + ", " + (won.term().transactionId() + 1)
+						+ "), pg_advisory_lock_shared(" + this.keys.noticeClass() + ", 1)");
+			Leader leader = sessions("node-4").watch().view().leader();
+			assertThat(leader).isNotNull().extracting(Leader::nodeId).isEqualTo("old");
+		}
+	}
+
+	@Test
+	void watchReadsTheElectionWithoutAPool() throws SessionException {
+		PostgreSqlSessions watching = sessions("node-4");
+		Watch watch = watching.watch();
+		assertThat(watch.view().leader()).isNull();
+		assertThat(watch.open()).isTrue();
+		ElectionSession first = open("node-1");
+		first.becomeCandidate();
+		Won won = (Won) first.acquire(NO_WAIT);
+		open("node-2").becomeCandidate();
+		assertThat(watching.watch().open()).isTrue();
+		open("node-3").becomeCandidate();
+		watch = watching.watch();
+		assertThat(watch.open()).isFalse();
+		assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+		assertThat(watch.view().candidates()).hasSize(3);
+		await().until(
+				() -> this.server
+					.query("SELECT pid FROM pg_stat_activity WHERE application_name = '"
+							+ new SessionNames(this.election).of("node-4") + "'")
+					.isEmpty());
+	}
+
+	@Test
+	void watchBorrowsFromThePoolAndLeavesNothing() throws Exception {
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		try (Statement statement = this.pool.createStatement()) {
+			statement.execute("CREATE SCHEMA IF NOT EXISTS misleading");
+			statement.execute("CREATE OR REPLACE FUNCTION misleading.never(bigint, bigint) RETURNS boolean "
+					+ "LANGUAGE sql AS 'SELECT false'");
+			statement.execute("DROP OPERATOR IF EXISTS misleading.= (bigint, bigint)");
+			statement.execute("CREATE OPERATOR misleading.= (FUNCTION = misleading.never, LEFTARG = bigint, "
+					+ "RIGHTARG = bigint)");
+			statement.execute("SET search_path = misleading, pg_catalog");
+		}
+		this.pool.setNetworkTimeout(Runnable::run, 60_000);
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		ElectionSession first = open("node-1");
+		first.becomeCandidate();
+		Won won = (Won) first.acquire(NO_WAIT);
+		open("node-2").becomeCandidate();
+		int before = this.connections.get();
+		for (boolean autoCommit : new boolean[] { true, false }) {
+			this.pool.setAutoCommit(autoCommit);
+			Watch watch = watching.watch();
+			assertThat(watch.open()).isTrue();
+			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(this.pool.getAutoCommit()).isEqualTo(autoCommit);
+			assertThat(this.pool.getNetworkTimeout()).isEqualTo(60_000);
+			assertThat(this.server.query("SELECT state FROM pg_stat_activity WHERE query LIKE '%"
+					+ this.keys.observerClass() + "%' AND state LIKE 'idle in%'"))
+				.isEmpty();
+		}
+		assertThat(this.connections).hasValue(before);
+		this.pool.close();
+		this.server.execute("DROP SCHEMA misleading CASCADE");
+	}
+
+	@Test
+	void poolOfAnotherDatabaseIsNotUsed() throws Exception {
+		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
+		this.server.execute("CREATE DATABASE " + other);
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
+				this.server.username(), this.server.password());
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		open("node-1").becomeCandidate();
+		open("node-2").becomeCandidate();
+		assertThat(watching.watch().open()).isFalse();
+		assertThat(watching.watch().view().candidates()).hasSize(2);
+		this.pool.close();
+		this.server.execute("DROP DATABASE " + other);
+	}
+
+	@Test
+	void brokenConnectionOfThePoolIsReplacedByAnOwnOne() throws Exception {
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		assertThat(watching.watch().open()).isTrue();
+		this.pool.close();
+		int before = this.connections.get();
+		assertThat(watching.watch().open()).isTrue();
+		assertThat(this.connections).hasValue(before + 1);
+	}
+
+	private List<String> seats() {
+		return this.server
+			.query("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
+					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
+	}
+
+	private ElectionSession open(String node) throws SessionException {
+		return open(sessions(node));
+	}
+
+	private ElectionSession open(PostgreSqlSessions from) throws SessionException {
+		ElectionSession session = from.open();
+		this.sessions.add(session);
+		return session;
+	}
+
+	private PostgreSqlSessions sessions(String node) {
+		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source());
+	}
+
+	private ElectionSettings settings(String node) {
+		return settings(node, Duration.ofSeconds(30));
+	}
+
+	private ElectionSettings settings(String node, Duration lease) {
+		return new ElectionSettings(this.election, node, lease, Duration.ZERO, Duration.ofSeconds(1), true, STANDBYS);
+	}
+
+	private static Connection notClosing(Connection connection) {
+		return (Connection) Proxy.newProxyInstance(SeatTests.class.getClassLoader(),
+				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
+					try {
+						return method.getName().equals("close") ? null : method.invoke(connection, arguments);
+					}
+					catch (InvocationTargetException ex) {
+						throw ex.getTargetException();
+					}
+				});
+	}
+
+	private ConnectionSource source() {
+		return new ConnectionSource() {
+
+			@Override
+			public Connection connect(Properties driverSettings) throws SQLException {
+				SeatTests.this.connections.incrementAndGet();
+				Properties properties = new Properties();
+				properties.putAll(driverSettings);
+				properties.setProperty("user", SeatTests.this.server.username());
+				properties.setProperty("password", SeatTests.this.server.password());
+				return DriverManager.getConnection(SeatTests.this.server.jdbcUrl(), properties);
+			}
+
+			@Override
+			public @Nullable Connection borrow(Duration timeout) {
+				return (SeatTests.this.pool != null) ? notClosing(SeatTests.this.pool) : null;
+			}
+
+		};
+	}
+
+}

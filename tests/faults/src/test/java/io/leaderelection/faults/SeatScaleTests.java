@@ -1,0 +1,192 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.faults.LightNodes.NodeOptions;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Many nodes on a server with 20 connections, six of which are reserved. The nodes share
+ * a pool of two, as they would behind a pooler in transaction mode, or have none.
+ */
+@Tag("faults")
+class SeatScaleTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	private static final Duration MEASURED = Duration.ofSeconds(30);
+
+	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
+
+	/** Less than the shortest pause of a watcher, so only a standby can be so fast. */
+	private static final Duration BY_A_STANDBY = TAKEOVER_DELAY.plusMillis(900);
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() {
+		// Those of the test are reserved
+		server = PostgreSqlServer.start("max_connections=20", "superuser_reserved_connections=6");
+		server.execute("CREATE ROLE node LOGIN PASSWORD '" + server.password() + "'");
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "3, true, 6", "20, true, 12", "200, true, 45", "200, false, 45" })
+	void idleAndFailover(int count, boolean pooled, int mostPerSecond) throws Exception {
+		try (HikariDataSource pool = pool();
+				LightNodes nodes = new LightNodes(server, count, LEASE, TAKEOVER_DELAY,
+						new NodeOptions(ElectionSettings.STANDBYS, (number) -> true, "node", pooled ? pool : null));
+				Peak peak = new Peak(nodes)) {
+			int sessions = Math.min(count, ElectionSettings.STANDBYS + 1);
+			long start = System.nanoTime();
+			nodes.awaitLeader();
+			print(count, pooled, "first leader", start);
+			Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> watchers(nodes) == count - sessions);
+			print(count, pooled, "all others watch", start);
+			System.out.printf("%d nodes, most sessions at once while starting: %d%n", count, peak.restart());
+			// The first time, each node verifies that its pool leads to the election
+			// database
+			long verified = nodes.statements();
+			Awaitility.await()
+				.atMost(LONGEST_WATCH.multipliedBy(4))
+				.until(() -> nodes.statements() - verified >= 2L * (count - sessions));
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			peak.restart();
+			long statements = nodes.statements();
+			long connections = nodes.connections();
+			start = System.nanoTime();
+			Awaitility.await().during(MEASURED).atMost(MEASURED.multipliedBy(2)).until(leader::isLeader);
+			double seconds = (System.nanoTime() - start) / 1e9;
+			double perSecond = (nodes.statements() - statements) / seconds;
+			int most = peak.restart();
+			System.out.printf("%d nodes, pool %s, idle: %.1f statements/s, %.1f connects/s, most sessions %d%n", count,
+					pooled, perSecond, (nodes.connections() - connections) / seconds, most);
+			assertThat(perSecond).isLessThanOrEqualTo(mostPerSecond);
+			assertThat(watchers(nodes)).isEqualTo(count - sessions);
+			if (pooled) {
+				assertThat(nodes.connections()).isEqualTo(connections);
+				assertThat(most).isLessThanOrEqualTo(5);
+			}
+			start = System.nanoTime();
+			nodes.kill(leader);
+			Awaitility.await()
+				.pollInterval(Duration.ofMillis(1))
+				.atMost(BY_A_STANDBY)
+				.until(() -> nodes.electors().stream().anyMatch((elector) -> elector != leader && elector.isLeader()));
+			print(count, pooled, "leader killed, next leader", start);
+			if (count > sessions) {
+				List<DefaultLeaderElector> killed = nodes.electors()
+					.stream()
+					.filter((elector) -> !elector.status().watching())
+					.toList();
+				killed.forEach(nodes::kill);
+				start = System.nanoTime();
+				Awaitility.await()
+					.pollInterval(Duration.ofMillis(10))
+					.atMost(LONGEST_WATCH.plusSeconds(1).plus(TAKEOVER_DELAY))
+					.until(() -> nodes.electors()
+						.stream()
+						.anyMatch((elector) -> !killed.contains(elector) && elector.isLeader()));
+				print(count, pooled, "leader and standbys killed, next leader", start);
+			}
+			nodes.verify();
+		}
+	}
+
+	private static long watchers(LightNodes nodes) {
+		return nodes.electors()
+			.stream()
+			.map(DefaultLeaderElector::status)
+			.filter((status) -> status.watching() && status.leader() != null)
+			.map(ElectionStatus::nodeId)
+			.count();
+	}
+
+	private static void print(int count, boolean pooled, String what, long start) {
+		System.out.printf("%d nodes, pool %s, %s: %d ms%n", count, pooled, what,
+				(System.nanoTime() - start) / 1_000_000);
+	}
+
+	private static HikariDataSource pool() {
+		HikariDataSource pool = new HikariDataSource();
+		pool.setJdbcUrl(server.jdbcUrl());
+		pool.setUsername("node");
+		pool.setPassword(server.password());
+		pool.setMaximumPoolSize(2);
+		pool.setConnectionTimeout(1000);
+		return pool;
+	}
+
+	/**
+	 * The most sessions at once.
+	 */
+	private static final class Peak implements AutoCloseable {
+
+		private final AtomicInteger most = new AtomicInteger();
+
+		private final Thread thread;
+
+		private volatile boolean closed;
+
+		Peak(LightNodes nodes) {
+			this.thread = Daemon.start("peak", () -> {
+				while (!this.closed) {
+					this.most.accumulateAndGet(nodes.sessions(), Math::max);
+					LockSupport.parkNanos(20_000_000);
+				}
+			});
+		}
+
+		int restart() {
+			return this.most.getAndSet(0);
+		}
+
+		@Override
+		public void close() throws InterruptedException {
+			this.closed = true;
+			this.thread.join();
+		}
+
+	}
+
+}

@@ -1,0 +1,287 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.faults.LightNodes.NodeOptions;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * More nodes than seats for standbys.
+ */
+@Tag("faults")
+@ExtendWith(OutputCaptureExtension.class)
+class StandbySeatTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	/** The longest time between two observations of a node without a session. */
+	private static final Duration WATCH = Duration.ofMillis(7500);
+
+	private static final Duration CONNECT = Duration.ofSeconds(1);
+
+	private static final int STANDBYS = 2;
+
+	private static final int NODES = STANDBYS + 3;
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() {
+		server = PostgreSqlServer.start();
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@Test
+	void onlyTheLeaderAndItsStandbysHaveSessions() throws Exception {
+		try (LightNodes nodes = nodes(null)) {
+			awaitSeats(nodes);
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			assertThat(status(nodes).filter(ElectionStatus::watching)).hasSize(NODES - STANDBYS - 1)
+				.allSatisfy((status) -> {
+					assertThat(status.leader()).isEqualTo(leader.getNodeId());
+					assertThat(status.problem()).isNull();
+				});
+			Awaitility.await()
+				.atMost(WATCH.plus(CONNECT))
+				.untilAsserted(() -> assertThat(status(nodes))
+					.allSatisfy((status) -> assertThat(status.candidates()).hasSize(STANDBYS + 1)));
+			nodes.verify();
+		}
+	}
+
+	@Test
+	void standbyTakesOverAtOnceAndItsSeatIsTakenByAWatcher() throws Exception {
+		try (LightNodes nodes = nodes(null)) {
+			awaitSeats(nodes);
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			long start = System.nanoTime();
+			nodes.kill(leader);
+			DefaultLeaderElector next = Awaitility.await()
+				.pollInterval(Duration.ofMillis(1))
+				.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
+				.until(nodes::awaitLeader, (elector) -> elector != leader);
+			print("leader killed, a standby leads", start);
+			start = System.nanoTime();
+			Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> nodes.sessions() == STANDBYS + 1);
+			print("its seat is taken again", start);
+			assertThat(next.isLeader()).isTrue();
+			nodes.verify();
+		}
+	}
+
+	@Test
+	void watcherLeadsWhenTheLeaderAndAllStandbysDie() throws Exception {
+		try (LightNodes nodes = nodes(null)) {
+			awaitSeats(nodes);
+			List<DefaultLeaderElector> dead = nodes.electors()
+				.stream()
+				.filter((elector) -> !elector.status().watching())
+				.toList();
+			long start = System.nanoTime();
+			dead.forEach(nodes::kill);
+			Awaitility.await()
+				.pollInterval(Duration.ofMillis(10))
+				.atMost(WATCH.plus(CONNECT).plus(TAKEOVER_DELAY))
+				.until(() -> nodes.electors()
+					.stream()
+					.anyMatch((elector) -> !dead.contains(elector) && elector.isLeader()));
+			print("leader and all standbys killed, a watcher leads", start);
+			nodes.verify();
+		}
+	}
+
+	@Test
+	void leaderThatResignsGetsTheSeatOfItsSuccessor() throws Exception {
+		try (LightNodes nodes = nodes(null)) {
+			awaitSeats(nodes);
+			for (int i = 0; i < 5; i++) {
+				DefaultLeaderElector leader = nodes.awaitLeader();
+				assertThat(leader.resign().get()).isTrue();
+				Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
+				awaitSeats(nodes);
+			}
+			nodes.verify();
+		}
+	}
+
+	@Test
+	void watcherRequestsTheResignationOfTheLeader() throws Exception {
+		try (LightNodes nodes = nodes(null)) {
+			awaitSeats(nodes);
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			DefaultLeaderElector watcher = nodes.electors()
+				.stream()
+				.filter((elector) -> elector.status().watching())
+				.findFirst()
+				.orElseThrow();
+			assertThat(watcher.requestResignation(null).isRequested()).isTrue();
+			Awaitility.await().atMost(Duration.ofSeconds(5)).until(() -> nodes.awaitLeader() != leader);
+			awaitSeats(nodes);
+			nodes.verify();
+		}
+	}
+
+	@Test
+	void nodesThatAreNoCandidatesHaveNoSession() throws Exception {
+		try (LightNodes nodes = new LightNodes(server, 4, LEASE, TAKEOVER_DELAY,
+				new NodeOptions(STANDBYS, (number) -> number == 1, server.username(), null))) {
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			Awaitility.await()
+				.atMost(WATCH.plus(CONNECT))
+				.untilAsserted(() -> assertThat(status(nodes))
+					.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
+			Awaitility.await().until(() -> nodes.sessions() == 1);
+			assertThat(status(nodes).filter(ElectionStatus::watching)).hasSize(3);
+		}
+	}
+
+	@Test
+	void watchersUseThePoolAlsoBehindAPoolerInTransactionMode() throws Exception {
+		try (PgBouncer pooler = PgBouncer.start(server, "transaction", "default_pool_size=1");
+				HikariDataSource pool = pool(server.jdbcUrl(pooler.port()));
+				LightNodes nodes = nodes(pool)) {
+			awaitSeats(nodes);
+			long connections = nodes.connections();
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			Awaitility.await()
+				.during(WATCH)
+				.atMost(WATCH.multipliedBy(2))
+				.until(() -> nodes.sessions() == STANDBYS + 1);
+			assertThat(nodes.connections()).isEqualTo(connections);
+			assertThat(status(nodes).filter(ElectionStatus::watching))
+				.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId()));
+		}
+	}
+
+	@Test
+	void watchersOpenAShortConnectionWhileThePoolIsEmpty() throws Exception {
+		try (HikariDataSource pool = pool(server.jdbcUrl()); LightNodes nodes = nodes(pool)) {
+			awaitSeats(nodes);
+			try (var taken = pool.getConnection(); var takenToo = pool.getConnection()) {
+				long connections = nodes.connections();
+				Awaitility.await()
+					.atMost(WATCH.plus(CONNECT).multipliedBy(2))
+					.until(() -> nodes.connections() > connections + 2);
+				assertThat(status(nodes).map(ElectionStatus::problem)).containsOnlyNulls();
+				assertThat(taken.isValid(1)).isTrue();
+				assertThat(takenToo.isValid(1)).isTrue();
+			}
+		}
+	}
+
+	@Test
+	void watchersOfAServerWithoutFreeConnectionsSaySoOnce(CapturedOutput output) throws Exception {
+		try (PostgreSqlServer small = PostgreSqlServer.start("max_connections=12")) {
+			small.execute("CREATE ROLE node LOGIN PASSWORD '" + small.password() + "'");
+			try (LightNodes nodes = new LightNodes(small, NODES, LEASE, TAKEOVER_DELAY,
+					new NodeOptions(STANDBYS, (number) -> true, "node", null))) {
+				awaitSeats(nodes);
+				DefaultLeaderElector leader = nodes.awaitLeader();
+				List<Connection> taken = new ArrayList<>();
+				for (int i = 0; i < 3; i++) {
+					fill(small, taken);
+					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == NODES - STANDBYS - 1);
+					for (Connection each : taken) {
+						each.close();
+					}
+					taken.clear();
+					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == 0);
+				}
+				assertThat(leader.isLeader()).isTrue();
+				assertThat(output.getAll().lines().filter((line) -> line.contains("SQLSTATE 53300")))
+					.hasSize(NODES - STANDBYS - 1);
+				nodes.verify();
+			}
+		}
+	}
+
+	private static long problems(LightNodes nodes) {
+		return status(nodes).filter((status) -> status.problem() != null).count();
+	}
+
+	private static void fill(PostgreSqlServer small, List<Connection> taken) {
+		try {
+			while (true) {
+				taken.add(DriverManager.getConnection(small.jdbcUrl(), "node", small.password()));
+			}
+		}
+		catch (SQLException ex) {
+			assertThat(ex.getSQLState()).isEqualTo("53300");
+		}
+	}
+
+	private static HikariDataSource pool(String url) {
+		HikariDataSource pool = new HikariDataSource();
+		pool.setJdbcUrl(url);
+		pool.setUsername(server.username());
+		pool.setPassword(server.password());
+		pool.setMaximumPoolSize(2);
+		pool.setConnectionTimeout(250);
+		return pool;
+	}
+
+	private static LightNodes nodes(HikariDataSource pool) {
+		return new LightNodes(server, NODES, LEASE, TAKEOVER_DELAY,
+				new NodeOptions(STANDBYS, (number) -> true, server.username(), pool));
+	}
+
+	private static void awaitSeats(LightNodes nodes) {
+		nodes.awaitLeader();
+		Awaitility.await()
+			.atMost(WATCH.plus(CONNECT))
+			.until(() -> nodes.sessions() == STANDBYS + 1
+					&& status(nodes).filter(ElectionStatus::watching).count() == NODES - STANDBYS - 1);
+	}
+
+	private static Stream<ElectionStatus> status(LightNodes nodes) {
+		return nodes.electors().stream().map(DefaultLeaderElector::status);
+	}
+
+	private static void print(String what, long start) {
+		System.out.printf("%s: %d ms%n", what, (System.nanoTime() - start) / 1_000_000);
+	}
+
+}
