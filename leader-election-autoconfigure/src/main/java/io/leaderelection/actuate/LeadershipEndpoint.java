@@ -186,9 +186,8 @@ public class LeadershipEndpoint {
 	 */
 	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
 			@Nullable Instant since, boolean candidate, boolean watching, @Nullable LeaderDescriptor leader,
-			List<String> candidates,
-			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, int workInFlight,
-			@Nullable String blockedBy, @Nullable String problem,
+			List<String> candidates, @Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining,
+			int workInFlight, @Nullable String blockedBy, @Nullable String problem,
 			List<TransitionDescriptor> transitions) implements OperationResponseBody {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector) {
@@ -198,9 +197,8 @@ public class LeadershipEndpoint {
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
 			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
-					status.candidates(),
-					status.lastConfirmation(), status.lease(), status.leaseRemaining(), status.workInFlight(),
-					status.blockedBy(), status.problem(),
+					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
+					status.workInFlight(), status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList());
 		}
 

@@ -101,8 +101,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	/**
-	 * Only a pool lends that the application uses anyway for the database of the elections:
-	 * another one would be started for this, with all its connections.
+	 * Only a pool lends that the application uses anyway for the database of the
+	 * elections: another one would be started for this, with all its connections.
 	 */
 	private @Nullable PoolLender lender() {
 		boolean elsewhere = this.dedicated.stream().findAny().isPresent() || StringUtils.hasText(this.properties.url());

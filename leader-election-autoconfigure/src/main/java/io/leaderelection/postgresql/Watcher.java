@@ -175,8 +175,7 @@ final class Watcher {
 
 		static Answer of(ResultSet row) throws SQLException {
 			return new Answer(row.getBoolean("in_recovery"), row.getLong("database"), row.getString("started"),
-					row.getInt("holder"),
-					Nodes.of(row), row.getInt("taken"));
+					row.getInt("holder"), Nodes.of(row), row.getInt("taken"));
 		}
 
 	}

@@ -96,27 +96,28 @@ class ConfigurationMetadataTests {
 
 	@Test
 	void tellsTheDefaults() {
-		assertThat(properties).allSatisfy((name, property) -> assertThat(property.get("defaultValue"))
-			.isEqualTo(Map.<String, Object>ofEntries(Map.entry("leader-election.allow-session-pooler", false),
-					Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
-					Map.entry("leader-election.fail-fast", false),
-					Map.entry("leader-election.initialize-schema", "embedded"),
-					Map.entry("leader-election.store", "advisory-lock"),
-					Map.entry("leader-election.table-name", "leader_election"),
-					Map.entry("leader-election.fencing", "auto"),
-					Map.entry("leader-election.health.unreachable-after", "30s"),
-					Map.entry("leader-election.lease-duration", "5s"),
-					Map.entry("leader-election.manual.leader", false),
-					Map.entry("leader-election.services.start-attempts", 3),
-					Map.entry("leader-election.services.start-timeout", "1m"),
-					Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
-					Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
-					Map.entry("leader-election.standbys", 3),
-					Map.entry("leader-election.takeover-delay", "100ms"), Map.entry("leader-election.term-epoch", 0),
-					Map.entry("management.endpoint.leadership.access", "read_only"),
-					Map.entry("management.endpoint.leadership.cache.time-to-live", "0ms"),
-					Map.entry("management.health.leadership.enabled", true))
-				.get(name)));
+		assertThat(properties).allSatisfy((name,
+				property) -> assertThat(property.get("defaultValue")).isEqualTo(Map.<String, Object>ofEntries(
+						Map.entry("leader-election.allow-session-pooler", false),
+						Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
+						Map.entry("leader-election.fail-fast", false),
+						Map.entry("leader-election.initialize-schema", "embedded"),
+						Map.entry("leader-election.store", "advisory-lock"),
+						Map.entry("leader-election.table-name", "leader_election"),
+						Map.entry("leader-election.fencing", "auto"),
+						Map.entry("leader-election.health.unreachable-after", "30s"),
+						Map.entry("leader-election.lease-duration", "5s"),
+						Map.entry("leader-election.manual.leader", false),
+						Map.entry("leader-election.services.start-attempts", 3),
+						Map.entry("leader-election.services.start-timeout", "1m"),
+						Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
+						Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
+						Map.entry("leader-election.standbys", 3), Map.entry("leader-election.takeover-delay", "100ms"),
+						Map.entry("leader-election.term-epoch", 0),
+						Map.entry("management.endpoint.leadership.access", "read_only"),
+						Map.entry("management.endpoint.leadership.cache.time-to-live", "0ms"),
+						Map.entry("management.health.leadership.enabled", true))
+					.get(name)));
 	}
 
 	@Test

@@ -239,7 +239,7 @@ class LeadershipMetricsTests {
 		assertThat(gauge("leader.election.lease.remaining", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(gauge("leader.election.confirmation.age", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(gauge("leader.election.lease", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(this.registry.getMeters()).hasSize(2 * 18)
+		assertThat(this.registry.getMeters()).hasSize(2 * 19)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 
