@@ -172,6 +172,9 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
 					+ "election");
 		}
+		if (isTable()) {
+			logger.info("Elections use leases in the table " + this.properties.tableName());
+		}
 		if (logger.isDebugEnabled()) {
 			logger.debug("Elections of group '" + this.group + "' use " + this.source.describe());
 		}

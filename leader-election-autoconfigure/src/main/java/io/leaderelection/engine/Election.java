@@ -38,6 +38,7 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Elected;
@@ -506,15 +507,18 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (state.departure() != null && term != null && (only == null || only.equals(term))) {
 				return ResignationAnswer.requested(term);
 			}
-			if (state.contact().problem() != null
-					|| (following && this.platform.nanoTime() - state.contact().last() > longestSilence(state))) {
-				return ResignationAnswer.refused("the database is unreachable");
+			Problem problem = state.contact().problem();
+			if (problem != null) {
+				return ResignationAnswer.refused("this node has no session: " + problem.message());
+			}
+			if (following && this.platform.nanoTime() - state.contact().last() > longestSilence(state)) {
+				return ResignationAnswer.refused("the database does not answer");
 			}
 			Term led = following ? ((leader != null) ? leader.term() : null) : term;
 			if (led == null) {
 				return ResignationAnswer.refused("no leader is known");
 			}
-			if (state.view().candidates().size() < 2) {
+			if (!hasSuccessor(state.view(), following)) {
 				return ResignationAnswer.refused("there is no other candidate");
 			}
 			if (only != null && !only.equals(led)) {
@@ -538,6 +542,17 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return (state.contact().watching() ? LONGEST_SILENCE.plus(this.timings.longestWatchInterval())
 				: LONGEST_SILENCE)
 			.toNanos();
+	}
+
+	/**
+	 * Return whether a candidate is left when the leader resigns. A leader that has ended
+	 * may not be among the candidates any longer.
+	 */
+	private static boolean hasSuccessor(View view, boolean following) {
+		Leader leader = view.leader();
+		return (following && leader != null)
+				? view.candidates().stream().anyMatch((candidate) -> !candidate.nodeId().equals(leader.nodeId()))
+				: view.candidates().size() > 1;
 	}
 
 	/**

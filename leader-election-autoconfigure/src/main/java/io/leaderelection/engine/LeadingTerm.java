@@ -309,7 +309,7 @@ final class LeadingTerm {
 		Confirmation confirmation = this.session.confirm();
 		this.election.statistics().confirmed(this.election.nanoTime() - start);
 		if (confirmation.resignationRequested() && !this.election.isLeaving()) {
-			this.log.info("Another node requested this node to resign (" + this.election + ")");
+			this.log.info("A resignation of this node was requested through the database (" + this.election + ")");
 			this.election.resign();
 		}
 		return confirmation;

@@ -24,7 +24,6 @@ import java.util.function.BiConsumer;
 
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +73,7 @@ final class LeaseTableConnector {
 		this.source = source;
 		this.table = table;
 		this.create = create;
-		this.applicationName = new SessionNames("table").of(nodeId);
+		this.applicationName = LeaseTableSession.NAMES.of(nodeId);
 		this.timeout = timeout;
 		this.statements = statements;
 		this.onOpen = onOpen;
@@ -199,7 +198,7 @@ final class LeaseTableConnector {
 						"The table \"" + this.table + "\" for leader election could not be created: "
 								+ Jdbc.summary(ex),
 						"Create it with the script io/leaderelection/schema-postgresql.sql as a role that may do so, or "
-								+ "grant CREATE on the schema.",
+								+ "grant CREATE on the schema, which must exist.",
 						ex);
 			}
 		}

@@ -62,6 +62,9 @@ final class LeaseTableSession implements ElectionSession {
 
 	private static final String LOCK_NOT_AVAILABLE = "55P03";
 
+	/** The names of the connections of nodes, each of which serves all elections. */
+	static final SessionNames NAMES = new SessionNames("table");
+
 	/** No term has this transaction id. */
 	private static final Term NONE = new Term(0, 0, 0);
 
@@ -76,8 +79,6 @@ final class LeaseTableSession implements ElectionSession {
 	private final ElectionKeys keys;
 
 	private final Holder holder;
-
-	private final SessionNames names;
 
 	private final int termEpoch;
 
@@ -117,7 +118,6 @@ final class LeaseTableSession implements ElectionSession {
 		this.key = key;
 		this.keys = keys;
 		this.holder = holder;
-		this.names = new SessionNames(settings.election());
 		this.termEpoch = termEpoch;
 	}
 
@@ -233,7 +233,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	private static String describeOtherStore(int pid) {
-		return "session with pid " + pid + " of a node with leader-election.store=advisory-lock";
+		return "session with pid " + pid + " (leader-election.store=advisory-lock; all nodes must use the same store)";
 	}
 
 	@Override
@@ -243,9 +243,9 @@ final class LeaseTableSession implements ElectionSession {
 
 	private View view(Snapshot snapshot) {
 		LeaseRow row = snapshot.row();
-		String node = (row != null && row.isHeld()) ? row.holder() : null;
-		Leader leader = (row != null && node != null) ? new Leader(node, this.names.of(node), term(row), row.since())
-				: null;
+		// A holder whose lease has expired does not lead any longer
+		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
+		Leader leader = (row != null && node != null) ? new Leader(node, NAMES.of(node), term(row), row.since()) : null;
 		return new View(leader, snapshot.candidates(), this.foreign);
 	}
 
@@ -336,7 +336,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public String name() {
-		return this.names.of(this.holder.node());
+		return NAMES.of(this.holder.node());
 	}
 
 	private long longestRetry() {

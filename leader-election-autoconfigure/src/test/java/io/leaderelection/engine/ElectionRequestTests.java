@@ -139,6 +139,17 @@ class ElectionRequestTests {
 	}
 
 	@Test
+	void leaderThatIsNoCandidateAnyLongerIsAskedIfThereIsASuccessor() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH.stream()
+			.filter((candidate) -> !candidate.nodeId().equals(OTHER.nodeId()))
+			.toList();
+		this.fixture.at(Duration.ofSeconds(2), () -> this.answer = this.election.requestResignation(null));
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.answer).isEqualTo(ResignationAnswer.requested(OTHER.term()));
+	}
+
+	@Test
 	void nobodyIsAskedThroughADatabaseThatIsOutOfReach() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
@@ -154,7 +165,7 @@ class ElectionRequestTests {
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			this.answer = this.election.requestResignation(null);
-			assertThat(this.answer.refusal()).isEqualTo("the database is unreachable");
+			assertThat(this.answer.refusal()).startsWith("this node has no session: ");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 	}
@@ -241,7 +252,7 @@ class ElectionRequestTests {
 			this.answer = this.election.requestResignation(null);
 		}));
 		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database is unreachable"));
+		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database does not answer"));
 	}
 
 	@Test

@@ -363,7 +363,7 @@ class LeaseTableNodesTests {
 			.isSorted()
 			.doesNotHaveDuplicates();
 		assertThat(output).contains("Nodes of one election must all use the same store: stop the others first")
-			.contains("of a node with leader-election.store=advisory-lock holds the lock of this election");
+			.contains("(leader-election.store=advisory-lock; all nodes must use the same store) holds the lock");
 	}
 
 	@ParameterizedTest

@@ -734,7 +734,8 @@ class LeaseTableTests {
 		assertThat(locked.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		ElectionSession leased = open("node-a");
 		Held held = (Held) leased.acquire(NO_WAIT);
-		assertThat(held.view().foreign()).contains("of a node with leader-election.store=advisory-lock");
+		assertThat(held.view().foreign())
+			.contains("leader-election.store=advisory-lock; all nodes must use the same store");
 		locked.release(true);
 		locked.close();
 		awaitWon(leased);

@@ -166,6 +166,20 @@ class LeaseTableOperationsTests {
 		assertThat(lease()).containsEntry("state", "held");
 	}
 
+	@Test
+	void leaseOfAProcessThatHasEndedIsFreedByHand() {
+		this.nodes.get(0).close();
+		this.jdbc
+			.sql("UPDATE leader_election SET token = gen_random_uuid(), holder = 'gone', pid = 4711, lease = 600000, "
+					+ "heartbeat = clock_timestamp() WHERE election = ?")
+			.param(election())
+			.update();
+		LeaseTableNode candidate = start();
+		LeaseTableNode.eventually().until(() -> "gone".equals(candidate.leader()));
+		assertThat(this.jdbc.sql(query("SET token = NULL").replace("shop:default", election())).update()).isOne();
+		candidate.awaitLeader();
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election" })
 	void changeByHandEndsTheTermWithItsNextRenewal(String change) {
