@@ -62,6 +62,13 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("PromptNotice", "FALSE")
 		.with("MaxFaults", "1");
 
+	/** One seat and three nodes, so that one watches beside a leader and a standby. */
+	static final Instance SEATS = new Instance("SeatsLiveness", 3, new TreeMap<>(), List.of("G7_Seats"), "G6_Seats")
+		.with("None", "None")
+		.with("Standbys", "1")
+		.with("MaxFaults", "1")
+		.with("Mutant", "\"NONE\"");
+
 	/** The lease table, with everything at any time. */
 	static final Instance TABLE_FENCE = ofTable("TableLease", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_RenewalsPass")
 		.with("Clocks", "FALSE")
@@ -138,8 +145,8 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		StringBuilder text = new StringBuilder("CONSTANTS\n  Nodes = {" + names + "}\n");
 		this.constants.forEach((name, value) -> text.append("  " + name + " = " + value + "\n"));
 		text.append("CHECK_DEADLOCK FALSE\nPROPERTY " + this.property + "\n");
+		this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
 		if (isSafety()) {
-			this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
 			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n" + (isTable() ? "VIEW View\n" : "");
 		}
 		return text + "SPECIFICATION LiveSpec\n";
@@ -147,8 +154,9 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 
 	@Override
 	public String toString() {
-		return this.module + ", " + count(String.valueOf(this.nodes), "node") + ", "
-				+ count(this.constants.get("MaxTerm"), "term")
+		String terms = this.constants.get("MaxTerm");
+		return this.module + ", " + count(String.valueOf(this.nodes), "node")
+				+ ((terms != null) ? ", " + count(terms, "term") : "")
 				+ this.constants.entrySet()
 					.stream()
 					.filter((entry) -> !List.of("None", "MaxTerm", "Mutant").contains(entry.getKey()))

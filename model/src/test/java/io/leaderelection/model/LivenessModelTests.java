@@ -32,10 +32,22 @@ class LivenessModelTests {
 	}
 
 	@Test
+	void holdsWithSeats() {
+		assertThat(ModelChecker.check("seats", Instance.SEATS)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
 	@Tag("faults")
 	void holdsWithMoreFaults() {
 		Instance instance = Instance.LIVENESS.with("MaxTerm", "3").with("MaxFaults", "2").with("Work", "FALSE");
 		assertThat(ModelChecker.check("liveness-2-faults", instance, 2)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsWithMoreSeats() {
+		Instance instance = Instance.SEATS.nodes(4).with("Standbys", "2").with("MaxFaults", "2");
+		assertThat(ModelChecker.check("seats-4-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);
 	}
 
 }

@@ -93,7 +93,16 @@ enum Mutant implements SeededMistake {
 	NO_IDLE_TIMEOUT("G6_SomebodyLeads", Instance.LIVENESS.with("Work", "FALSE").with("MaxTerm", "1")),
 
 	/** The server does not end transactions that are idle behind the fence. */
-	NO_LIMIT_IN_FENCE("G6_SomebodyLeads", Instance.LIVENESS.with("MaxFaults", "0"));
+	NO_LIMIT_IN_FENCE("G6_SomebodyLeads", Instance.LIVENESS.with("MaxFaults", "0")),
+
+	/** A winner keeps its seat. */
+	SEAT_NOT_FREED("G6_Seats", Instance.SEATS.with("MaxFaults", "0")),
+
+	/** Several sessions may have the same seat. */
+	SEAT_SHARED("G7_Seats", Instance.SEATS.with("MaxFaults", "0")),
+
+	/** The seat of a session that has ended remains taken. */
+	SEAT_OUTLIVES_SESSION("G6_Seats", Instance.SEATS);
 
 	private final String guarantee;
 

@@ -182,6 +182,15 @@ public final class SimulatedElector {
 		return this.process.clock() - this.election.state().contact().last();
 	}
 
+	/**
+	 * Return whether this node waits for a free seat without a session.
+	 */
+	public boolean awaitsSeat() {
+		ElectionState state = this.election.state();
+		return this.election.settings().candidate() && state.departure() == null && state.suspensions().isEmpty()
+				&& state.contact().watching() && state.contact().problem() == null;
+	}
+
 	public String describe() {
 		ElectionState state = this.election.state();
 		return state.position() + " departure " + state.departure() + " contact " + state.contact() + " suspended "

@@ -141,13 +141,14 @@ public class AdvisoryLockPrograms {
 	}
 
 	private int seat(Backend backend, int seats) throws SqlError {
+		LockMode mode = (this.mutant == Mutant.SEAT_SHARED) ? LockMode.SHARE : LockMode.EXCLUSIVE;
 		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
-			if (backend.holds(seatKey(seat), LockMode.EXCLUSIVE)) {
+			if (backend.holds(seatKey(seat), mode)) {
 				return seat;
 			}
 		}
 		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
-			if (backend.tryLock(seatKey(seat), LockMode.EXCLUSIVE, LockScope.SESSION)) {
+			if (backend.tryLock(seatKey(seat), mode, LockScope.SESSION)) {
 				return seat;
 			}
 		}
@@ -158,7 +159,7 @@ public class AdvisoryLockPrograms {
 		return LockKey.of(this.observerClass, seat);
 	}
 
-	private boolean isSeat(LockKey key) {
+	public boolean isSeat(LockKey key) {
 		return key.parts() == 2 && key.high() == this.observerClass && key.low() >= ElectionKeys.FIRST_SEAT;
 	}
 
@@ -213,7 +214,7 @@ public class AdvisoryLockPrograms {
 			});
 			int count = 0;
 			for (boolean each : taken) {
-				count += each ? 1 : 0;
+				count += (each || this.mutant == Mutant.NO_SEAT_FREE) ? 1 : 0;
 			}
 			return new Watched(backend.server().isInRecovery(), view(backend.server()), count);
 		});
@@ -511,7 +512,7 @@ public class AdvisoryLockPrograms {
 				case TRY_FENCE ->
 					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				case FREE_SEAT -> {
-					if (this.seat != 0) {
+					if (this.seat != 0 && keys.mutant != Mutant.SEAT_NOT_FREED) {
 						backend.unlock(seatKey(this.seat), LockMode.EXCLUSIVE);
 					}
 				}

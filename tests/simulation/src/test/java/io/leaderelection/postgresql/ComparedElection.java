@@ -39,19 +39,20 @@ abstract class ComparedElection implements AutoCloseable {
 
 	static final long WAIT_MILLIS = 800;
 
-	static final int STANDBYS = 2;
-
 	static final int FIRST_WRITER = 10;
 
 	private final ElectionKeys keys;
+
+	private final int standbys;
 
 	/** The terms that were won, in order. */
 	private final List<Term> terms = new ArrayList<>();
 
 	private long base;
 
-	ComparedElection(ElectionKeys keys) {
+	ComparedElection(ElectionKeys keys, int standbys) {
 		this.keys = keys;
+		this.standbys = standbys;
 	}
 
 	/**
@@ -75,6 +76,10 @@ abstract class ComparedElection implements AutoCloseable {
 		this.base = transactionId;
 	}
 
+	final int standbys() {
+		return this.standbys;
+	}
+
 	final Term term(int number) {
 		return this.terms.get(number);
 	}
@@ -85,6 +90,13 @@ abstract class ComparedElection implements AutoCloseable {
 	final synchronized String won(Term term, boolean clean, boolean clear) {
 		this.terms.add(term);
 		return "won " + words(term) + (clean ? " clean" : "") + (clear ? " clear" : "");
+	}
+
+	/**
+	 * Return the words for what was observed without a session.
+	 */
+	static String watched(String view, boolean open) {
+		return view + (open ? ", a seat is free" : ", no seat is free");
 	}
 
 	final String words(@Nullable Term term) {

@@ -32,8 +32,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The programs for the simulated server answer as the statements of the library do on
- * PostgreSQL. Nodes stand, wait, win, confirm and hand over at random, transactions pass
- * the fence or not, and after each operation all answers and locks are compared.
+ * PostgreSQL. Nodes watch, take seats, wait, win, confirm and hand over at random,
+ * transactions pass the fence or not, and after each operation all answers and locks are
+ * compared.
  */
 class ElectionComparisonTests {
 
@@ -81,11 +82,12 @@ class ElectionComparisonTests {
 
 	private void compare(Random random) throws Exception {
 		ElectionKeys keys = ElectionKeys.ofLockId(random.nextLong());
-		List<String> history = new ArrayList<>();
+		int standbys = 1 + random.nextInt(3);
+		List<String> history = new ArrayList<>(List.of(standbys + " standbys"));
 		ElectionCourse course = new ElectionCourse(random);
-		try (ComparedElection simulated = new SimulatedElection(keys, new Random(random.nextLong()),
+		try (ComparedElection simulated = new SimulatedElection(keys, standbys, new Random(random.nextLong()),
 				ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()));
-				RealElection real = new RealElection(keys, ComparedServer.SERVER)) {
+				RealElection real = new RealElection(keys, standbys, ComparedServer.SERVER)) {
 			long tenseSince = System.nanoTime();
 			for (int count = 0; count < OPERATIONS; count++) {
 				ElectionOperation operation = course.next();

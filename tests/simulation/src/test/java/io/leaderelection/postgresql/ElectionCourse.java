@@ -101,7 +101,7 @@ final class ElectionCourse {
 
 	private Kind kind(Node node, int choice) {
 		return switch (node) {
-			case CLOSED -> Kind.OPEN;
+			case CLOSED -> (choice < 80) ? Kind.OPEN : Kind.WATCH;
 			case OPEN -> (choice < 70) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE
 					: (choice < 60) ? Kind.WARM_UP : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);

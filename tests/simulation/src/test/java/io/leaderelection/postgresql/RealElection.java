@@ -41,6 +41,7 @@ import java.util.regex.Pattern;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
@@ -77,8 +78,8 @@ final class RealElection extends ComparedElection {
 
 	private boolean pidsInOrder = true;
 
-	RealElection(ElectionKeys keys, PostgreSqlServer server) throws Exception {
-		super(keys);
+	RealElection(ElectionKeys keys, int standbys, PostgreSqlServer server) throws Exception {
+		super(keys, standbys);
 		this.keys = keys;
 		this.server = server;
 		this.observer = server.connect();
@@ -90,7 +91,7 @@ final class RealElection extends ComparedElection {
 
 	private PostgreSqlSessions opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true, STANDBYS);
+				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true, standbys());
 		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
@@ -102,8 +103,13 @@ final class RealElection extends ComparedElection {
 	SortedMap<Integer, String> run(ElectionOperation operation) throws Exception {
 		int number = operation.session();
 		Session session = this.sessions.get(number);
+		TreeMap<Integer, String> answers = new TreeMap<>();
 		switch (operation.kind()) {
 			case OPEN -> open(number);
+			case WATCH -> {
+				Watch watch = opener(number).watch();
+				answers.put(number, watched(words(watch.view()), watch.open()));
+			}
 			case CLOSE -> {
 				session.answer = null;
 				this.ended.add(session.pid);
@@ -128,7 +134,6 @@ final class RealElection extends ComparedElection {
 				throw new AssertionError("The sessions do not come to rest");
 			}
 		}
-		TreeMap<Integer, String> answers = new TreeMap<>();
 		for (Map.Entry<Integer, Session> entry : this.sessions.entrySet()) {
 			Future<String> answer = entry.getValue().answer;
 			if (answer != null) {
@@ -201,6 +206,11 @@ final class RealElection extends ComparedElection {
 		return pids;
 	}
 
+	private String words(View view) {
+		return ((view.leader() != null) ? view.leader().nodeId() + " " + words(view.leader().term()) : "nobody") + " "
+				+ view.candidates().stream().map((candidate) -> candidate.nodeId()).sorted().toList();
+	}
+
 	private @Nullable String query(String sql) throws SQLException {
 		try (Statement statement = this.observer.createStatement(); ResultSet row = statement.executeQuery(sql)) {
 			return row.next() ? row.getString(1) : null;
@@ -269,7 +279,7 @@ final class RealElection extends ComparedElection {
 				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
 						? won(won.term(), won.clean(), won.clear()) : "held");
-				case OBSERVE -> attempt(() -> describe(this.session.observe()));
+				case OBSERVE -> attempt(() -> words(this.session.observe()));
 				case REQUEST -> done(() -> this.session.requestResignation(term(operation.term())));
 				case WITHDRAW_REQUEST -> done(this.session::withdrawRequest);
 				case CONFIRM -> attempt(() -> describe(this.session.confirm()));
@@ -306,11 +316,6 @@ final class RealElection extends ComparedElection {
 			catch (SessionException ex) {
 				return LOST;
 			}
-		}
-
-		private String describe(View view) {
-			return ((view.leader() != null) ? view.leader().nodeId() + " " + words(view.leader().term()) : "nobody")
-					+ " " + view.candidates().stream().map((candidate) -> candidate.nodeId()).sorted().toList();
 		}
 
 		private String describe(Confirmation confirmation) {

@@ -64,8 +64,8 @@ final class SimulatedElection extends ComparedElection {
 
 	private final TreeMap<Integer, String> answers = new TreeMap<>();
 
-	SimulatedElection(ElectionKeys keys, Random random, ServerSettings settings) {
-		super(keys);
+	SimulatedElection(ElectionKeys keys, int standbys, Random random, ServerSettings settings) {
+		super(keys, standbys);
 		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
 				() -> random.nextInt(1000), settings);
 		this.programs = new AdvisoryLockPrograms(keys);
@@ -79,6 +79,11 @@ final class SimulatedElection extends ComparedElection {
 		Session session = this.sessions.get(number);
 		switch (operation.kind()) {
 			case OPEN -> open(number);
+			case WATCH -> {
+				open(number);
+				this.answers.put(number, WAITS);
+				this.sessions.get(number).watch();
+			}
 			case CLOSE -> {
 				session.backend.disconnect();
 				this.answers.remove(number);
@@ -181,7 +186,7 @@ final class SimulatedElection extends ComparedElection {
 			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
 			long wait = operation.patient() ? WAIT_MILLIS : 1;
 			switch (operation.kind()) {
-				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(STANDBYS), (seat) -> {
+				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(standbys()), (seat) -> {
 					this.seat = seat;
 					this.node |= seat != 0;
 					say("admitted " + (seat != 0));
@@ -193,7 +198,8 @@ final class SimulatedElection extends ComparedElection {
 				});
 				case WARM_UP -> warmUp();
 				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat), this::acquired);
-				case OBSERVE -> join(() -> submit(programs.observe(), this::observed));
+				case OBSERVE ->
+					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
 				case REQUEST -> join(() -> withdrawRequest(() -> {
 					Term request = term(operation.term());
 					submit(programs.requestResignation(request), (done) -> {
@@ -241,11 +247,19 @@ final class SimulatedElection extends ComparedElection {
 			}
 		}
 
-		private void observed(Observation observation) {
+		private void watch() {
+			submit(SimulatedElection.this.programs.watch(standbys()),
+					(watched) -> describe(watched.observation(), (view) -> {
+						say(watched(view, watched.taken() < standbys()));
+						this.backend.disconnect();
+					}));
+		}
+
+		private void describe(Observation observation, Consumer<String> next) {
 			List<Integer> pids = new ArrayList<>(observation.candidates());
 			pids.add(0, observation.holder());
 			if (pids.equals(this.knownPids)) {
-				say(this.known);
+				next.accept(this.known);
 				return;
 			}
 			submit(SimulatedElection.this.programs.describe(pids), (rows) -> {
@@ -260,7 +274,7 @@ final class SimulatedElection extends ComparedElection {
 							.toList();
 				boolean complete = observation.holder() == 0 || (leader != null && term(leader) != null);
 				this.knownPids = complete ? pids : null;
-				say(this.known);
+				next.accept(this.known);
 			});
 		}
 

@@ -89,6 +89,8 @@ final class Invariants {
 
 	private long steps;
 
+	private long seatFreeSince;
+
 	private int grants;
 
 	private int commits;
@@ -143,7 +145,7 @@ final class Invariants {
 	}
 
 	private Seen seen(Node node) {
-		return this.nodes.computeIfAbsent(node, (key) -> new Seen());
+		return this.nodes.computeIfAbsent(node, (key) -> new Seen(this.scheduler.now()));
 	}
 
 	// The state of a node
@@ -630,6 +632,9 @@ final class Invariants {
 			}
 		}
 		checkFence();
+		if (this.world.table() == null) {
+			checkSeats();
+		}
 		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
 			violated("G7 load",
 					(this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
@@ -671,7 +676,62 @@ final class Invariants {
 	}
 
 	/**
-	 * Return what is missing until one node leads and all others follow, or {@code null}.
+	 * G6, G7: no more nodes wait for the lock than there are seats, and a node that
+	 * observes the election without a session takes a seat soon after it has become free.
+	 */
+	private void checkSeats() {
+		long waiting = this.world.server()
+			.locks()
+			.stream()
+			.filter((row) -> !row.granted() && row.key().equals(MAIN) && row.mode() == LockMode.EXCLUSIVE)
+			.count();
+		if (waiting > this.world.standbys()) {
+			violated("G7 seats", waiting + " nodes wait for the lock: " + this.world.server().locks());
+		}
+		long now = this.scheduler.now();
+		if (takenSeats() >= this.world.standbys() || this.world.calmSince() == Long.MAX_VALUE) {
+			this.seatFreeSince = now;
+		}
+		long limit = this.world.timings().longestWatchInterval().toNanos() / 9 * 10 + LATE;
+		for (Node node : this.world.nodes()) {
+			Seen seen = seen(node);
+			boolean stuck = node.connections()
+				.stream()
+				.anyMatch((connection) -> connection.isStuck() && !connection.isBroken());
+			if (!node.isUp() || stuck || !node.elector().awaitsSeat() || node.calmSince() == Long.MAX_VALUE) {
+				seen.watchingSince = now;
+			}
+			long since = Math.max(Math.max(this.seatFreeSince, seen.watchingSince),
+					Math.max(this.world.calmSince(), node.calmSince()) + this.world.lease().toNanos() + AFTERMATH);
+			if (now - since > limit) {
+				violated("G6 seats", node + " has not taken a seat that is free for " + limit / World.MILLIS + " ms: "
+						+ this.world.server().locks());
+			}
+		}
+	}
+
+	/**
+	 * Return how many seats nodes have that wait for the lock.
+	 */
+	private int takenSeats() {
+		Set<Integer> sessions = new HashSet<>();
+		int holder = 0;
+		for (LockRow row : this.world.server().locks()) {
+			LockKey key = row.key();
+			if (row.granted() && row.mode() == LockMode.EXCLUSIVE) {
+				holder = key.equals(MAIN) ? row.pid() : holder;
+				if (this.world.programs().isSeat(key)) {
+					sessions.add(row.pid());
+				}
+			}
+		}
+		sessions.remove(holder);
+		return sessions.size();
+	}
+
+	/**
+	 * Return what is missing until one node leads, the seats are taken and all others
+	 * follow, or {@code null}.
 	 */
 	@Nullable String unsettled() {
 		int leaders = 0;
@@ -694,6 +754,10 @@ final class Invariants {
 			if (granted != null && granted.leading() && node.elector().isTrusted()) {
 				leaders++;
 			}
+		}
+		long seats = Math.min(this.world.standbys(), this.world.nodes().stream().filter(Node::isCandidate).count() - 1);
+		if (this.world.table() == null && takenSeats() != seats) {
+			return takenSeats() + " of " + seats + " seats are taken: " + this.world.server().locks();
 		}
 		return (leaders == 1) ? null
 				: leaders + " nodes lead: " + this.world.server().locks() + ", row " + rowWithoutToken();
@@ -755,6 +819,8 @@ final class Invariants {
 
 		private long lateSince;
 
+		private long watchingSince;
+
 		private int granted;
 
 		private int ended;
@@ -762,6 +828,10 @@ final class Invariants {
 		private int grantedTold;
 
 		private int revokedEnded;
+
+		Seen(long now) {
+			this.watchingSince = now;
+		}
 
 	}
 

@@ -51,6 +51,8 @@ public final class Node {
 
 	private final String name;
 
+	private final boolean candidate;
+
 	private final Link link;
 
 	private final List<SimulatedConnection> connections = new ArrayList<>();
@@ -81,9 +83,10 @@ public final class Node {
 
 	private int starts;
 
-	Node(World world, String name) {
+	Node(World world, String name, boolean candidate) {
 		this.world = world;
 		this.name = name;
+		this.candidate = candidate;
 		this.link = new Link(world.scheduler(), world.random(), world.distance());
 		this.process = newProcess();
 		this.elector = newElector();
@@ -97,9 +100,9 @@ public final class Node {
 	}
 
 	private SimulatedElector newElector() {
-		SimulatedElector created = new SimulatedElector(this.world.mutant(), this.world.settings(id()),
-				this.world.timings(), sessions(this.world.settings(id())), this.world.scheduler(), this.process,
-				this.world.random(), this::listen, log());
+		ElectionSettings settings = this.world.settings(id(), this.candidate);
+		SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
+				sessions(settings), this.world.scheduler(), this.process, this.world.random(), this::listen, log());
 		this.process.observe(() -> this.world.invariants().observe(this));
 		return created;
 	}
@@ -302,6 +305,10 @@ public final class Node {
 				this.world.scheduler().sleep(5 * World.MILLIS);
 			}
 		}
+	}
+
+	boolean isCandidate() {
+		return this.candidate;
 	}
 
 	boolean isSuspended() {

@@ -33,7 +33,8 @@ class SimulationMutantTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "OPEN_FENCE",
-			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT" })
+			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT", "SEAT_NOT_FREED",
+			"SEAT_SHARED", "NO_SEAT_FREE" })
 	void findsMistake(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
@@ -92,6 +93,8 @@ class SimulationMutantTests {
 				List.of("G2 revocation", "G2 exclusion", "G4 interrupt");
 			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
+			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");
+			case SEAT_SHARED -> List.of("G7 seats");
 			case BEAT_NOT_COMPARED, RENEWAL_NOT_FLUSHED -> List.of("G2 exclusion", "G3 terms");
 			case TERM_NOT_RAISED -> List.of("G3 terms");
 			case NO_BARRIER -> List.of("G1 barrier", "G1 fence");

@@ -114,10 +114,11 @@ public final class World {
 		this.invariants = new Invariants(this);
 		int size = 2 + this.random.nextInt(3);
 		for (int i = 1; i <= size; i++) {
-			this.nodes.add(new Node(this, "n" + i));
+			this.nodes.add(new Node(this, "n" + i, i == 1 || chance(80)));
 		}
 		record("lease " + this.lease + ", takeover delay " + this.takeoverDelay + ", drain timeout " + this.drainTimeout
-				+ ", " + size + " nodes, " + this.standbys + " standbys");
+				+ ", " + size + " nodes, of which " + this.nodes.stream().filter(Node::isCandidate).count()
+				+ " candidates, " + this.standbys + " standbys");
 	}
 
 	private long oneOf(long... values) {
@@ -191,8 +192,15 @@ public final class World {
 		return this.distance;
 	}
 
-	ElectionSettings settings(String node) {
-		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, true,
+	/**
+	 * How many nodes may wait for the lock at once, if they use advisory locks.
+	 */
+	int standbys() {
+		return this.standbys;
+	}
+
+	ElectionSettings settings(String node, boolean candidate) {
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, candidate,
 				this.standbys);
 	}
 

@@ -75,6 +75,15 @@ public enum Mutant {
 	/** The watchdog logs before it aborts the session. */
 	LOG_BEFORE_ABORT,
 
+	/** A winner keeps its seat. */
+	SEAT_NOT_FREED,
+
+	/** Several sessions may have the same seat. */
+	SEAT_SHARED,
+
+	/** A node without a session finds no seat free. */
+	NO_SEAT_FREE,
+
 	/** Table: a takeover does not compare the beat. */
 	BEAT_NOT_COMPARED,
 
