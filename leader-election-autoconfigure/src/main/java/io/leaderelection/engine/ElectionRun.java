@@ -439,7 +439,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 			answered();
 			follow(watch.view());
-			pause(interval / 2 + this.platform.random(interval + 1),
+			long suspended = this.election.suspensionRemaining();
+			long wait = interval / 2 + this.platform.random(interval + 1);
+			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
 					() -> this.election.isStopping() || isRequestDue() || isCandidate() != candidate);
 			if (isRequestDue()) {
 				return true;

@@ -85,7 +85,14 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	boolean isSuspended(long now) {
-		return this.suspensions.values().stream().anyMatch((until) -> until - now > 0);
+		return suspensionRemaining(now) > 0;
+	}
+
+	/**
+	 * Return how long the candidacy remains suspended, or 0.
+	 */
+	long suspensionRemaining(long now) {
+		return this.suspensions.values().stream().mapToLong((until) -> until - now).reduce(0, Math::max);
 	}
 
 	boolean isSuspended(Suspension cause, long now) {
