@@ -591,8 +591,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + view.foreign() + " holds the lock of this election but is not a node of it ("
-					+ this.election + ")");
+			this.log.warn("The " + view.foreign() + " holds "
+					+ (this.election.state().isLockForeign() ? "the lock" : "a lock")
+					+ " of this election but is not a node of it (" + this.election + ")");
 		}
 	}
 

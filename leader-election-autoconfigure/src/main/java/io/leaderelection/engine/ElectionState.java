@@ -80,6 +80,15 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 		return this.position instanceof Elected || this.position instanceof Granted;
 	}
 
+	/**
+	 * Return whether a foreign session holds the lock, as far as this node knows as a
+	 * follower. A node that watches also observes foreign sessions that have other locks.
+	 */
+	boolean isLockForeign() {
+		return this.position instanceof Following && this.view.foreign() != null
+				&& !(this.contact.watching() && this.view.leader() != null);
+	}
+
 	boolean isStopping() {
 		return this.departure != null && this.departure.stops();
 	}
