@@ -64,12 +64,10 @@ final class ElectionDefinitions {
 	private static final int MOST_STANDBYS = 1000;
 
 	/**
-	 * The intervals of the answers that followers with and without a session receive from
-	 * the database, rounded up.
+	 * The interval of the answers that followers receive from the database, rounded up.
+	 * Health has a limit of its own for those without a session.
 	 */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
-
-	private static final Duration WATCH_INTERVAL = ElectionTimings.DEFAULTS.longestWatchInterval();
 
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
@@ -201,11 +199,8 @@ final class ElectionDefinitions {
 		for (ElectionDefinition definition : definitions) {
 			ElectionSettings settings = definition.settings();
 			Duration confirmInterval = settings.confirmInterval();
-			Duration leaderInterval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
+			Duration interval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
-			Duration observerInterval = (properties.store() == LeaderElectionProperties.Store.TABLE) ? leaderInterval
-					: WATCH_INTERVAL;
-			Duration interval = settings.candidate() ? leaderInterval : observerInterval;
 			if (unreachableAfter.compareTo(interval) <= 0) {
 				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
 						"In normal operation, this node receives an answer from its database only every "

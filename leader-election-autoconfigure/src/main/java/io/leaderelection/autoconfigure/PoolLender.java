@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -33,6 +34,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lends connections of a pool, with a bound on the wait that does not depend on the pool.
+ * Only one call at a time waits in the queue of the pool, until the pool has answered:
+ * without free connections, it has one waiter more at most, whose connection is returned
+ * at once.
  */
 final class PoolLender {
 
@@ -40,8 +44,8 @@ final class PoolLender {
 
 	private final DataSource pool;
 
-	/** The last loan that was not in time, until the pool has answered. */
-	private volatile @Nullable CompletableFuture<Connection> late;
+	/** Held while the pool is asked for a connection, also after the caller gave up. */
+	private final Semaphore turn = new Semaphore(1);
 
 	/**
 	 * Create a new {@code PoolLender} instance.
@@ -59,70 +63,64 @@ final class PoolLender {
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	@Nullable Connection borrow(Duration timeout) throws InterruptedException {
-		if (this.late != null) {
+		long deadline = System.nanoTime() + timeout.toNanos();
+		if (!this.turn.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
 			return null;
 		}
 		CompletableFuture<Connection> loan = new CompletableFuture<>();
 		try {
 			// On a thread of its own, since a pool may block its callers for any time
 			DaemonThreads.create("borrow", () -> lend(loan)).start();
-			return loan.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+		}
+		catch (OutOfMemoryError ex) {
+			this.turn.release();
+			return null;
+		}
+		try {
+			return loan.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
 		}
 		catch (TimeoutException ex) {
-			return giveUp(loan);
+			loan.thenAccept(PoolLender::giveBack);
+			return null;
 		}
 		catch (InterruptedException ex) {
-			release(giveUp(loan));
+			loan.thenAccept(PoolLender::giveBack);
 			throw ex;
 		}
-		catch (ExecutionException | OutOfMemoryError ex) {
+		catch (ExecutionException ex) {
 			logger.debug("The pool has not lent a connection", ex);
 			return null;
 		}
 	}
 
-	/**
-	 * Give a loan up, or return it if it has arrived just now.
-	 */
-	private @Nullable Connection giveUp(CompletableFuture<Connection> loan) {
-		this.late = loan;
-		if (loan.cancel(false)) {
-			return null;
-		}
-		this.late = null;
-		return loan.isCompletedExceptionally() ? null : loan.getNow(null);
-	}
-
 	private void lend(CompletableFuture<Connection> loan) {
 		try {
-			Connection connection = this.pool.getConnection();
-			try {
-				// A lazy proxy fetches its connection only now
-				connection.getNetworkTimeout();
-			}
-			catch (Throwable ex) {
-				release(connection);
-				throw ex;
-			}
-			if (!loan.complete(connection)) {
-				release(connection);
-			}
+			loan.complete(connection());
 		}
 		catch (Throwable ex) {
 			loan.completeExceptionally(ex);
 		}
 		finally {
-			if (this.late == loan) {
-				this.late = null;
-			}
+			this.turn.release();
 		}
 	}
 
-	private static void release(@Nullable Connection connection) {
+	private Connection connection() throws SQLException {
+		Connection connection = this.pool.getConnection();
 		try {
-			if (connection != null) {
-				connection.close();
-			}
+			// A lazy proxy fetches its connection only now
+			connection.getNetworkTimeout();
+			return connection;
+		}
+		catch (Throwable ex) {
+			giveBack(connection);
+			throw ex;
+		}
+	}
+
+	private static void giveBack(Connection connection) {
+		try {
+			connection.close();
 		}
 		catch (SQLException ex) {
 			logger.debug("The connection could not be returned to its pool", ex);

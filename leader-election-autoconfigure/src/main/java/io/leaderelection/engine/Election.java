@@ -321,6 +321,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.state.isSuspended(this.platform.nanoTime());
 	}
 
+	long suspensionRemaining() {
+		return this.state.suspensionRemaining(this.platform.nanoTime());
+	}
+
 	boolean isSuspended(Suspension cause) {
 		return this.state.isSuspended(cause, this.platform.nanoTime());
 	}

@@ -439,7 +439,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 			answered();
 			follow(watch.view());
-			pause(interval / 2 + this.platform.random(interval + 1),
+			long suspended = this.election.suspensionRemaining();
+			long wait = interval / 2 + this.platform.random(interval + 1);
+			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
 					() -> this.election.isStopping() || isRequestDue() || isCandidate() != candidate);
 			if (isRequestDue()) {
 				return true;
@@ -589,8 +591,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + view.foreign() + " holds the lock of this election but is not a node of it ("
-					+ this.election + ")");
+			this.log.warn("The " + view.foreign() + " holds "
+					+ (this.election.state().isLockForeign() ? "the lock" : "a lock")
+					+ " of this election but is not a node of it (" + this.election + ")");
 		}
 	}
 

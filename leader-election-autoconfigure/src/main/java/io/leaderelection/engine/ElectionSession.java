@@ -212,8 +212,8 @@ public interface ElectionSession {
 	 * @param leader the node that holds the lock, or {@code null} if there is none or it
 	 * is not known
 	 * @param candidates the candidates, the leader included
-	 * @param foreign a description of the session that holds the lock but is not a node
-	 * of this election, or {@code null}
+	 * @param foreign a description of a session that holds the lock, or the place of a
+	 * candidate, but is not a node of this election, or {@code null}
 	 */
 	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable String foreign) {
 

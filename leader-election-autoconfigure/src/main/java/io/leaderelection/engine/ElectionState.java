@@ -80,12 +80,28 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 		return this.position instanceof Elected || this.position instanceof Granted;
 	}
 
+	/**
+	 * Return whether a foreign session holds the lock, as far as this node knows as a
+	 * follower. A node that watches also observes foreign sessions that have other locks.
+	 */
+	boolean isLockForeign() {
+		return this.position instanceof Following && this.view.foreign() != null
+				&& !(this.contact.watching() && this.view.leader() != null);
+	}
+
 	boolean isStopping() {
 		return this.departure != null && this.departure.stops();
 	}
 
 	boolean isSuspended(long now) {
-		return this.suspensions.values().stream().anyMatch((until) -> until - now > 0);
+		return suspensionRemaining(now) > 0;
+	}
+
+	/**
+	 * Return how long the candidacy remains suspended, or 0.
+	 */
+	long suspensionRemaining(long now) {
+		return this.suspensions.values().stream().mapToLong((until) -> until - now).reduce(0, Math::max);
 	}
 
 	boolean isSuspended(Suspension cause, long now) {

@@ -126,7 +126,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 
 	private static @Nullable String blockedBy(ElectionState state) {
 		return (state.position() instanceof Elected elected) ? elected.blockedBy()
-				: (state.position() instanceof Following) ? state.view().foreign() : null;
+				: state.isLockForeign() ? state.view().foreign() : null;
 	}
 
 	private static @Nullable String problem(ElectionState state, long now) {
@@ -135,8 +135,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 			problems.add(state.contact().problem().message());
 		}
 		if (state.view().foreign() != null) {
-			problems.add("the " + state.view().foreign() + " holds "
-					+ ((state.position() instanceof Following) ? "the lock" : "a lock")
+			problems.add("the " + state.view().foreign() + " holds " + (state.isLockForeign() ? "the lock" : "a lock")
 					+ " of this election but is not a node of it");
 		}
 		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
@@ -149,8 +148,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 	}
 
 	private static boolean isUnusable(ElectionState state) {
-		boolean heldByForeign = state.position() instanceof Following && state.view().foreign() != null;
-		return heldByForeign || (state.contact().problem() != null && state.contact().problem().unusable());
+		return state.isLockForeign() || (state.contact().problem() != null && state.contact().problem().unusable());
 	}
 
 }

@@ -52,7 +52,9 @@ import org.springframework.boot.health.contributor.Status;
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
-	/** An observation without a session may be due, and take some time. */
+	/**
+	 * How long a node without a session may receive no answer: one observation may fail.
+	 */
 	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.longestWatchInterval().multipliedBy(2);
 
 	private static final String STOPPED = "has stopped although the application is running";

@@ -306,7 +306,7 @@ final class AdvisoryLockSession implements ElectionSession {
 				throw new SQLException("The session no longer holds both keys of its term");
 			}
 			return new Others(Nodes.of(row), Nodes.pids(row.getString("predecessors")),
-					Nodes.pids(row.getString("fence_holders")), Nodes.pids(row.getString("requests")));
+					Nodes.pids(row.getString("others")), Nodes.pids(row.getString("requests")));
 		});
 		this.nodes = others.nodes();
 		List<Integer> holders = others.all();
@@ -462,10 +462,10 @@ final class AdvisoryLockSession implements ElectionSession {
 	/**
 	 * The holders of locks of the election besides this session.
 	 */
-	private record Others(Nodes nodes, List<Integer> predecessors, List<Integer> fenceHolders, List<Integer> requests) {
+	private record Others(Nodes nodes, List<Integer> predecessors, List<Integer> others, List<Integer> requests) {
 
 		List<Integer> all() {
-			List<Integer> all = new ArrayList<>(this.fenceHolders);
+			List<Integer> all = new ArrayList<>(this.others);
 			all.addAll(this.requests);
 			all.addAll(this.predecessors);
 			return all;

@@ -262,13 +262,16 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Return a query for the holder of the main key, the nodes and the number of seats
-	 * that are taken. It runs without a session, on any connection to the database: in a
-	 * session of the application, with its search path, and as one statement, since the
-	 * next one may run in another session.
+	 * Return a query for the holder of the main key, the nodes, the holders of seats and
+	 * the number of seats that are taken. It runs without a session, on any connection to
+	 * the database: in a session of the application, with its search path, and as one
+	 * statement, since the next one may run in another session.
 	 * @param seats the number of seats
 	 */
 	String watch(int seats) {
+		String seat = "objsubid OPERATOR(pg_catalog.=) 2 AND classid OPERATOR(pg_catalog.=) "
+				+ unsigned(this.keys.observerClass()) + " AND objid OPERATOR(pg_catalog.>=) " + ElectionKeys.FIRST_SEAT
+				+ " AND objid OPERATOR(pg_catalog.<=) " + lastSeat(seats);
 		return """
 				WITH locks AS MATERIALIZED (SELECT pid, mode, objsubid::pg_catalog.int8 AS objsubid,
 				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
@@ -277,19 +280,18 @@ class AdvisoryLockSql {
 				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
 				    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
-				  pg_catalog.pg_postmaster_start_time()::pg_catalog.text AS started,
+				  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS started,
 				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
 				  %3$s AS candidates,
 				  %4$s AS observers,
+				  %6$s AS seats,
 				  pg_catalog.count(DISTINCT objid) FILTER (WHERE %5$s) AS taken
 				FROM locks
 				""".formatted(this.server.database(), key(this.keys.main()),
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND " + key(this.keys.candidate())),
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND "
 						+ key("locks", 2, unsigned(this.keys.observerClass()), ElectionKeys.OBSERVER)),
-				"objsubid OPERATOR(pg_catalog.=) 2 AND classid OPERATOR(pg_catalog.=) "
-						+ unsigned(this.keys.observerClass()) + " AND objid OPERATOR(pg_catalog.>=) "
-						+ ElectionKeys.FIRST_SEAT + " AND objid OPERATOR(pg_catalog.<=) " + lastSeat(seats));
+				seat, qualifiedPids(seat));
 	}
 
 	private static String key(long key) {
@@ -485,10 +487,10 @@ class AdvisoryLockSql {
 	/**
 	 * Verify that this is the session that won, that it holds both keys and that the
 	 * server would end it when it is silent. Also read the other sessions that hold a key
-	 * of a term or a marker, the sessions that hold the fence key exclusively or wait to
-	 * do so, the sessions that request the end of the term, and the nodes. A share of the
-	 * key of a term belongs to a transaction that was refused by the fence, and not to a
-	 * term.
+	 * of a term or a marker, the sessions that have a seat, or hold the fence key
+	 * exclusively or wait to do so, the sessions that request the end of the term, and
+	 * the nodes. A share of the key of a term belongs to a transaction that was refused
+	 * by the fence, and not to a term.
 	 * @param number returned with the answer, to match it with this statement
 	 */
 	String confirm(Term term, long number) {
@@ -501,13 +503,14 @@ class AdvisoryLockSql {
 				  count(*) FILTER (WHERE mode = 'ExclusiveLock' AND pid = pg_catalog.pg_backend_pid()
 				    AND (%s OR %s)) AS held,
 				  %s AS predecessors,
-				  %s AS fence_holders,
+				  %s AS others,
 				  %s AS requests,
 				  %s
 				FROM %s AND (granted OR %s)
 				""".formatted(TOKEN, number, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
 				pids("mode = 'ExclusiveLock' AND " + others + " AND " + anyTerm()),
-				pids("mode = 'ExclusiveLock' AND " + others + " AND " + bigint(this.keys.fence())),
+				pids("mode = 'ExclusiveLock' AND " + others + " AND (" + bigint(this.keys.fence()) + " OR (" + anySeat()
+						+ "))"),
 				pids(others + " AND " + pair(this.keys.requestClass(), termObject(term))), nodes(), this.allLocks,
 				bigint(this.keys.fence()));
 	}

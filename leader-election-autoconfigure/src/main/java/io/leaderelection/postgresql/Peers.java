@@ -82,12 +82,28 @@ final class Peers {
 	 * @param nodes the nodes of the same observation
 	 */
 	View view(Connection connection, int holder, Nodes nodes) throws SQLException {
-		Set<Integer> foreign = this.foreignSessions.observe((holder != 0) ? List.of(holder) : List.of(), nodes);
-		boolean dying = foreign.isEmpty() && holder == this.leader;
-		this.leader = (nodes.contains(holder) || dying) ? holder : 0;
+		return view(connection, holder, List.of(), nodes);
+	}
+
+	/**
+	 * Return the leader and the candidates.
+	 * @param connection the session that runs the query
+	 * @param holder the process id of the session that holds the lock, or 0
+	 * @param others the process ids of sessions that hold other locks
+	 * @param nodes the nodes of the same observation
+	 */
+	View view(Connection connection, int holder, List<Integer> others, Nodes nodes) throws SQLException {
+		List<Integer> holders = new ArrayList<>(others);
+		if (holder != 0) {
+			holders.add(0, holder);
+		}
+		Set<Integer> foreign = this.foreignSessions.observe(holders, nodes);
+		boolean held = foreign.contains(holder);
+		this.leader = (nodes.contains(holder) || (!held && holder == this.leader)) ? holder : 0;
 		View view = view(connection, nodes.candidates());
-		String words = foreign.isEmpty() ? null : this.foreignSessions.describe(connection, holder);
-		this.known = new View(foreign.isEmpty() ? view.leader() : null, view.candidates(), words);
+		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
+		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
+		this.known = new View(held ? null : view.leader(), view.candidates(), words);
 		return this.known;
 	}
 

@@ -20,6 +20,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 
 import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.SessionException;
@@ -165,17 +166,19 @@ final class Watcher {
 			return null;
 		}
 		this.started = known;
-		return new Watch(this.peers.view(connection, answer.holder(), answer.nodes()), answer.taken() < this.seats);
+		return new Watch(this.peers.view(connection, answer.holder(), answer.seats(), answer.nodes()),
+				answer.taken() < this.seats);
 	}
 
 	/**
 	 * The answer of the server.
 	 */
-	private record Answer(boolean inRecovery, long database, String started, int holder, Nodes nodes, int taken) {
+	private record Answer(boolean inRecovery, long database, String started, int holder, Nodes nodes,
+			List<Integer> seats, int taken) {
 
 		static Answer of(ResultSet row) throws SQLException {
 			return new Answer(row.getBoolean("in_recovery"), row.getLong("database"), row.getString("started"),
-					row.getInt("holder"), Nodes.of(row), row.getInt("taken"));
+					row.getInt("holder"), Nodes.of(row), Nodes.pids(row.getString("seats")), row.getInt("taken"));
 		}
 
 	}

@@ -22,6 +22,7 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
@@ -51,6 +52,9 @@ import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.ArgumentMatchers.anyInt;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link ElectionConnectionSource}, on a driver that only takes notes.
@@ -58,6 +62,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class ElectionConnectionSourceTests {
 
 	private static final String URL = "jdbc:notes:postgresql://host/db";
+
+	private static final Duration BORROW_TIMEOUT = Duration.ofSeconds(20);
 
 	private static final Properties NO_SETTINGS = new Properties();
 
@@ -197,6 +203,59 @@ class ElectionConnectionSourceTests {
 	void primaryOfSeveralDataSourcesIsTaken() throws SQLException {
 		source(PrimaryConfiguration.class, none()).connect(NO_SETTINGS);
 		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://primary/db");
+	}
+
+	@Test
+	void poolOfTheApplicationLends() throws Exception {
+		try (HikariDataSource pool = hikari(URL)) {
+			ElectionConnectionSource source = source(pool);
+			assertThat(source.borrow(BORROW_TIMEOUT)).isNull();
+			source.check();
+			this.driver.connection = mock(Connection.class);
+			given(this.driver.connection.isValid(anyInt())).willReturn(true);
+			try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+				assertThat(lent).isNotNull();
+				assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
+			}
+			assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+		}
+	}
+
+	@Test
+	void nothingIsLentByWhatIsNoPool() throws Exception {
+		assertLendsNothing(source(new DriverManagerDataSource(URL)));
+	}
+
+	@Test
+	void nothingIsLentNextToAnOwnUrl() throws Exception {
+		try (HikariDataSource pool = hikari(URL)) {
+			assertLendsNothing(source(pool, new Datasource(URL, null, null)));
+			assertThat(pool.getHikariPoolMXBean()).isNull();
+		}
+	}
+
+	@Test
+	void nothingIsLentNextToADedicatedDataSource() throws Exception {
+		assertLendsNothing(source(DedicatedPoolConfiguration.class, none()));
+		assertThat(this.context.getBean("dataSource", HikariDataSource.class).getHikariPoolMXBean()).isNull();
+	}
+
+	@Test
+	void primaryOfSeveralDataSourcesLends() throws Exception {
+		ElectionConnectionSource source = source(PrimaryConfiguration.class, none());
+		source.check();
+		this.driver.connection = mock(Connection.class);
+		given(this.driver.connection.isValid(anyInt())).willReturn(true);
+		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+			assertThat(lent).isNotNull();
+		}
+		assertThat(this.context.getBean("one", HikariDataSource.class).getHikariPoolMXBean()).isNull();
+		assertThat(this.context.getBean("primary", HikariDataSource.class).getHikariPoolMXBean()).isNotNull();
+	}
+
+	private void assertLendsNothing(ElectionConnectionSource source) throws InterruptedException {
+		source.check();
+		assertThat(source.borrow(BORROW_TIMEOUT)).isNull();
 	}
 
 	@Test
@@ -520,6 +579,8 @@ class ElectionConnectionSourceTests {
 
 		private @Nullable Properties properties;
 
+		private @Nullable Connection connection;
+
 		@Override
 		public @Nullable Connection connect(String url, Properties info) {
 			if (!acceptsURL(url)) {
@@ -527,7 +588,7 @@ class ElectionConnectionSourceTests {
 			}
 			this.url = url;
 			this.properties = info;
-			return new TokenDataSource().getConnection();
+			return (this.connection != null) ? this.connection : new TokenDataSource().getConnection();
 		}
 
 		@Override

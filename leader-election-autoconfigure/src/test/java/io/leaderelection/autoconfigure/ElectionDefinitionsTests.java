@@ -229,10 +229,6 @@ class ElectionDefinitionsTests {
 		refused("leader-election.health.unreachable-after", "1s")
 			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1s (election 'default')"));
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
-			.isThrownBy(() -> definitions("leader-election.candidate", "false",
-					"leader-election.health.unreachable-after", "1500ms"))
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 7500ms"));
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
 					"leader-election.health.unreachable-after", "1500ms"))
 			.satisfies((ex) -> {

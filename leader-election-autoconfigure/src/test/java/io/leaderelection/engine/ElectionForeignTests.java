@@ -17,7 +17,10 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
 
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionStatus.Role;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -61,6 +64,31 @@ class ElectionForeignTests {
 		});
 		this.fixture.stopAt(Duration.ofSeconds(8)).run();
 		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds the lock of this election");
+	}
+
+	@Test
+	void otherLockOfAForeignSessionIsNamedByANodeThatWatches(CapturedOutput output) {
+		this.store.canWatch = true;
+		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
+		this.store.foreign = FOREIGN;
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			ElectionStatus status = status();
+			assertThat(status.watching()).isTrue();
+			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(status.blockedBy()).isNull();
+			assertThat(status.problem())
+				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
+			assertThat(status.unusable()).isFalse();
+			this.store.leader = null;
+		});
+		this.fixture.at(Duration.ofSeconds(18), () -> {
+			assertThat(status().blockedBy()).isEqualTo(FOREIGN);
+			assertThat(status().unusable()).isTrue();
+			this.store.foreign = null;
+		});
+		this.fixture.at(Duration.ofSeconds(26), () -> assertThat(status().problem()).isNull());
+		this.fixture.stopAt(Duration.ofSeconds(27)).run();
+		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds");
 	}
 
 	@Test

@@ -150,6 +150,24 @@ class ElectionWatchTests {
 	}
 
 	@Test
+	void candidateThatWatchesObservesAtTheEndOfItsSuspension() {
+		this.store.leader = null;
+		this.store.open = true;
+		this.store.succeeded = true;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
+			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.state().leadership(),
+					Duration.ofSeconds(11));
+		});
+		this.fixture.at(Duration.ofMillis(12_900), () -> {
+			assertThat(this.store.openings).hasSize(2);
+			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+		});
+		this.fixture.at(Duration.ofMillis(13_100), () -> assertThat(this.store.openings).hasSize(3));
+		this.fixture.stopAt(Duration.ofSeconds(14)).run();
+	}
+
+	@Test
 	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
 		this.fixture.at(Duration.ofSeconds(9),
 				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));

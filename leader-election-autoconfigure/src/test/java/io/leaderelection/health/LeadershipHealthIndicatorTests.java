@@ -26,9 +26,12 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.LocalSessions;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -37,6 +40,9 @@ import org.springframework.boot.health.contributor.Status;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willReturn;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeadershipHealthIndicator}.
@@ -51,13 +57,15 @@ class LeadershipHealthIndicatorTests {
 		throw new UnusableStoreException("PostgreSQL 13", "Upgrade.", null);
 	};
 
-	private DefaultLeaderElectors electors;
+	private @Nullable DefaultLeaderElectors electors;
 
 	private boolean running = true;
 
 	@AfterEach
 	void stop() {
-		this.electors.all().forEach(DefaultLeaderElector::stop);
+		if (this.electors != null) {
+			this.electors.all().forEach(DefaultLeaderElector::stop);
+		}
 	}
 
 	@Test
@@ -97,6 +105,28 @@ class LeadershipHealthIndicatorTests {
 			.doesNotContainKey("lastConfirmation");
 		await().untilAsserted(
 				() -> assertThat(health(Duration.ofMillis(200)).getStatus()).isEqualTo(Status.OUT_OF_SERVICE));
+	}
+
+	@Test
+	void nodeThatWatchesIsOutOfServiceOnlyAfterTwoObservations() {
+		assertThat(status(true, Duration.ofSeconds(14), Duration.ofSeconds(2))).isEqualTo(Status.UP);
+		assertThat(status(true, Duration.ofSeconds(16), Duration.ofSeconds(2))).isEqualTo(Status.OUT_OF_SERVICE);
+		assertThat(status(true, Duration.ofSeconds(16), Duration.ofSeconds(30))).isEqualTo(Status.UP);
+		assertThat(status(true, Duration.ofSeconds(31), Duration.ofSeconds(30))).isEqualTo(Status.OUT_OF_SERVICE);
+		assertThat(status(false, Duration.ofSeconds(14), Duration.ofSeconds(2))).isEqualTo(Status.OUT_OF_SERVICE);
+	}
+
+	private static Status status(boolean watching, Duration silence, Duration unreachableAfter) {
+		ElectionStatus status = new ElectionStatus("default", Role.FOLLOWER, "node-1", null, null, "node-2", null, null,
+				null, List.of("node-2"), 0, List.of(), null, silence, Duration.ofSeconds(5), Duration.ZERO, watching,
+				null, null, false);
+		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
+		given(elector.status()).willReturn(status);
+		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
+		willReturn(List.of(elector)).given(electors).all();
+		Health health = new LeadershipHealthIndicator(electors, () -> true, unreachableAfter, Map::of).health();
+		assertThat(details(health, "default").get("watching")).isEqualTo(watching ? true : null);
+		return health.getStatus();
 	}
 
 	@Test

@@ -42,7 +42,7 @@ class SuspendedCandidacyTests {
 	private static final int TIMES = 300;
 
 	@Test
-	void sessionGoesOnAndNothingIsLogged(CapturedOutput output) throws InterruptedException {
+	void nothingIsLoggedThoughSessionsAreClosed(CapturedOutput output) throws InterruptedException {
 		Random random = new Random(4711);
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				LocalNode leader = LocalNode.start(server, "leader-election.node-id=leader").awaitLeader();

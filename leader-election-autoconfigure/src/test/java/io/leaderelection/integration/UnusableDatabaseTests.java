@@ -22,6 +22,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.health.LeadershipHealthIndicator;
@@ -31,6 +32,9 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
@@ -85,6 +89,49 @@ class UnusableDatabaseTests {
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("A connection pooler is between this application and PostgreSQL.")
 			.contains("set leader-election.allow-session-pooler=true");
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void unusableDatabaseRefusesTheStartOfANodeThatIsNoCandidate(String[] functions, String text, CapturedOutput output)
+			throws SQLException {
+		String database = database(functions);
+		assertRefused(database,
+				new String[] { "spring.datasource.url=" + url(database), "leader-election.candidate=false" });
+		assertThat(output).contains("APPLICATION FAILED TO START").contains(text);
+	}
+
+	static Stream<Arguments> unusableDatabaseRefusesTheStartOfANodeThatIsNoCandidate() {
+		return Stream.of(Arguments.of(OLD, OLD_TEXT), Arguments.of(POOLER, "A connection pooler is between"),
+				Arguments.of(new String[] { function("has_function_privilege(text, text)", "boolean", "false") },
+						"may not use pg_walfile_name"));
+	}
+
+	@Test
+	void standbyRefusesTheStartOfANodeThatIsNoCandidateOnlyIfItIsToFailFast(CapturedOutput output) throws SQLException {
+		String database = database(function("pg_is_in_recovery()", "boolean", "true"));
+		String[] properties = { "spring.datasource.url=" + url(database), "leader-election.candidate=false" };
+		try (LocalNode node = LocalNode.start(this.server, properties)) {
+			eventually().untilAsserted(
+					() -> assertThat(output).contains("Following without a session: The server is a standby"));
+			assertThat(node.leads()).isFalse();
+		}
+		assertRefused(database, StringUtils.addStringToArray(properties, "leader-election.fail-fast=true"));
+	}
+
+	@Test
+	void unreachableDatabaseRefusesTheStartOfANodeThatIsNoCandidateAndIsToFailFast(CapturedOutput output) {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			proxy.refuse();
+			assertThatException().isThrownBy(
+					() -> LocalNode
+						.start(this.server, "leader-election.candidate=false", "leader-election.fail-fast=true",
+								"spring.datasource.url=jdbc:postgresql://localhost:" + proxy.port() + "/"
+										+ this.server.database())
+						.close());
+		}
+		assertThat(output).contains("The database for leader election cannot be reached")
+			.contains("leader-election.fail-fast");
 	}
 
 	@Test

@@ -29,6 +29,8 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.LocalSessions;
@@ -90,6 +92,42 @@ class LeadershipMetricsTests {
 		assertThat(value("leader.election.term", "reports")).isZero();
 		assertThat(value("leader.election.lease.remaining", "reports")).isZero();
 		assertThat(value("leader.election.confirmation.age", "reports")).isBetween(0.0, 2.0);
+	}
+
+	@Test
+	void nodeWithoutASessionWatches() throws Exception {
+		ElectionSessions sessions = new ElectionSessions() {
+
+			@Override
+			public ElectionSession open() {
+				throw new UnsupportedOperationException();
+			}
+
+			@Override
+			public boolean canWatch() {
+				return true;
+			}
+
+			@Override
+			public Watch watch() {
+				return new Watch(View.NONE, false);
+			}
+
+		};
+		DefaultLeaderElectors watching = new DefaultLeaderElectors(List.of(settings("watched")), (settings) -> sessions,
+				(event) -> {
+				});
+		new LeadershipMetrics(watching).bindTo(this.registry);
+		assertThat(value("leader.election.watching", "watched")).isZero();
+		watching.get("watched").start();
+		try {
+			await().until(() -> value("leader.election.watching", "watched") == 1);
+			assertThat(value("leader.election.watching", "default")).isZero();
+		}
+		finally {
+			watching.get("watched").stop().get(5, TimeUnit.SECONDS);
+		}
+		assertThat(value("leader.election.watching", "watched")).isZero();
 	}
 
 	@Test

@@ -54,6 +54,9 @@ class SeatTests {
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
 
+	/** Longer than the shortest time for which a session is observed to be foreign. */
+	private static final Duration FOREIGN_INTERVAL = Duration.ofMillis(250);
+
 	private static final int STANDBYS = 2;
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
@@ -267,6 +270,88 @@ class SeatTests {
 		int before = this.connections.get();
 		assertThat(watching.watch().open()).isTrue();
 		assertThat(this.connections).hasValue(before + 1);
+	}
+
+	@Test
+	void poolOfAnotherClusterWithTheSameDatabaseIdIsNotUsed() throws Exception {
+		try (PostgreSqlServer other = PostgreSqlServer.start()) {
+			String databaseId = "SELECT oid FROM pg_database WHERE datname = current_database()";
+			assertThat(other.query(databaseId)).isEqualTo(this.server.query(databaseId));
+			// Without this right, a role cannot distinguish the clusters by their
+			// identifier
+			for (boolean identifier : new boolean[] { true, false }) {
+				if (!identifier) {
+					other.execute("CREATE ROLE lender LOGIN PASSWORD '" + other.password() + "'");
+					other.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC");
+				}
+				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
+						other.password());
+				PostgreSqlSessions watching = sessions("node-4");
+				watching.watch();
+				if (identifier) {
+					open("node-1").becomeCandidate();
+					open("node-2").becomeCandidate();
+				}
+				int before = this.connections.get();
+				for (int i = 1; i <= 2; i++) {
+					Watch watch = watching.watch();
+					assertThat(watch.open()).isFalse();
+					assertThat(watch.view().candidates()).hasSize(2);
+					assertThat(this.connections).hasValue(before + i);
+				}
+				this.pool.close();
+			}
+		}
+	}
+
+	@Test
+	void poolWithOtherSettingsIsUsed() throws Exception {
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		try (Statement statement = this.pool.createStatement()) {
+			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
+			statement.execute("SET extra_float_digits = 0");
+		}
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		int before = this.connections.get();
+		assertThat(watching.watch().open()).isTrue();
+		assertThat(this.connections).hasValue(before);
+	}
+
+	@Test
+	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
+		ElectionSession leader = open("node-1");
+		leader.becomeCandidate();
+		Won won = (Won) leader.acquire(NO_WAIT);
+		open("node-2").becomeCandidate();
+		PostgreSqlSessions watching = sessions("node-4");
+		assertThat(watching.watch().view().foreign()).isNull();
+		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
+			statement.execute("SET application_name = 'psql'");
+			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", " + (STANDBYS + 1) + ")");
+			await().pollInterval(FOREIGN_INTERVAL)
+				.during(FOREIGN_INTERVAL.multipliedBy(2))
+				.until(() -> watching.watch().view().foreign() == null);
+			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", number) "
+					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE pg_try_advisory_lock("
+					+ this.keys.observerClass() + ", number)");
+			assertThat(seats()).hasSize(STANDBYS + 1);
+			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch().view().foreign() != null);
+			Watch watch = watching.watch();
+			assertThat(watch.open()).isFalse();
+			assertThat(watch.view().foreign()).startsWith("session with pid").contains("'psql'");
+			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(watch.view().candidates()).hasSize(2);
+			await().pollInterval(FOREIGN_INTERVAL).until(() -> {
+				leader.candidates();
+				return leader.confirm().foreign() != null;
+			});
+			assertThat(leader.confirm().foreign()).contains("'psql'");
+			assertThat(leader.confirm().predecessor()).isNull();
+		}
+		await().until(() -> watching.watch().view().foreign() == null);
+		assertThat(watching.watch().open()).isTrue();
+		assertThat(leader.confirm().foreign()).isNull();
 	}
 
 	private List<String> seats() {

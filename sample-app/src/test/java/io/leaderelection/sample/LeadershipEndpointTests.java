@@ -150,6 +150,8 @@ class LeadershipEndpointTests {
 		SampleNode second = start("second");
 		SampleNode observer = start("observer", "leader-election.candidate=false");
 		soon("first", List.of("first", "second"), first, second, observer);
+		assertThat(observer.get("/default")).extractingJsonPathBooleanValue("watching").isTrue();
+		assertThat(second.get("/default")).extractingJsonPathBooleanValue("watching").isFalse();
 
 		SampleNode third = start("third");
 		soon("first", List.of("first", "second", "third"), first, second, third, observer);
