@@ -50,9 +50,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
  * interrupted work and 1s for a database that does not answer.
  * @param candidate Whether this node may lead.
- * @param standbys Number of candidates besides the leader that have a connection and wait
- * for the lock. Other candidates take the place of a standby that is gone. From 1 to
- * 1000.
+ * @param standbys Number of candidates besides the leader that are ready to take over at
+ * once. With the advisory lock, they wait for it on a connection each; with the table,
+ * they read it every 0.8s. Other candidates observe less often and take the place of a
+ * standby that is gone. From 1 to 1000.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.
@@ -238,8 +239,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * @param drainTimeout Time for which an orderly hand-over waits for leader work and
 	 * listeners before it interrupts them.
 	 * @param candidate Whether this node may lead.
-	 * @param standbys Number of candidates besides the leader that have a connection and
-	 * wait for the lock.
+	 * @param standbys Number of candidates besides the leader that are ready to take over
+	 * at once.
 	 * @param termEpoch Number from 0 to 15, the most significant part of every term.
 	 */
 	public record Election(@Nullable String lockId, @Nullable Duration leaseDuration, @Nullable Duration takeoverDelay,

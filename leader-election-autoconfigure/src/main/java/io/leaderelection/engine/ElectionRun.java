@@ -368,7 +368,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
 		this.election.follow(View.NONE);
-		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches));
+		this.election
+			.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches || contact.watching()));
 		SessionException reported = (failure instanceof SessionException known) ? known
 				: new SessionException(problem.message(), failure);
 		this.election.decide(reported);
@@ -422,10 +423,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * @return whether it is to request a resignation
 	 */
 	private boolean watch(SupervisedSession unopened) throws SessionException {
-		long interval = this.timings.watchInterval().toNanos();
 		if (!this.watched) {
 			this.watched = true;
-			pause(this.platform.random(interval / FIRST_PART + 1), this.election::isStopping);
+			long first = this.timings.watchInterval().toNanos() / FIRST_PART;
+			pause(this.platform.random(first + 1), this.election::isStopping);
 		}
 		while (!this.election.isStopping()) {
 			Watch watch = unopened.watch(this.election::isStopping);
@@ -440,7 +441,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			answered();
 			follow(watch.view());
 			long suspended = this.election.suspensionRemaining();
-			long wait = interval / 2 + this.platform.random(interval + 1);
+			long wait = watchPause();
 			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
 					() -> this.election.isStopping() || isRequestDue() || isCandidate() != candidate);
 			if (isRequestDue()) {
@@ -448,6 +449,11 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			}
 		}
 		return false;
+	}
+
+	private long watchPause() {
+		long interval = this.timings.watchInterval().toNanos();
+		return interval / 2 + this.platform.random(interval + 1);
 	}
 
 	/**
@@ -528,7 +534,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			if (this.election.isStopping() || !isCandidate()) {
 				return false;
 			}
-			acquisition = opened.acquire(this.timings.lockWait());
+			boolean watching = this.election.state().contact().watching();
+			acquisition = opened.acquire(watching ? Duration.ofNanos(watchPause()) : this.timings.lockWait());
 		}
 		this.failures = 0;
 		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition);
@@ -599,14 +606,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private void answered() {
 		SupervisedSession current = this.session;
-		boolean watching = current != null && !current.isOpen();
+		boolean opened = current == null || current.isOpen();
 		Problem problem = this.election.state().contact().problem();
 		if (problem != null && !this.quiet) {
 			this.log
-				.info((watching ? "Database reachable again" : "Session re-established") + " (" + this.election + ")");
+				.info((opened ? "Session re-established" : "Database reachable again") + " (" + this.election + ")");
 		}
-		this.election.contact(
-				new Contact(this.platform.nanoTime(), true, null, (current != null) ? current.name() : null, watching));
+		this.election.contact(new Contact(this.platform.nanoTime(), true, null,
+				(current != null) ? current.name() : null, current != null && !current.isStandby()));
 		this.watchdog.report();
 	}
 

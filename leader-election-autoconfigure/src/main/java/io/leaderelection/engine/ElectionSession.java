@@ -67,6 +67,16 @@ public interface ElectionSession {
 	Acquisition acquire(Duration timeout) throws SessionException;
 
 	/**
+	 * Return whether this candidate is to notice soon that the lock is free, as of the
+	 * last answer. If not, enough other candidates do so, and this one waits longer in
+	 * {@link #acquire}. Makes no request to the store.
+	 * @return {@code false} only if it is known that there are enough others
+	 */
+	default boolean isStandby() {
+		return true;
+	}
+
+	/**
 	 * Observe the holder of the lock without waiting for it.
 	 * @return the leader and the candidates
 	 * @throws SessionException if the session has ended

@@ -29,8 +29,8 @@ import java.time.Duration;
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
  * before it interrupts them
  * @param candidate whether this node may lead
- * @param standbys how many candidates besides the leader have a session, if the store
- * limits this
+ * @param standbys how many candidates besides the leader notice soon that the lock is
+ * free. Further ones have no session, or observe less often
  */
 public record ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
 		Duration drainTimeout, boolean candidate, int standbys) {

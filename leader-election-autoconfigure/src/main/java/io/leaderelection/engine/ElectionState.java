@@ -246,7 +246,8 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	 * @param ever whether it has answered since the start
 	 * @param problem the problem since then, or {@code null}
 	 * @param session the store's name of the session of this node, or {@code null}
-	 * @param watching whether this node observes without a session
+	 * @param watching whether this node observes the election less often than a standby,
+	 * with or without a session
 	 */
 	record Contact(long last, boolean ever, @Nullable Problem problem, @Nullable String session, boolean watching) {
 	}

@@ -53,7 +53,8 @@ import org.jspecify.annotations.Nullable;
  * never did
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
- * @param watching whether this node observes without a session
+ * @param watching whether this node observes the election less often than a standby, with
+ * or without a session
  * @param blockedBy what a winner waits for before its grant
  * @param problem why this node has no session, is not a candidate or is disturbed by a
  * foreign session, if so

@@ -148,6 +148,12 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
+	public boolean isStandby() {
+		ElectionSession opened = this.session;
+		return opened != null && opened.isStandby();
+	}
+
+	@Override
 	public View observe() throws SessionException {
 		return ask(Duration.ZERO, ElectionSession::observe);
 	}

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -24,7 +25,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
@@ -40,13 +43,21 @@ final class LeaseTableElections {
 	/** How often another node learns of a new candidate, at most. */
 	private static final long CANDIDATES_INTERVAL = TimeUnit.MILLISECONDS.toNanos(2500);
 
+	/** After this time without being registered again, a candidate is removed. */
+	static final Duration CANDIDATE_EXPIRY = Duration.ofSeconds(10);
+
 	private final Platform platform;
 
 	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
 
 	private final Map<String, LeaseWatch> watches = new HashMap<>();
 
+	/** Identifies this node among the candidates. */
+	private final UUID id = UUID.randomUUID();
+
 	private Map<String, List<Candidate>> candidates = Map.of();
+
+	private long candidatesKnownUntil;
 
 	private boolean candidacyChanged = true;
 
@@ -54,6 +65,11 @@ final class LeaseTableElections {
 
 	LeaseTableElections(Platform platform) {
 		this.platform = platform;
+		this.candidatesKnownUntil = platform.nanoTime();
+	}
+
+	UUID id() {
+		return this.id;
 	}
 
 	synchronized void add(LeaseTableSession session) {
@@ -70,6 +86,10 @@ final class LeaseTableElections {
 
 	synchronized boolean isEmpty() {
 		return this.sessions.isEmpty();
+	}
+
+	synchronized List<LeaseTableSession> sessions(Predicate<LeaseTableSession> which) {
+		return this.sessions.stream().filter(which).toList();
 	}
 
 	/**
@@ -114,8 +134,34 @@ final class LeaseTableElections {
 		elections.forEach((election) -> watch(election).observe(rows.get(election), reply));
 	}
 
-	synchronized void observe(Map<String, List<Candidate>> found) {
+	/**
+	 * Record the candidates.
+	 * @param reply when the answer was read
+	 */
+	synchronized void observe(Map<String, List<Candidate>> found, long reply) {
 		this.candidates = found;
+		this.candidatesKnownUntil = reply + CANDIDATE_EXPIRY.toNanos();
+	}
+
+	/**
+	 * Return whether this node is one of the first candidates besides the leader. Also
+	 * returns {@code true} if this is not known: the list may be outdated since
+	 * candidates could not be registered, or this node may be missing from it.
+	 * @param standbys the number of the first candidates
+	 */
+	boolean isStandby(LeaseTableSession session, int standbys) {
+		return isStandby(session, standbys, this.platform.nanoTime());
+	}
+
+	private synchronized boolean isStandby(LeaseTableSession session, int standbys, long now) {
+		LeaseRow row = watch(session.key()).row();
+		String leader = (row != null && row.isHeld()) ? row.holder() : null;
+		List<String> waiting = this.candidates.getOrDefault(session.key(), List.of())
+			.stream()
+			.filter((candidate) -> !candidate.nodeId().equals(leader))
+			.map(Candidate::session)
+			.toList();
+		return this.candidatesKnownUntil - now <= 0 || waiting.indexOf(this.id.toString()) < standbys;
 	}
 
 	/**

@@ -19,7 +19,9 @@ package io.leaderelection.postgresql;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
@@ -75,6 +77,9 @@ final class LeaseTableRequests {
 
 	private final List<LeaseTableRequest<?>> requests = new ArrayList<>();
 
+	/** Sessions whose next read is not to wait. */
+	private final Set<LeaseTableSession> woken = new HashSet<>();
+
 	private long noticesDue;
 
 	private boolean tasksAreNext;
@@ -117,6 +122,7 @@ final class LeaseTableRequests {
 		this.elections.remove(session);
 		this.lock.lock();
 		try {
+			this.woken.remove(session);
 			update(this.requests.stream().filter((request) -> request.session() == session).toList(),
 					(request) -> request.fail(LeaseTableSession.aborted(null)));
 			this.ended.signalAll();
@@ -194,14 +200,17 @@ final class LeaseTableRequests {
 	}
 
 	/**
-	 * Have the next round begin now if one of these sessions waits for it.
+	 * End the read for which each of these sessions waits, or else its next one, with a
+	 * round that begins now.
 	 */
-	void hurry(Predicate<LeaseTableSession> which) {
+	void wake(Predicate<LeaseTableSession> which) {
 		this.lock.lock();
 		try {
 			long now = this.platform.nanoTime();
+			this.woken.addAll(this.elections.sessions(which));
 			this.requests.stream()
-				.filter((request) -> request.isRead() && which.test(request.session()) && request.due() - now > LINGER)
+				.filter((request) -> request.isRead() && this.woken.remove(request.session())
+						&& request.due() - now > LINGER)
 				.forEach((request) -> request.dueAt(now));
 			this.changed.signalAll();
 		}
@@ -242,6 +251,9 @@ final class LeaseTableRequests {
 		try {
 			if (request.session().isAborted()) {
 				throw LeaseTableSession.aborted(null);
+			}
+			if (request.isRead() && this.woken.remove(request.session())) {
+				request.dueAt(this.platform.nanoTime());
 			}
 			this.requests.add(request);
 			ensureRunning();

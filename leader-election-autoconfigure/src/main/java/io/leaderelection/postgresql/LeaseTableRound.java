@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 
+import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
@@ -38,13 +38,9 @@ final class LeaseTableRound {
 
 	private static final Log logger = LogFactory.getLog(LeaseTableRound.class);
 
-	private static final long CANDIDATE_EXPIRY_MILLIS = 10_000;
-
 	private final LeaseTableRequests requests;
 
 	private final LeaseTableElections elections;
-
-	private final UUID id;
 
 	private final String node;
 
@@ -52,12 +48,11 @@ final class LeaseTableRound {
 
 	/**
 	 * Create a new {@code LeaseTableRound} instance.
-	 * @param id identifies this node among the candidates
+	 * @param node the id of this node
 	 */
-	LeaseTableRound(LeaseTableRequests requests, LeaseTableElections elections, UUID id, String node) {
+	LeaseTableRound(LeaseTableRequests requests, LeaseTableElections elections, String node) {
 		this.requests = requests;
 		this.elections = elections;
-		this.id = id;
 		this.node = node;
 		this.platform = requests.platform();
 	}
@@ -91,8 +86,11 @@ final class LeaseTableRound {
 			}
 		}
 		if (this.elections.areCandidatesDue()) {
-			tolerate(open, "register candidates", () -> this.elections
-				.observe(open.candidates(this.id, this.node, own, all, CANDIDATE_EXPIRY_MILLIS)));
+			tolerate(open, "register candidates", () -> {
+				Map<String, List<Candidate>> candidates = open.candidates(this.elections.id(), this.node, own, all,
+						LeaseTableElections.CANDIDATE_EXPIRY.toMillis());
+				this.elections.observe(candidates, this.platform.nanoTime());
+			});
 		}
 		this.requests.update(work, LeaseTableRequest::completeRead);
 	}

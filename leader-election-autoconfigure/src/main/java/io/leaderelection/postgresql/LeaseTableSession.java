@@ -232,6 +232,11 @@ final class LeaseTableSession implements ElectionSession {
 		}
 	}
 
+	@Override
+	public boolean isStandby() {
+		return this.term != NONE || this.requests.elections().isStandby(this, this.settings.standbys());
+	}
+
 	private static String describeOtherStore(int pid) {
 		return "session with pid " + pid + " (leader-election.store=advisory-lock; all nodes must use the same store)";
 	}
@@ -385,7 +390,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public void wake() {
-		this.requests.hurry((session) -> session == this);
+		this.requests.wake((session) -> session == this);
 	}
 
 	/**

@@ -20,7 +20,6 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.SessionException;
@@ -58,9 +57,6 @@ final class LeaseTableThread implements Runnable {
 
 	private final LeaseTableRound round;
 
-	/** Identifies this node among the candidates. */
-	private final UUID id = UUID.randomUUID();
-
 	private volatile @Nullable LeaseTableConnection connection;
 
 	// Confined to the thread
@@ -75,7 +71,7 @@ final class LeaseTableThread implements Runnable {
 		this.elections = elections;
 		this.connector = connector;
 		this.node = node;
-		this.round = new LeaseTableRound(requests, elections, this.id, node);
+		this.round = new LeaseTableRound(requests, elections, node);
 	}
 
 	/**
@@ -132,7 +128,7 @@ final class LeaseTableThread implements Runnable {
 		try {
 			Set<String> notices = open.receiveNotices();
 			if (!notices.isEmpty()) {
-				this.requests.hurry((session) -> notices.contains(open.sql().notice(session.key())));
+				this.requests.wake((session) -> notices.contains(open.sql().notice(session.key())));
 			}
 		}
 		catch (SQLException ex) {
@@ -232,7 +228,7 @@ final class LeaseTableThread implements Runnable {
 	private void close() {
 		LeaseTableConnection open = this.connection;
 		if (open != null) {
-			open.close(this.id);
+			open.close(this.elections.id());
 			this.connection = null;
 		}
 	}

@@ -207,6 +207,46 @@ class ElectionWatchTests {
 	}
 
 	@Test
+	void candidateThatIsNoStandbyWaitsLongerAsLongAsThereAreEnoughOthers() {
+		this.store.canWatch = false;
+		this.store.standby = false;
+		this.fixture.at(Duration.ofSeconds(60), () -> {
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.watching()).isTrue();
+			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(this.store.waits.subList(1, this.store.waits.size())).hasSizeGreaterThan(5)
+				.doesNotHaveDuplicates()
+				.allSatisfy((wait) -> assertThat(wait).isBetween(Duration.ofMillis(2500), Duration.ofMillis(7500)));
+			this.store.standby = true;
+			this.store.waits.clear();
+		});
+		this.fixture.at(Duration.ofSeconds(70), () -> {
+			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+			assertThat(this.store.waits).hasSizeGreaterThan(2).containsOnly(Duration.ofMillis(800));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(71)).run();
+		assertThat(this.store.openings).hasSize(1);
+		assertThat(this.store.watches).isEmpty();
+	}
+
+	@Test
+	void candidateThatIsNoStandbyRemainsOneThatWatchesWhenItsSessionEnds() {
+		this.store.canWatch = false;
+		this.store.standby = false;
+		this.store.skip(Call.ACQUIRE);
+		this.store.next(Call.ACQUIRE, () -> {
+			this.store.next(Call.OPEN, () -> {
+				ElectionStatus status = ElectionStatus.of(this.election);
+				assertThat(status.problem()).isEqualTo("The connection broke");
+				assertThat(status.watching()).isTrue();
+			});
+			throw FakeStore.failure();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.store.openings).hasSize(2);
+	}
+
+	@Test
 	void nodeThatWatchesIsStoppedAtOnce() {
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.time.elapsed()).isEqualTo(Duration.ofSeconds(3));

@@ -115,6 +115,11 @@ final class FakeStore implements ElectionSessions {
 	boolean admits = true;
 
 	/**
+	 * Whether a candidate is a standby.
+	 */
+	boolean standby = true;
+
+	/**
 	 * Whether an observation without a session says that a candidate is admitted.
 	 */
 	boolean open;
@@ -225,6 +230,11 @@ final class FakeStore implements ElectionSessions {
 		@Override
 		public boolean becomeCandidate() {
 			return FakeStore.this.admits;
+		}
+
+		@Override
+		public boolean isStandby() {
+			return FakeStore.this.standby;
 		}
 
 		@Override

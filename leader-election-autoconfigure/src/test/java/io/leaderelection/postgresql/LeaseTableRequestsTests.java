@@ -189,6 +189,25 @@ class LeaseTableRequestsTests {
 		assertThat(read.get(10, TimeUnit.SECONDS)).isTrue();
 	}
 
+	@Test
+	void wakeWithoutAWaitEndsTheNextOne() throws Exception {
+		LeaseTableRequests requests = requests(Duration.ofSeconds(5));
+		LeaseTableSession session = join(requests, "first");
+		session.wake();
+		for (boolean woken : new boolean[] { true, false }) {
+			FutureTask<Boolean> read = submit(() -> {
+				requests.read(session, Duration.ofMinutes(1).toNanos());
+				return true;
+			});
+			if (woken) {
+				assertThat(get(read)).isTrue();
+			}
+			else {
+				await().during(Duration.ofMillis(300)).atMost(LIMIT).until(() -> !read.isDone());
+			}
+		}
+	}
+
 	/**
 	 * The number of a set of transactions may be that of a transaction that has nothing
 	 * to do with the table.

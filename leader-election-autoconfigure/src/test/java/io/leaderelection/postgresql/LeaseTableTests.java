@@ -377,6 +377,40 @@ class LeaseTableTests {
 				.containsExactly("node-a", "node-b"));
 	}
 
+	/**
+	 * Nodes learn of the other candidates when they are registered again.
+	 */
+	@Test
+	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
+		List<ElectionSession> opened = new ArrayList<>();
+		for (String node : List.of("node-c", "node-a", "node-f", "node-e", "node-b", "node-d")) {
+			ElectionSession session = open(node, Duration.ofMinutes(1));
+			assertThat(session.isStandby()).isTrue();
+			opened.add(session);
+			session.acquire(NO_WAIT);
+		}
+		ElectionSession leader = opened.get(0);
+		awaitStandbys(leader, opened, "node-a", "node-b", "node-c", "node-d");
+		opened.get(1).close();
+		opened.remove(1);
+		awaitStandbys(leader, opened, "node-b", "node-c", "node-d", "node-e");
+	}
+
+	private static void awaitStandbys(ElectionSession leader, List<ElectionSession> opened, String... expected) {
+		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+			leader.confirm();
+			for (ElectionSession session : opened) {
+				if (session != leader) {
+					assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
+				}
+			}
+			assertThat(opened.stream()
+				.filter(ElectionSession::isStandby)
+				.map((session) -> session.name().substring(session.name().lastIndexOf(' ') + 1)))
+				.containsExactlyInAnyOrder(expected);
+		});
+	}
+
 	@Test
 	void rowOfADeletedHolderIsNotTakenOverBeforeItsLeaseExpires() throws SessionException {
 		ElectionSession first = open("node-a");

@@ -287,7 +287,11 @@ final class LeaseTablePrograms {
 		};
 	}
 
-	Statement<Rows> candidates(UUID session, String node, Collection<String> own, Collection<String> all,
+	/**
+	 * Register a candidate and return all.
+	 * @param shown what the candidate takes for its own session
+	 */
+	Statement<Rows> candidates(UUID session, UUID shown, String node, Collection<String> own, Collection<String> all,
 			long expiryMillis) {
 		return new Query((backend) -> {
 			Map<String, CandidateRow> table = backend.server().table().candidates();
@@ -307,7 +311,8 @@ final class LeaseTablePrograms {
 					.elections()
 					.stream()
 					.filter(all::contains)
-					.forEach((election) -> rows.add("election", election, "session", entry.getKey(), "node",
+					.forEach((election) -> rows.add("election", election, "session",
+							entry.getKey().equals(session.toString()) ? shown.toString() : entry.getKey(), "node",
 							entry.getValue().node())));
 			return rows;
 		});

@@ -90,6 +90,11 @@ record ObservedSessions(Node node, ElectionSessions sessions) implements Electio
 		}
 
 		@Override
+		public boolean isStandby() {
+			return this.session.isStandby();
+		}
+
+		@Override
 		public View observe() throws SessionException {
 			return this.session.observe();
 		}

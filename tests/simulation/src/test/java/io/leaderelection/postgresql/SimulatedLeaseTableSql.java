@@ -99,7 +99,8 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 	String candidates(UUID session, String node, Collection<String> own, Collection<String> all, long expiryMillis) {
 		List<String> registered = List.copyOf(own);
 		List<String> read = List.copyOf(all);
-		return this.texts.add(() -> this.programs.candidates(this.candidate, node, registered, read, expiryMillis));
+		return this.texts
+			.add(() -> this.programs.candidates(this.candidate, session, node, registered, read, expiryMillis));
 	}
 
 	@Override
