@@ -303,6 +303,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		// timeout runs, whereas no timeout runs between two messages of the extended
 		// protocol
 		properties.setProperty("preferQueryMode", "simple");
+		// The name of the session in the startup message, and not by a statement
+		properties.setProperty("assumeMinServerVersion", "9.0");
 		return properties;
 	}
 

@@ -72,12 +72,16 @@ class SeatTests {
 	/** The connection of the pool, if there is one. */
 	private @Nullable Connection pool;
 
+	/** What a test has created on the server. */
+	private final List<String> created = new ArrayList<>();
+
 	@AfterEach
-	void closeSessions() throws SQLException {
+	void leaveNothing() throws SQLException {
 		this.sessions.forEach(ElectionSession::abort);
 		if (this.pool != null) {
 			this.pool.close();
 		}
+		this.created.forEach((object) -> this.server.execute("DROP " + object));
 	}
 
 	@Test
@@ -212,10 +216,10 @@ class SeatTests {
 	void watchBorrowsFromThePoolAndLeavesNothing() throws Exception {
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
 		try (Statement statement = this.pool.createStatement()) {
-			statement.execute("CREATE SCHEMA IF NOT EXISTS misleading");
-			statement.execute("CREATE OR REPLACE FUNCTION misleading.never(bigint, bigint) RETURNS boolean "
+			statement.execute("CREATE SCHEMA misleading");
+			this.created.add("SCHEMA misleading CASCADE");
+			statement.execute("CREATE FUNCTION misleading.never(bigint, bigint) RETURNS boolean "
 					+ "LANGUAGE sql AS 'SELECT false'");
-			statement.execute("DROP OPERATOR IF EXISTS misleading.= (bigint, bigint)");
 			statement.execute("CREATE OPERATOR misleading.= (FUNCTION = misleading.never, LEFTARG = bigint, "
 					+ "RIGHTARG = bigint)");
 			statement.execute("SET search_path = misleading, pg_catalog");
@@ -240,14 +244,13 @@ class SeatTests {
 				.isEmpty();
 		}
 		assertThat(this.connections).hasValue(before);
-		this.pool.close();
-		this.server.execute("DROP SCHEMA misleading CASCADE");
 	}
 
 	@Test
 	void poolOfAnotherDatabaseIsNotUsed() throws Exception {
 		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
 		this.server.execute("CREATE DATABASE " + other);
+		this.created.add("DATABASE " + other);
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
 				this.server.username(), this.server.password());
 		PostgreSqlSessions watching = sessions("node-4");
@@ -256,8 +259,6 @@ class SeatTests {
 		open("node-2").becomeCandidate();
 		assertThat(watching.watch().open()).isFalse();
 		assertThat(watching.watch().view().candidates()).hasSize(2);
-		this.pool.close();
-		this.server.execute("DROP DATABASE " + other);
 	}
 
 	@Test

@@ -18,6 +18,7 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -377,10 +378,17 @@ final class Cluster implements AutoCloseable {
 	 * Wait until every node has a session, so that each can take over.
 	 */
 	Cluster awaitSessions() {
-		Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(20))
-			.until(() -> this.nodes.keySet().stream().allMatch((node) -> pids(node).size() == 1));
+		return awaitSessions(this.nodes.size());
+	}
+
+	/**
+	 * Wait until that many nodes have a session, each one only, and the others have none.
+	 */
+	Cluster awaitSessions(int count) {
+		Awaitility.await().atMost(LIMIT).pollInterval(Duration.ofMillis(20)).until(() -> {
+			List<Integer> sessions = this.nodes.keySet().stream().map((node) -> pids(node).size()).toList();
+			return Collections.max(sessions) == 1 && Collections.frequency(sessions, 1) == count;
+		});
 		return this;
 	}
 

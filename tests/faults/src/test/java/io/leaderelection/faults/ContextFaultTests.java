@@ -17,8 +17,10 @@
 package io.leaderelection.faults;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -26,8 +28,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -49,6 +57,7 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -120,6 +129,69 @@ class ContextFaultTests {
 			proxy.heal();
 			Awaitility.await().atMost(LIMIT).until(() -> proxy.connections() == 0);
 			assertThat(this.events).isEmpty();
+		}
+	}
+
+	@ParameterizedTest
+	@Tag("faults")
+	@ValueSource(booleans = { true, false })
+	void watcherReturnsTheConnectionOfThePool(boolean closed) {
+		try (TcpProxy proxy = new TcpProxy(this.server);
+				HikariDataSource pool = pool(proxy.port());
+				ConfigurableApplicationContext node = builder(proxy.port(), Node.class)
+					.initializers((context) -> context.getBeanFactory()
+						.registerSingleton("dataSource", new CutDataSource(pool, proxy)))
+					.run("--leader-election.candidate=false", "--leader-election.fencing=off")) {
+			DefaultLeaderElector elector = node.getBean(DefaultLeaderElectors.class).getDefault();
+			// The first time, it opens a connection of its own
+			Awaitility.await()
+				.pollInterval(Duration.ofMillis(1))
+				.atMost(LIMIT)
+				.until(() -> pool.getHikariPoolMXBean() != null
+						&& pool.getHikariPoolMXBean().getActiveConnections() == 1);
+			if (closed) {
+				closeWithin(node, Duration.ZERO);
+			}
+			Awaitility.await()
+				.atMost(FaultRuns.SLACK)
+				.until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+			proxy.heal();
+			if (!closed) {
+				Instant healed = Instant.now();
+				Awaitility.await().atMost(LIMIT).until(() -> elector.status().lastConfirmation().isAfter(healed));
+				assertThat(elector.status().problem()).isNull();
+			}
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void nodeThatFindsNoSeatStartsAlsoIfItIsToFailFast() {
+		String[] arguments = { "--leader-election.standbys=1", "--leader-election.fail-fast=true" };
+		try (ConfigurableApplicationContext leader = builder(this.server.port(), Node.class).run(arguments);
+				ConfigurableApplicationContext standby = builder(this.server.port(), Node.class).run(arguments)) {
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> locks("AND mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
+			try (ConfigurableApplicationContext watcher = builder(this.server.port(), Node.class).run(arguments)) {
+				ElectionStatus status = watcher.getBean(DefaultLeaderElectors.class).getDefault().status();
+				assertThat(status.watching()).isTrue();
+				assertThat(status.leader()).isEqualTo(leader.getBean(LeaderElector.class).getNodeId());
+				assertThat(standby.getBean(LeaderElector.class).isLeader()).isFalse();
+			}
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void nodeThatWouldOnlyWatchFailsFastWithoutADatabase() {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			proxy.refuse();
+			assertThatException()
+				.isThrownBy(() -> builder(proxy.port(), Node.class)
+					.run("--leader-election.candidate=false", "--leader-election.fail-fast=true")
+					.close())
+				.withStackTraceContaining("Leader election could not be started");
 		}
 	}
 
@@ -212,6 +284,15 @@ class ContextFaultTests {
 					"spring.main.banner-mode=off", "spring.main.log-startup-info=false");
 	}
 
+	private HikariDataSource pool(int port) {
+		HikariDataSource pool = new HikariDataSource();
+		pool.setJdbcUrl(this.server.jdbcUrl(port));
+		pool.setUsername(this.server.username());
+		pool.setPassword(this.server.password());
+		pool.setMinimumIdle(0);
+		return pool;
+	}
+
 	private static void closeWithin(ConfigurableApplicationContext context, Duration bound) {
 		long start = System.nanoTime();
 		context.close();
@@ -251,6 +332,32 @@ class ContextFaultTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
 	static class Node {
+
+	}
+
+	/**
+	 * Lends a connection that is cut off at once, the first time.
+	 */
+	static class CutDataSource extends DelegatingDataSource {
+
+		private final TcpProxy proxy;
+
+		private boolean cut;
+
+		CutDataSource(DataSource target, TcpProxy proxy) {
+			super(target);
+			this.proxy = proxy;
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			Connection connection = super.getConnection();
+			if (!this.cut) {
+				this.cut = true;
+				this.proxy.blackHole();
+			}
+			return connection;
+		}
 
 	}
 

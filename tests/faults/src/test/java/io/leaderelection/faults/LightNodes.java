@@ -47,9 +47,11 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.EarlierSessions;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.PostgreSqlSessions;
 import io.leaderelection.testsupport.Daemon;
@@ -113,18 +115,20 @@ final class LightNodes implements AutoCloseable {
 		this.takeoverDelay = takeoverDelay;
 		this.options = options;
 		this.observer = new LockObserver(server, this.group);
-		IntStream.rangeClosed(1, count)
-			.forEach((number) -> this.electors.add(create("node-" + number, options.candidates().test(number))));
+		IntStream.rangeClosed(1, count).forEach((number) -> this.electors.add(create(number)));
 		this.sampler.start();
 		this.electors.forEach(DefaultLeaderElector::start);
 	}
 
-	private DefaultLeaderElector create(String node, boolean candidate) {
+	private DefaultLeaderElector create(int number) {
+		String node = "node-" + number;
 		ElectionSettings settings = new ElectionSettings("default", node, this.lease, this.takeoverDelay,
-				Duration.ofSeconds(20), candidate, this.options.standbys());
+				Duration.ofSeconds(20), this.options.candidates().test(number), this.options.standbys());
 		this.entries.put(node, new ArrayList<>());
-		PostgreSqlSessions sessions = new PostgreSqlSessions(settings, ElectionKeys.derive(this.group, "default"), 0,
-				false, new Source(node));
+		ElectionKeys keys = ElectionKeys.derive(this.group, "default");
+		ElectionSessions sessions = this.options.earlier().test(number)
+				? new EarlierSessions(settings, keys, new Source(node))
+				: new PostgreSqlSessions(settings, keys, 0, false, new Source(node));
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 
@@ -271,8 +275,14 @@ final class LightNodes implements AutoCloseable {
 	 * @param candidates which of them may lead
 	 * @param user the role as which they connect
 	 * @param pool the pool of the application
+	 * @param earlier which of them are of the version before seats for standbys
 	 */
-	record NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool) {
+	record NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool, IntPredicate earlier) {
+
+		NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool) {
+			this(standbys, candidates, user, pool, (number) -> false);
+		}
+
 	}
 
 	/**

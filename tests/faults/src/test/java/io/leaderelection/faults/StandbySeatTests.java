@@ -28,6 +28,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.faults.LightNodes.NodeOptions;
+import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -235,6 +236,63 @@ class StandbySeatTests {
 					.hasSize(NODES - STANDBYS - 1);
 				nodes.verify();
 			}
+		}
+	}
+
+	@Test
+	void watchersWhoseRoleMayNotConnectAreOfNoEffectOnTheOthers() throws Exception {
+		server.execute("CREATE ROLE guest LOGIN PASSWORD '" + server.password() + "'");
+		String connect = "CONNECT ON DATABASE " + server.database();
+		try (LightNodes nodes = new LightNodes(server, NODES, LEASE, TAKEOVER_DELAY,
+				new NodeOptions(STANDBYS, (number) -> true, "guest", null))) {
+			awaitSeats(nodes);
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			server.execute("REVOKE " + connect + " FROM PUBLIC");
+			try {
+				Awaitility.await()
+					.atMost(WATCH.plus(CONNECT))
+					.until(() -> status(nodes).map(ElectionStatus::problem)
+						.filter((problem) -> problem != null && problem.contains("permission denied"))
+						.count() == NODES - STANDBYS - 1);
+				assertThat(leader.isLeader()).isTrue();
+				nodes.kill(leader);
+				Awaitility.await()
+					.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
+					.until(() -> nodes.awaitLeader() != leader);
+			}
+			finally {
+				server.execute("GRANT " + connect + " TO PUBLIC");
+			}
+			Awaitility.await()
+				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.until(() -> nodes.sessions() == STANDBYS + 1 && problems(nodes) == 1);
+			assertThat(leader.status().problem()).isNotNull();
+			nodes.verify();
+		}
+		finally {
+			server.execute("DROP ROLE guest");
+		}
+	}
+
+	@Test
+	@EmbeddedServerOnly
+	void watchersDoNotUseAPoolOfAReadOnlyStandby() throws Exception {
+		try (PostgreSqlServer primary = PostgreSqlServer.start();
+				PostgreSqlServer standby = primary.startStandby();
+				HikariDataSource pool = pool(standby.jdbcUrl());
+				LightNodes nodes = new LightNodes(primary, NODES, LEASE, TAKEOVER_DELAY,
+						new NodeOptions(STANDBYS, (number) -> true, primary.username(), pool))) {
+			awaitSeats(nodes);
+			DefaultLeaderElector leader = nodes.awaitLeader();
+			long connections = nodes.connections();
+			Awaitility.await()
+				.atMost(WATCH.plus(CONNECT).multipliedBy(2))
+				.until(() -> nodes.connections() > connections + NODES);
+			assertThat(status(nodes)).allSatisfy((status) -> {
+				assertThat(status.leader()).isEqualTo(leader.getNodeId());
+				assertThat(status.problem()).isNull();
+			});
+			nodes.verify();
 		}
 	}
 
