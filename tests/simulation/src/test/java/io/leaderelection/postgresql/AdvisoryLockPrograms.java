@@ -141,7 +141,7 @@ public class AdvisoryLockPrograms {
 	}
 
 	private int seat(Backend backend, int seats) throws SqlError {
-		LockMode mode = (this.mutant == Mutant.SEAT_SHARED) ? LockMode.SHARE : LockMode.EXCLUSIVE;
+		LockMode mode = seatMode();
 		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
 			if (backend.holds(seatKey(seat), mode)) {
 				return seat;
@@ -153,6 +153,10 @@ public class AdvisoryLockPrograms {
 			}
 		}
 		return 0;
+	}
+
+	private LockMode seatMode() {
+		return (this.mutant == Mutant.SEAT_SHARED) ? LockMode.SHARE : LockMode.EXCLUSIVE;
 	}
 
 	private LockKey seatKey(int seat) {
@@ -513,7 +517,7 @@ public class AdvisoryLockPrograms {
 					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				case FREE_SEAT -> {
 					if (this.seat != 0 && keys.mutant != Mutant.SEAT_NOT_FREED) {
-						backend.unlock(seatKey(this.seat), LockMode.EXCLUSIVE);
+						backend.unlock(seatKey(this.seat), seatMode());
 					}
 				}
 				case WON -> {

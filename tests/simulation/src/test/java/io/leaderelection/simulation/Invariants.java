@@ -718,11 +718,11 @@ final class Invariants {
 		int holder = 0;
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
-			if (row.granted() && row.mode() == LockMode.EXCLUSIVE) {
-				holder = key.equals(MAIN) ? row.pid() : holder;
-				if (this.world.programs().isSeat(key)) {
-					sessions.add(row.pid());
-				}
+			if (row.granted() && key.equals(MAIN)) {
+				holder = row.pid();
+			}
+			else if (row.granted() && this.world.programs().isSeat(key)) {
+				sessions.add(row.pid());
 			}
 		}
 		sessions.remove(holder);
