@@ -268,6 +268,39 @@ final class LightNodes implements AutoCloseable {
 				});
 	}
 
+	History history() {
+		synchronized (this.entries) {
+			Map<String, List<Entry>> copy = new LinkedHashMap<>();
+			this.entries.forEach((node, all) -> copy.put(node, List.copyOf(all)));
+			return new History(copy, this.observer.samples(), false);
+		}
+	}
+
+	void verify() {
+		Invariants checked = new Invariants(history(), this.lease, this.takeoverDelay).check();
+		assertThat(checked.violations()).isEmpty();
+		// Excused overlaps pass, but not in silence
+		checked.excused().forEach((overlap) -> System.out.println("excused: " + overlap));
+	}
+
+	/**
+	 * Stop all nodes, and fail if they leave a session.
+	 */
+	void stop() throws Exception {
+		CompletableFuture
+			.allOf(this.electors.stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new))
+			.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+		Awaitility.await().atMost(LIMIT).until(() -> sessions() == 0);
+	}
+
+	@Override
+	public void close() throws Exception {
+		stop();
+		this.closed = true;
+		this.sampler.join();
+		this.observer.close();
+	}
+
 	/**
 	 * How the nodes take part.
 	 *
@@ -323,39 +356,6 @@ final class LightNodes implements AutoCloseable {
 			}
 		}
 
-	}
-
-	History history() {
-		synchronized (this.entries) {
-			Map<String, List<Entry>> copy = new LinkedHashMap<>();
-			this.entries.forEach((node, all) -> copy.put(node, List.copyOf(all)));
-			return new History(copy, this.observer.samples(), false);
-		}
-	}
-
-	void verify() {
-		Invariants checked = new Invariants(history(), this.lease, this.takeoverDelay).check();
-		assertThat(checked.violations()).isEmpty();
-		// Excused overlaps pass, but not in silence
-		checked.excused().forEach((overlap) -> System.out.println("excused: " + overlap));
-	}
-
-	/**
-	 * Stop all nodes, and fail if they leave a session.
-	 */
-	void stop() throws Exception {
-		CompletableFuture
-			.allOf(this.electors.stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new))
-			.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-		Awaitility.await().atMost(LIMIT).until(() -> sessions() == 0);
-	}
-
-	@Override
-	public void close() throws Exception {
-		stop();
-		this.closed = true;
-		this.sampler.join();
-		this.observer.close();
 	}
 
 }
