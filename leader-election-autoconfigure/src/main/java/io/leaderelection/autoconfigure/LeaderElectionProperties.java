@@ -117,7 +117,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 
 		/**
 		 * An advisory lock of a session: failover in milliseconds, one direct connection
-		 * per node and election.
+		 * per election for the leader and for each standby.
 		 */
 		ADVISORY_LOCK,
 

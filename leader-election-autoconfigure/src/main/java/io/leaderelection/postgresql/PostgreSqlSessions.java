@@ -48,8 +48,6 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
 
-	private static final long OBSERVER_IDLE_MILLIS = 30_000;
-
 	private final ElectionSettings settings;
 
 	private final ElectionKeys keys;
@@ -219,14 +217,13 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
 		String leaseHolder = findLeaseHolder(connection);
 		long lease = this.settings.lease().toMillis();
-		long idle = this.settings.candidate() ? lease : Math.max(lease, OBSERVER_IDLE_MILLIS);
 		long wait = server.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
-		SessionIdentity identity = Jdbc.query(connection,
-				AdvisoryLockSql.settings(sessionSettings(lease, idle, wait, token)), (row) -> {
+		SessionIdentity identity = Jdbc.query(connection, AdvisoryLockSql.settings(sessionSettings(lease, wait, token)),
+				(row) -> {
 					String actual = row.getString("token");
-					if (token.equals(actual) && row.getLong("lease") != idle) {
-						throw new SQLException("The server does not accept idle_session_timeout=" + idle);
+					if (token.equals(actual) && row.getLong("lease") != lease) {
+						throw new SQLException("The server does not accept idle_session_timeout=" + lease);
 					}
 					return new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
 							row.getString("idle_in_transaction"));
@@ -318,10 +315,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * {@code on}, a missing standby would delay them. The timeouts of the socket must not
 	 * end a session before its lease does.
 	 */
-	private Map<String, String> sessionSettings(long lease, long idle, long wait, String token) {
+	private Map<String, String> sessionSettings(long lease, long wait, String token) {
 		long leaseSeconds = (lease + 999) / 1000;
 		Map<String, String> settings = new LinkedHashMap<>();
-		settings.put("idle_session_timeout", Long.toString(idle));
+		settings.put("idle_session_timeout", Long.toString(lease));
 		settings.put("idle_in_transaction_session_timeout", Long.toString(lease));
 		settings.put("statement_timeout", Long.toString(lease + 2 * wait));
 		settings.put("transaction_timeout", "0");
