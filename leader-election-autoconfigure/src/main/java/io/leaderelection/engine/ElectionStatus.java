@@ -27,7 +27,6 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
-import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Stopped;

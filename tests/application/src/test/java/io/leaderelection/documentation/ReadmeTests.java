@@ -202,7 +202,7 @@ class ReadmeTests {
 		assertThat(DocumentedJson.objects("""
 				{ "status": "requested" }
 				{ "status": "refused", "because": "no" }
-				{ "role": "leader", "candidate": true, "workInFlight": 1 }
+				{ "role": "leader", "candidate": true, "watching": false, "workInFlight": 1 }
 				{ "role": "leader", "candidate": 1.5 }
 				""")).extracting((object) -> DocumentedJson.notAnswered(object).isEmpty())
 			.containsExactly(true, false, true, false);
