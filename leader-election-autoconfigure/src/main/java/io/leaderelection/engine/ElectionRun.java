@@ -598,9 +598,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + view.foreign() + " holds "
-					+ (this.election.state().isLockForeign() ? "the lock" : "a lock")
-					+ " of this election but is not a node of it (" + this.election + ")");
+			this.log.warn("The " + this.election.state().describeForeign() + " (" + this.election + ")");
 		}
 	}
 

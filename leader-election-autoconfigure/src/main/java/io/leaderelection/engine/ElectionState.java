@@ -89,6 +89,11 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 				&& !(this.contact.watching() && this.view.leader() != null);
 	}
 
+	String describeForeign() {
+		return this.view.foreign() + (isLockForeign() ? " holds the lock of this election but is not a node of it"
+				: " holds a lock of this election but is not a node of it");
+	}
+
 	boolean isStopping() {
 		return this.departure != null && this.departure.stops();
 	}

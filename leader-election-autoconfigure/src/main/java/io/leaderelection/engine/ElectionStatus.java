@@ -135,8 +135,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 			problems.add(state.contact().problem().message());
 		}
 		if (state.view().foreign() != null) {
-			problems.add("the " + state.view().foreign() + " holds " + (state.isLockForeign() ? "the lock" : "a lock")
-					+ " of this election but is not a node of it");
+			problems.add("the " + state.describeForeign());
 		}
 		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
 			problems.add("is not a candidate: the application is unhealthy");
