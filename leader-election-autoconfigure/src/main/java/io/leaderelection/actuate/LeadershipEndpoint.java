@@ -170,10 +170,10 @@ public class LeadershipEndpoint {
 	 * @param term the term in which this node leads, if it does
 	 * @param since since when it leads, if it does
 	 * @param candidate whether this node is a candidate now
-	 * @param watching whether this node has no session, but observes and waits until a
-	 * candidate is needed
+	 * @param watching whether this node observes less often than a standby, and waits
+	 * until a candidate is needed
 	 * @param leader the leader as observed by this node
-	 * @param candidates the candidates with a session, the leader included
+	 * @param candidates the candidates, the leader included
 	 * @param lastConfirmation when the database last answered
 	 * @param lease the length of the lease
 	 * @param leaseRemaining how long leadership is trusted without a further confirmation

@@ -65,7 +65,7 @@ final class ElectionDefinitions {
 
 	/**
 	 * The interval of the answers that followers receive from the database, rounded up.
-	 * Health has a limit of its own for those without a session.
+	 * Health has a limit of its own for nodes that watch.
 	 */
 	private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 

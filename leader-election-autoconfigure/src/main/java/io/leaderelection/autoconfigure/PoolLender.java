@@ -72,8 +72,9 @@ final class PoolLender {
 			// On a thread of its own, since a pool may block its callers for any time
 			DaemonThreads.create("borrow", () -> lend(loan)).start();
 		}
-		catch (OutOfMemoryError ex) {
+		catch (Throwable ex) {
 			this.turn.release();
+			logger.debug("The pool could not be asked for a connection", ex);
 			return null;
 		}
 		try {

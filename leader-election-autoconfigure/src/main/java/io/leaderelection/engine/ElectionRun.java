@@ -318,12 +318,11 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				if (requests) {
 					requestAlone(opened);
 				}
-				boolean ended = requests;
-				while (!ended && !this.election.isStopping()) {
-					ended = isCandidate() ? runAsCandidate(opened) : observe(opened);
+				else {
+					participate(opened);
 				}
 				opened.close();
-				if (this.watches && !requests) {
+				if (this.watches) {
 					// What was observed before may still say that a session is admitted
 					pause(backoff(), this.election::isStopping);
 				}
@@ -412,6 +411,13 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		return problem.message();
 	}
 
+	private void participate(SupervisedSession opened) throws SessionException {
+		boolean ended = false;
+		while (!ended && !this.election.isStopping()) {
+			ended = isCandidate() ? runAsCandidate(opened) : observe(opened);
+		}
+	}
+
 	private long backoff() {
 		long longest = Math.min(this.timings.maxBackoff().toNanos(), MIN_BACKOFF << Math.min(this.failures++, 10));
 		return longest / 2 + this.platform.random(longest / 2 + 1);
@@ -447,6 +453,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			if (isRequestDue()) {
 				return true;
 			}
+			this.failures = 0;
 		}
 		return false;
 	}
@@ -463,20 +470,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private void requestAlone(SupervisedSession opened) throws SessionException {
 		Term wanted = this.election.state().request();
 		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
-		try {
-			do {
-				follow(opened.observe());
-				request(opened);
-				pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
-						this.election::isStopping);
-			}
-			while (!this.election.isStopping() && this.requested != null
-					&& this.requested.equals(this.election.state().request())
-					&& deadline - this.platform.nanoTime() > 0);
+		while (wanted != null && wanted.equals(this.election.state().request()) && !this.election.isStopping()
+				&& deadline - this.platform.nanoTime() > 0) {
+			follow(opened.observe());
+			request(opened);
+			pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
+					this.election::isStopping);
 		}
-		finally {
-			this.election.dropRequest(wanted);
-		}
+		this.election.dropRequest(wanted);
 	}
 
 	/**
@@ -584,7 +585,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	private void follow(View view) {
-		this.failures = 0;
+		SupervisedSession current = this.session;
+		if (current != null && current.isOpen()) {
+			this.failures = 0;
+		}
 		View known = this.election.state().view();
 		Leader leader = view.leader();
 		this.election.follow(view);
@@ -611,7 +615,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				.info((opened ? "Session re-established" : "Database reachable again") + " (" + this.election + ")");
 		}
 		this.election.contact(new Contact(this.platform.nanoTime(), true, null,
-				(current != null) ? current.name() : null, current != null && !current.isStandby()));
+				(current != null) ? current.name() : null, this.watches || (current != null && !current.isStandby())));
 		this.watchdog.report();
 	}
 

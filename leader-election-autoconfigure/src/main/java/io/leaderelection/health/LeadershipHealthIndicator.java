@@ -53,7 +53,7 @@ import org.springframework.boot.health.contributor.Status;
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
 	/**
-	 * How long a node without a session may receive no answer: one observation may fail.
+	 * How long a node that watches may receive no answer: one observation may fail.
 	 */
 	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.longestWatchInterval().multipliedBy(2);
 
@@ -119,8 +119,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	}
 
 	private boolean isSilent(ElectionStatus status) {
-		boolean early = status.watching() && this.unreachableAfter.compareTo(LONGEST_WATCH) < 0;
-		return status.silence().compareTo(early ? LONGEST_WATCH : this.unreachableAfter) > 0;
+		boolean expected = status.watching() && status.silence().compareTo(LONGEST_WATCH) <= 0;
+		return !expected && status.silence().compareTo(this.unreachableAfter) > 0;
 	}
 
 	private static Map<String, Object> details(ElectionStatus status) {

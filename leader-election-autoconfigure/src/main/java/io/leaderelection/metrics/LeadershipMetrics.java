@@ -91,7 +91,7 @@ public class LeadershipMetrics implements MeterBinder {
 				"Time since the database last answered, or since the start if it never has; "
 						+ "NaN while this node does not participate",
 				(current) -> confirmationAge(current.status()));
-		gauge(registry, elector, "watching", null, "Whether this node observes the election without a session: 1 or 0",
+		gauge(registry, elector, "watching", null, "Whether this node observes less often than a standby: 1 or 0",
 				(current) -> current.status().watching() ? 1 : 0);
 		gauge(registry, elector, "blocked", null,
 				"Whether this node is elected and waits for the end of an earlier term: 1 or 0",

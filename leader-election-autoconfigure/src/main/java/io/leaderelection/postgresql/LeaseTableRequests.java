@@ -208,10 +208,11 @@ final class LeaseTableRequests {
 		try {
 			long now = this.platform.nanoTime();
 			this.woken.addAll(this.elections.sessions(which));
-			this.requests.stream()
-				.filter((request) -> request.isRead() && this.woken.remove(request.session())
-						&& request.due() - now > LINGER)
-				.forEach((request) -> request.dueAt(now));
+			for (LeaseTableRequest<?> request : this.requests) {
+				if (request.isRead() && this.woken.remove(request.session()) && request.due() - now > LINGER) {
+					request.dueAt(now);
+				}
+			}
 			this.changed.signalAll();
 		}
 		finally {

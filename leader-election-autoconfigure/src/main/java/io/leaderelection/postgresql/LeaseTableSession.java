@@ -234,7 +234,8 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public boolean isStandby() {
-		return this.term != NONE || this.requests.elections().isStandby(this, this.settings.standbys());
+		return this.term != NONE
+				|| (this.candidate && this.requests.elections().isStandby(this, this.settings.standbys()));
 	}
 
 	private static String describeOtherStore(int pid) {

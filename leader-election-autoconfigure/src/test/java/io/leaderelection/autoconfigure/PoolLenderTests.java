@@ -58,7 +58,7 @@ class PoolLenderTests {
 			try (Connection taken = pool.getConnection()) {
 				for (int i = 0; i < 3; i++) {
 					assertThat(lender.borrow(SHORT)).isNull();
-					assertThat(pool.getHikariPoolMXBean().getThreadsAwaitingConnection()).isOne();
+					await().until(() -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection() == 1);
 				}
 				assertThat(taken.isValid(1)).isTrue();
 			}
@@ -94,7 +94,7 @@ class PoolLenderTests {
 		PoolLender lender = new PoolLender(slow);
 		assertThat(lender.borrow(SHORT)).isNull();
 		assertThat(lender.borrow(SHORT)).isNull();
-		assertThat(slow.calls).hasValue(1);
+		await().until(() -> slow.calls.get() == 1);
 		verify(slow.connection, never()).close();
 		slow.answer.countDown();
 		verify(slow.connection, timeout(LONG.toMillis())).close();

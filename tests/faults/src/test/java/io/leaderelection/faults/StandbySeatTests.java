@@ -22,6 +22,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -86,7 +87,7 @@ class StandbySeatTests {
 					assertThat(status.problem()).isNull();
 				});
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT))
+				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.untilAsserted(() -> assertThat(status(nodes))
 					.allSatisfy((status) -> assertThat(status.candidates()).hasSize(STANDBYS + 1)));
 			nodes.verify();
@@ -106,7 +107,9 @@ class StandbySeatTests {
 				.until(nodes::awaitLeader, (elector) -> elector != leader);
 			print("leader killed, a standby leads", start);
 			start = System.nanoTime();
-			Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> nodes.sessions() == STANDBYS + 1);
+			Awaitility.await()
+				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.until(() -> nodes.sessions() == STANDBYS + 1);
 			print("its seat is taken again", start);
 			assertThat(next.isLeader()).isTrue();
 			nodes.verify();
@@ -125,7 +128,7 @@ class StandbySeatTests {
 			dead.forEach(nodes::kill);
 			Awaitility.await()
 				.pollInterval(Duration.ofMillis(10))
-				.atMost(WATCH.plus(CONNECT).plus(TAKEOVER_DELAY))
+				.atMost(WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
 				.until(() -> nodes.electors()
 					.stream()
 					.anyMatch((elector) -> !dead.contains(elector) && elector.isLeader()));
@@ -140,7 +143,7 @@ class StandbySeatTests {
 			awaitSeats(nodes);
 			for (int i = 0; i < 5; i++) {
 				DefaultLeaderElector leader = nodes.awaitLeader();
-				assertThat(leader.resign().get()).isTrue();
+				assertThat(leader.resign().get(10, TimeUnit.SECONDS)).isTrue();
 				Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
 				awaitSeats(nodes);
 			}
@@ -171,7 +174,7 @@ class StandbySeatTests {
 				new NodeOptions(STANDBYS, (number) -> number == 1, server.username(), null))) {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT))
+				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.untilAsserted(() -> assertThat(status(nodes))
 					.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
 			Awaitility.await().until(() -> nodes.sessions() == 1);
@@ -223,13 +226,18 @@ class StandbySeatTests {
 				DefaultLeaderElector leader = nodes.awaitLeader();
 				List<Connection> taken = new ArrayList<>();
 				for (int i = 0; i < 3; i++) {
-					fill(small, taken);
-					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == NODES - STANDBYS - 1);
+					Awaitility.await().atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK)).until(() -> {
+						// Again, since a watcher may have had a connection
+						fill(small, taken);
+						return problems(nodes) == NODES - STANDBYS - 1;
+					});
 					for (Connection each : taken) {
 						each.close();
 					}
 					taken.clear();
-					Awaitility.await().atMost(WATCH.plus(CONNECT)).until(() -> problems(nodes) == 0);
+					Awaitility.await()
+						.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+						.until(() -> problems(nodes) == 0);
 				}
 				assertThat(leader.isLeader()).isTrue();
 				assertThat(output.getAll().lines().filter((line) -> line.contains("SQLSTATE 53300")))
@@ -250,7 +258,7 @@ class StandbySeatTests {
 			server.execute("REVOKE " + connect + " FROM PUBLIC");
 			try {
 				Awaitility.await()
-					.atMost(WATCH.plus(CONNECT))
+					.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 					.until(() -> status(nodes).map(ElectionStatus::problem)
 						.filter((problem) -> problem != null && problem.contains("permission denied"))
 						.count() == NODES - STANDBYS - 1);
@@ -329,7 +337,7 @@ class StandbySeatTests {
 	private static void awaitSeats(LightNodes nodes) {
 		nodes.awaitLeader();
 		Awaitility.await()
-			.atMost(WATCH.plus(CONNECT))
+			.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 			.until(() -> nodes.sessions() == STANDBYS + 1
 					&& status(nodes).filter(ElectionStatus::watching).count() == NODES - STANDBYS - 1);
 	}
