@@ -73,7 +73,7 @@ class LeadershipMetricsTests {
 			.matcher(Files.readString(Markdown.ROOT.resolve("docs/reference/metrics-and-alerts.md")))
 			.results()
 			.toList();
-		assertThat(rows).hasSize(14);
+		assertThat(rows).hasSize(15);
 		for (Node node : List.of(former, leader)) {
 			String scrape = node.get("/actuator/prometheus").body();
 			assertThat(rows).allSatisfy((row) -> {
