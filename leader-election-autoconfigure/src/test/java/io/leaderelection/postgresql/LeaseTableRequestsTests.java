@@ -110,7 +110,11 @@ class LeaseTableRequestsTests {
 		submit(() -> requests.run(other, (connection, sql) -> wait(connection, latch)));
 		List<FutureTask<Long>> beats = new ArrayList<>();
 		for (int i = 0; i < 10; i++) {
-			beats.add(submit(() -> requests.run(other, (connection, sql) -> beat(connection, leader.key()))));
+			beats.add(submit(() -> requests.run(other, (connection, sql) -> {
+				// Longer than the time for which the renewal waits for others
+				Jdbc.query(connection, "SELECT true AS done FROM pg_sleep(0.02)", (row) -> row.getBoolean("done"));
+				return beat(connection, leader.key());
+			})));
 		}
 		FutureTask<Boolean> renewal = submit(() -> leader.confirm().resignationRequested());
 		latch.countDown();
@@ -222,7 +226,9 @@ class LeaseTableRequestsTests {
 			takeNumbersOfSets(own);
 			List<Integer> lockers = new ArrayList<>();
 			for (int i = 0; i < 2; i++) {
-				Statement statement = begin(own.connect());
+				// The driver ends a connection that nothing refers to
+				this.connections.add(own.connect());
+				Statement statement = begin(this.connections.get(this.connections.size() - 1));
 				lockers.add((int) number(statement, "SELECT pg_backend_pid()"));
 				statement.execute("SELECT FROM leader_election_fence WHERE election = 'first' FOR SHARE");
 			}
