@@ -95,7 +95,8 @@ class SimulationMutantTests {
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");
 			case SEAT_SHARED -> List.of("G7 seats");
-			case BEAT_NOT_COMPARED, RENEWAL_NOT_FLUSHED -> List.of("G2 exclusion", "G3 terms");
+			case BEAT_NOT_COMPARED -> List.of("G2 exclusion", "G3 terms", "G6 loss");
+			case RENEWAL_NOT_FLUSHED -> List.of("G2 exclusion", "G3 terms");
 			case TERM_NOT_RAISED -> List.of("G3 terms");
 			case NO_BARRIER -> List.of("G1 barrier", "G1 fence");
 			case FENCE_WITHOUT_TOKEN -> List.of("G1 token", "G1 fence");
