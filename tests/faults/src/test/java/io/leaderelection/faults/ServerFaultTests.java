@@ -111,11 +111,11 @@ class ServerFaultTests {
 			}
 			awaitQueue();
 			assertThat(sessions()).isEqualTo(pids);
-			// All hold the candidate key, the leader main, term and two notices, and
-			// nobody more
+			// All hold the candidate key, each standby a seat, the leader main, term and
+			// two notices, and nobody more
 			assertThat(server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
 					+ "GROUP BY pid ORDER BY 1"))
-				.containsExactly("1", "1", "5");
+				.containsExactly("2", "2", "5");
 			// A cancel during a confirmation leaves a line, as of any statement; one
 			// of a wait does not
 			assertThat(this.log.complaints()).allMatch((complaint) -> complaint.pid() == leading

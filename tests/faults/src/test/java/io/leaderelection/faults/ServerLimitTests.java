@@ -96,7 +96,7 @@ class ServerLimitTests {
 			NodeProcess waiting = faults.cluster().nodes().get(2);
 			assertThat(faults.cluster().pids(waiting)).isEmpty();
 			assertThat(waiting.output())
-				.anyMatch((line) -> line.contains("Following without a session") && line.contains("connection slots"));
+				.anyMatch((line) -> line.contains("Following without a session") && line.contains("SQLSTATE 53300"));
 			for (Connection hog : hogs) {
 				hog.close();
 			}
