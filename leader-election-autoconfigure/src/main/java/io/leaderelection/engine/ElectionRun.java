@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -315,10 +316,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			boolean requests = this.watches && watch(opened);
 			if (!this.election.isStopping()) {
 				opened.open(this.election::isStopping);
-				if (requests) {
-					requestAlone(opened);
-				}
-				else {
+				if (!requests || requestAlone(opened)) {
 					participate(opened);
 				}
 				opened.close();
@@ -465,19 +463,37 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	/**
 	 * Request a resignation in a session that was opened for this, as long as that term
-	 * lasts, but not for ever: a leader that confirms obeys soon.
+	 * lasts, but not for ever: a leader that confirms obeys soon. Ends if this session is
+	 * admitted as a candidate, which requests as well.
+	 * @return whether it was admitted
 	 */
-	private void requestAlone(SupervisedSession opened) throws SessionException {
+	private boolean requestAlone(SupervisedSession opened) throws SessionException {
 		Term wanted = this.election.state().request();
 		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
-		while (wanted != null && wanted.equals(this.election.state().request()) && !this.election.isStopping()
-				&& deadline - this.platform.nanoTime() > 0) {
+		do {
+			if (isCandidate() && opened.becomeCandidate()) {
+				return true;
+			}
 			follow(opened.observe());
 			request(opened);
 			pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
 					this.election::isStopping);
 		}
-		this.election.dropRequest(wanted);
+		while (isRequested(wanted) && !this.election.isStopping() && deadline - this.platform.nanoTime() > 0);
+		if (deadline - this.platform.nanoTime() <= 0) {
+			this.election.dropRequest(wanted);
+		}
+		return false;
+	}
+
+	/**
+	 * Return whether the resignation of a leader is requested that has not ended as far
+	 * as this node knows.
+	 */
+	private boolean isRequested(@Nullable Term term) {
+		ElectionState state = this.election.state();
+		Leader leader = state.view().leader();
+		return term != null && term.equals(state.request()) && leader != null && term.equals(leader.term());
 	}
 
 	/**
@@ -578,10 +594,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	private boolean isRequestDue() {
-		ElectionState state = this.election.state();
-		Leader leader = state.view().leader();
-		Term wanted = state.request();
-		return wanted != null && !wanted.equals(this.requested) && leader != null && wanted.equals(leader.term());
+		Term wanted = this.election.state().request();
+		return isRequested(wanted) && !Objects.equals(wanted, this.requested);
 	}
 
 	private void follow(View view) {

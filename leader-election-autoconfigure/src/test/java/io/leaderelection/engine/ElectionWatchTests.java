@@ -169,6 +169,7 @@ class ElectionWatchTests {
 
 	@Test
 	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
+		this.store.admits = false;
 		this.fixture.at(Duration.ofSeconds(9),
 				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
@@ -183,7 +184,23 @@ class ElectionWatchTests {
 	}
 
 	@Test
+	void pendingRequestDoesNotKeepANodeFromBecomingAStandby() {
+		this.store.admits = false;
+		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null));
+		this.fixture.at(Duration.ofSeconds(11), () -> {
+			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+			this.store.admits = true;
+		});
+		this.fixture.at(Duration.ofSeconds(14), () -> {
+			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(15)).run();
+	}
+
+	@Test
 	void requestThatIsNotObeyedDoesNotKeepItsSession() {
+		this.store.admits = false;
 		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null));
 		this.fixture.at(Duration.ofSeconds(21), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "close");
