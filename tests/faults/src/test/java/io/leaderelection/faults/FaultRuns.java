@@ -40,6 +40,11 @@ final class FaultRuns implements AutoCloseable {
 	static final Duration SLACK = Duration.ofSeconds(5);
 
 	/**
+	 * The longest time between two observations of a node that watches, as documented.
+	 */
+	static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
+
+	/**
 	 * After how long a delay was reported.
 	 */
 	private static final Duration REPORT = Duration.ofSeconds(1);

@@ -46,8 +46,6 @@ class LeaseTableWatchTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
-	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
-
 	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 20));
 
 	private final List<Node> nodes = new ArrayList<>();
@@ -101,7 +99,7 @@ class LeaseTableWatchTests {
 			long start = System.nanoTime();
 			killed.forEach(Node::kill);
 			Awaitility.await()
-				.atMost(lease.plus(LONGEST_WATCH).plusSeconds(2))
+				.atMost(lease.plus(FaultRuns.LONGEST_WATCH).plusSeconds(2))
 				.pollInterval(Duration.ofMillis(5))
 				.failFast("Two nodes lead at once", () -> leaders().size() > 1)
 				.until(() -> leaders().stream().anyMatch((node) -> !killed.contains(node)));

@@ -37,9 +37,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("faults")
 class SeatFaultTests {
 
-	/** The longest time between two observations of a node without a session. */
-	private static final Duration WATCH = Duration.ofMillis(7500);
-
 	private static final Duration CONNECT = Duration.ofSeconds(1);
 
 	private static final int SESSIONS = 2;
@@ -63,7 +60,7 @@ class SeatFaultTests {
 			fault.inject(standby);
 			try {
 				Awaitility.await()
-					.atMost(faults.lease().plus(WATCH).plus(CONNECT).plus(FaultRuns.SLACK))
+					.atMost(faults.lease().plus(FaultRuns.LONGEST_WATCH).plus(CONNECT).plus(FaultRuns.SLACK))
 					.until(() -> cluster.followers()
 						.stream()
 						.anyMatch((node) -> node != standby && cluster.pids(node).size() == 1));
@@ -87,7 +84,8 @@ class SeatFaultTests {
 			leader.signal("KILL");
 		}, (outcome) -> {
 			try {
-				outcome.nextWithin(faults.lease().plus(WATCH).plus(CONNECT).plus(faults.takeoverDelay()));
+				outcome.nextWithin(
+						faults.lease().plus(FaultRuns.LONGEST_WATCH).plus(CONNECT).plus(faults.takeoverDelay()));
 				assertThat(outcome.next().node()).isNotEqualTo(standby[0].name());
 			}
 			finally {

@@ -55,8 +55,6 @@ class SeatScaleTests {
 
 	private static final Duration MEASURED = Duration.ofSeconds(30);
 
-	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
-
 	/** Less than the shortest pause of a watcher, so only a standby can be so fast. */
 	private static final Duration BY_A_STANDBY = TAKEOVER_DELAY.plusMillis(2300);
 
@@ -95,7 +93,7 @@ class SeatScaleTests {
 			// the election database
 			Instant known = Instant.now();
 			Awaitility.await()
-				.atMost(LONGEST_WATCH.multipliedBy(4))
+				.atMost(FaultRuns.LONGEST_WATCH.multipliedBy(4))
 				.until(() -> nodes.electors()
 					.stream()
 					.allMatch((elector) -> elector.status().lastConfirmation().isAfter(known)));
@@ -139,7 +137,7 @@ class SeatScaleTests {
 				start = System.nanoTime();
 				Awaitility.await()
 					.pollInterval(Duration.ofMillis(10))
-					.atMost(LONGEST_WATCH.plusSeconds(1).plus(TAKEOVER_DELAY))
+					.atMost(FaultRuns.LONGEST_WATCH.plusSeconds(1).plus(TAKEOVER_DELAY))
 					.until(() -> nodes.electors()
 						.stream()
 						.anyMatch((elector) -> !killed.contains(elector) && elector.isLeader()));

@@ -55,9 +55,6 @@ class StandbySeatTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	/** The longest time between two observations of a node without a session. */
-	private static final Duration WATCH = Duration.ofMillis(7500);
-
 	private static final Duration CONNECT = Duration.ofSeconds(1);
 
 	private static final int STANDBYS = 2;
@@ -87,7 +84,7 @@ class StandbySeatTests {
 					assertThat(status.problem()).isNull();
 				});
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.untilAsserted(() -> assertThat(status(nodes))
 					.allSatisfy((status) -> assertThat(status.candidates()).hasSize(STANDBYS + 1)));
 			nodes.verify();
@@ -108,7 +105,7 @@ class StandbySeatTests {
 			print("leader killed, a standby leads", start);
 			start = System.nanoTime();
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.until(() -> nodes.sessions() == STANDBYS + 1);
 			print("its seat is taken again", start);
 			assertThat(next.isLeader()).isTrue();
@@ -128,7 +125,7 @@ class StandbySeatTests {
 			dead.forEach(nodes::kill);
 			Awaitility.await()
 				.pollInterval(Duration.ofMillis(10))
-				.atMost(WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
 				.until(() -> nodes.electors()
 					.stream()
 					.anyMatch((elector) -> !dead.contains(elector) && elector.isLeader()));
@@ -174,7 +171,7 @@ class StandbySeatTests {
 				new NodeOptions(STANDBYS, (number) -> number == 1, server.username(), null))) {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.untilAsserted(() -> assertThat(status(nodes))
 					.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
 			Awaitility.await().until(() -> nodes.sessions() == 1);
@@ -191,8 +188,8 @@ class StandbySeatTests {
 			long connections = nodes.connections();
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			Awaitility.await()
-				.during(WATCH)
-				.atMost(WATCH.multipliedBy(2))
+				.during(FaultRuns.LONGEST_WATCH)
+				.atMost(FaultRuns.LONGEST_WATCH.multipliedBy(2))
 				.until(() -> nodes.sessions() == STANDBYS + 1);
 			assertThat(nodes.connections()).isEqualTo(connections);
 			assertThat(status(nodes).filter(ElectionStatus::watching))
@@ -207,7 +204,7 @@ class StandbySeatTests {
 			try (var taken = pool.getConnection(); var takenToo = pool.getConnection()) {
 				long connections = nodes.connections();
 				Awaitility.await()
-					.atMost(WATCH.plus(CONNECT).multipliedBy(2))
+					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(2))
 					.until(() -> nodes.connections() > connections + 2);
 				assertThat(status(nodes).map(ElectionStatus::problem)).containsOnlyNulls();
 				assertThat(taken.isValid(1)).isTrue();
@@ -226,7 +223,7 @@ class StandbySeatTests {
 				DefaultLeaderElector leader = nodes.awaitLeader();
 				List<Connection> taken = new ArrayList<>();
 				for (int i = 0; i < 3; i++) {
-					Awaitility.await().atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK)).until(() -> {
+					Awaitility.await().atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK)).until(() -> {
 						// Again, since a watcher may have had a connection
 						fill(small, taken);
 						return problems(nodes) == NODES - STANDBYS - 1;
@@ -236,7 +233,7 @@ class StandbySeatTests {
 					}
 					taken.clear();
 					Awaitility.await()
-						.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+						.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 						.until(() -> problems(nodes) == 0);
 				}
 				assertThat(leader.isLeader()).isTrue();
@@ -258,7 +255,7 @@ class StandbySeatTests {
 			server.execute("REVOKE " + connect + " FROM PUBLIC");
 			try {
 				Awaitility.await()
-					.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 					.until(() -> status(nodes).map(ElectionStatus::problem)
 						.filter((problem) -> problem != null && problem.contains("permission denied"))
 						.count() == NODES - STANDBYS - 1);
@@ -272,7 +269,7 @@ class StandbySeatTests {
 				server.execute("GRANT " + connect + " TO PUBLIC");
 			}
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 				.until(() -> nodes.sessions() == STANDBYS + 1 && problems(nodes) == 1);
 			assertThat(leader.status().problem()).isNotNull();
 			nodes.verify();
@@ -294,7 +291,7 @@ class StandbySeatTests {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			long connections = nodes.connections();
 			Awaitility.await()
-				.atMost(WATCH.plus(CONNECT).multipliedBy(2))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(2))
 				.until(() -> nodes.connections() > connections + NODES);
 			assertThat(status(nodes)).allSatisfy((status) -> {
 				assertThat(status.leader()).isEqualTo(leader.getNodeId());
@@ -337,7 +334,7 @@ class StandbySeatTests {
 	private static void awaitSeats(LightNodes nodes) {
 		nodes.awaitLeader();
 		Awaitility.await()
-			.atMost(WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+			.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
 			.until(() -> nodes.sessions() == STANDBYS + 1
 					&& status(nodes).filter(ElectionStatus::watching).count() == NODES - STANDBYS - 1);
 	}

@@ -43,9 +43,6 @@ class TwoVersionsTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	/** The longest time between two observations of a node without a session. */
-	private static final Duration WATCH = Duration.ofMillis(7500);
-
 	private static final int STANDBYS = 1;
 
 	private static final int EARLIER = 3;
@@ -70,7 +67,7 @@ class TwoVersionsTests {
 			nodes.awaitLeader();
 			// All earlier nodes have a session, and take no seat
 			Awaitility.await()
-				.atMost(WATCH.plus(FaultRuns.SLACK))
+				.atMost(FaultRuns.LONGEST_WATCH.plus(FaultRuns.SLACK))
 				.until(() -> nodes.electors()
 					.stream()
 					.filter((elector) -> isEarlier(elector) && !elector.status().watching())
@@ -104,7 +101,7 @@ class TwoVersionsTests {
 	private static void killAll(LightNodes nodes, Predicate<DefaultLeaderElector> version) throws Exception {
 		nodes.awaitLeader();
 		Awaitility.await()
-			.atMost(WATCH.plus(FaultRuns.SLACK))
+			.atMost(FaultRuns.LONGEST_WATCH.plus(FaultRuns.SLACK))
 			.until(() -> nodes.electors().stream().anyMatch((elector) -> elector.status().watching()));
 		boolean earlier = version.test(nodes.electors().get(0));
 		DefaultLeaderElector leader = leaderOf(nodes, earlier);
@@ -113,7 +110,7 @@ class TwoVersionsTests {
 		killed.forEach(nodes::kill);
 		Awaitility.await()
 			.pollInterval(Duration.ofMillis(10))
-			.atMost(WATCH.plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
+			.atMost(FaultRuns.LONGEST_WATCH.plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
 			.until(() -> nodes.electors()
 				.stream()
 				.anyMatch((elector) -> !killed.contains(elector) && elector.isLeader()));
