@@ -34,6 +34,7 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
@@ -1095,7 +1096,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Record the candidates and foreign sessions that a winner or leader has observed.
 	 */
-	void observe(List<Candidate> candidates, @Nullable String foreign) {
+	void observe(List<Candidate> candidates, @Nullable ForeignHolder foreign) {
 		update((current) -> {
 			View view = new View(current.view().leader(), candidates, foreign);
 			return view.equals(current.view()) ? current : current.with(view);

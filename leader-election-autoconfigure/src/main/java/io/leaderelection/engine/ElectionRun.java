@@ -616,17 +616,15 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.info("Following " + who);
 		}
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + this.election.state().describeForeign() + " (" + this.election + ")");
+			this.log.warn("The " + view.foreign() + " (" + this.election + ")");
 		}
 	}
 
 	private void answered() {
 		SupervisedSession current = this.session;
 		boolean opened = current == null || current.isOpen();
-		Problem problem = this.election.state().contact().problem();
-		if (problem != null && !this.quiet) {
-			this.log
-				.info((opened ? "Session re-established" : "Database reachable again") + " (" + this.election + ")");
+		if (this.election.state().contact().problem() != null) {
+			this.problems.ended(opened);
 		}
 		this.election.contact(new Contact(this.platform.nanoTime(), true, null,
 				(current != null) ? current.name() : null, this.watches || (current != null && !current.isStandby())));

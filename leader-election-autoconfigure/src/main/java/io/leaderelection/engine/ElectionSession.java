@@ -222,10 +222,10 @@ public interface ElectionSession {
 	 * @param leader the node that holds the lock, or {@code null} if there is none or it
 	 * is not known
 	 * @param candidates the candidates, the leader included
-	 * @param foreign a description of a session that holds the lock, or the place of a
-	 * candidate, but is not a node of this election, or {@code null}
+	 * @param foreign a session that is not a node of this election but holds a lock of
+	 * it, or {@code null}
 	 */
-	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable String foreign) {
+	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable ForeignHolder foreign) {
 
 		/** No known nodes. */
 		public static final View NONE = new View(null, List.of(), null);
@@ -254,6 +254,23 @@ public interface ElectionSession {
 		boolean isSame(@Nullable Leader other) {
 			return other != null && this.session.equals(other.session)
 					&& (this.term == null || other.term == null || this.term.equals(other.term));
+		}
+
+	}
+
+	/**
+	 * A session that is not a node of this election but holds a lock of it.
+	 *
+	 * @param session a description of the session
+	 * @param blocking whether it holds the lock that a leader holds, and not only another
+	 * one, for instance that of a candidate
+	 */
+	record ForeignHolder(String session, boolean blocking) {
+
+		@Override
+		public String toString() {
+			return this.session + " holds " + (this.blocking ? "the" : "a")
+					+ " lock of this election but is not a node of it";
 		}
 
 	}

@@ -81,17 +81,10 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Return whether a foreign session holds the lock, as far as this node knows as a
-	 * follower. A node that watches also observes foreign sessions that have other locks.
+	 * Return whether a foreign session holds the lock, as far as this node knows.
 	 */
 	boolean isLockForeign() {
-		return this.position instanceof Following && this.view.foreign() != null
-				&& !(this.contact.watching() && this.view.leader() != null);
-	}
-
-	String describeForeign() {
-		return this.view.foreign() + (isLockForeign() ? " holds the lock of this election but is not a node of it"
-				: " holds a lock of this election but is not a node of it");
+		return this.view.foreign() != null && this.view.foreign().blocking();
 	}
 
 	boolean isStopping() {

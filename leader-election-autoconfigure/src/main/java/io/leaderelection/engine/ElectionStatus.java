@@ -126,7 +126,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 
 	private static @Nullable String blockedBy(ElectionState state) {
 		return (state.position() instanceof Elected elected) ? elected.blockedBy()
-				: state.isLockForeign() ? state.view().foreign() : null;
+				: (state.view().foreign() != null && state.isLockForeign()) ? state.view().foreign().session() : null;
 	}
 
 	private static @Nullable String problem(ElectionState state, long now) {
@@ -135,7 +135,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 			problems.add(state.contact().problem().message());
 		}
 		if (state.view().foreign() != null) {
-			problems.add("the " + state.describeForeign());
+			problems.add("the " + state.view().foreign());
 		}
 		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
 			problems.add("is not a candidate: the application is unhealthy");

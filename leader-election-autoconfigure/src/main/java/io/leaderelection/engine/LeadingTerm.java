@@ -22,6 +22,7 @@ import java.util.function.BooleanSupplier;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Acquisition;
 import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
@@ -315,10 +316,10 @@ final class LeadingTerm {
 		return confirmation;
 	}
 
-	private void observe(@Nullable String foreign) throws SessionException {
+	private void observe(@Nullable String session) throws SessionException {
+		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, false) : null;
 		if (foreign != null && !foreign.equals(this.election.state().view().foreign())) {
-			this.log.warn("The " + foreign + " holds a lock of this election but is not a node of it (" + this.election
-					+ ")");
+			this.log.warn("The " + foreign + " (" + this.election + ")");
 		}
 		this.election.observe(this.session.candidates(), foreign);
 	}

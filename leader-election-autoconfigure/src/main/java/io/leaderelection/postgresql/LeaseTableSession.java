@@ -27,6 +27,7 @@ import java.util.function.Function;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
@@ -252,7 +253,8 @@ final class LeaseTableSession implements ElectionSession {
 		// A holder whose lease has expired does not lead any longer
 		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
 		Leader leader = (row != null && node != null) ? new Leader(node, NAMES.of(node), term(row), row.since()) : null;
-		return new View(leader, snapshot.candidates(), this.foreign);
+		return new View(leader, snapshot.candidates(),
+				(this.foreign != null) ? new ForeignHolder(this.foreign, true) : null);
 	}
 
 	private Term term(LeaseRow row) {

@@ -30,6 +30,7 @@ import java.util.TreeSet;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.SessionNames;
@@ -103,7 +104,8 @@ final class Peers {
 		View view = view(connection, nodes.candidates());
 		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
 		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
-		this.known = new View(held ? null : view.leader(), view.candidates(), words);
+		this.known = new View(held ? null : view.leader(), view.candidates(),
+				(words != null) ? new ForeignHolder(words, held) : null);
 		return this.known;
 	}
 

@@ -88,7 +88,24 @@ class ElectionForeignTests {
 		});
 		this.fixture.at(Duration.ofSeconds(26), () -> assertThat(status().problem()).isNull());
 		this.fixture.stopAt(Duration.ofSeconds(27)).run();
-		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds");
+		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds a lock")
+			.containsOnlyOnce("The " + FOREIGN + " holds the lock");
+	}
+
+	@Test
+	void otherLockOfAForeignSessionDoesNotBlockAnElectionWithoutALeader() {
+		this.store.canWatch = true;
+		this.store.foreign = FOREIGN;
+		this.store.foreignBlocks = false;
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			ElectionStatus status = status();
+			assertThat(status.watching()).isTrue();
+			assertThat(status.blockedBy()).isNull();
+			assertThat(status.problem())
+				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
+			assertThat(status.unusable()).isFalse();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(11)).run();
 	}
 
 	@Test

@@ -26,6 +26,7 @@ import java.util.Map;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +67,11 @@ final class FakeStore implements ElectionSessions {
 	 * A session that is no node and holds a lock of the election.
 	 */
 	@Nullable String foreign;
+
+	/**
+	 * Whether that is the lock of the leader, if there is none.
+	 */
+	boolean foreignBlocks = true;
 
 	/**
 	 * Who still holds a lock of an earlier term.
@@ -178,7 +184,7 @@ final class FakeStore implements ElectionSessions {
 	public Watch watch() throws SessionException {
 		this.watches.add(this.time.elapsed());
 		play(Call.WATCH);
-		return new Watch(new View(this.leader, this.candidates, this.foreign), this.open);
+		return new Watch(view(), this.open);
 	}
 
 	@Override
@@ -188,6 +194,11 @@ final class FakeStore implements ElectionSessions {
 		play(Call.OPEN);
 		this.session = new FakeSession();
 		return this.session;
+	}
+
+	private View view() {
+		return new View(this.leader, this.candidates, (this.foreign != null)
+				? new ForeignHolder(this.foreign, this.foreignBlocks && this.leader == null) : null);
 	}
 
 	static SessionException failure() {
@@ -245,8 +256,7 @@ final class FakeStore implements ElectionSessions {
 				FakeStore.this.time.advance(timeout);
 			}
 			if (FakeStore.this.leader != null || FakeStore.this.foreign != null) {
-				return new Acquisition.Held(
-						new View(FakeStore.this.leader, FakeStore.this.candidates, FakeStore.this.foreign));
+				return new Acquisition.Held(view());
 			}
 			int term = ++FakeStore.this.terms;
 			FakeStore.this.trace.add("won " + term);
@@ -257,7 +267,7 @@ final class FakeStore implements ElectionSessions {
 		public View observe() throws SessionException {
 			FakeStore.this.observations.add(FakeStore.this.time.elapsed());
 			call(Call.OBSERVE);
-			return new View(FakeStore.this.leader, FakeStore.this.candidates, FakeStore.this.foreign);
+			return view();
 		}
 
 		@Override

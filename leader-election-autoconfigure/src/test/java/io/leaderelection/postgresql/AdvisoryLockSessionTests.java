@@ -41,6 +41,7 @@ import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Confirmation;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
@@ -456,9 +457,10 @@ class AdvisoryLockSessionTests {
 		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
 			Held first = (Held) node.acquire(NO_WAIT);
 			assertThat(first.view().foreign()).as("by one reading").isNull();
-			await().atMost(LONG).until(() -> foreign.description().equals(node.observe().foreign()));
+			await().atMost(LONG)
+				.until(() -> new ForeignHolder(foreign.description(), true).equals(node.observe().foreign()));
 			Held second = (Held) node.acquire(NO_WAIT);
-			assertThat(second.view().foreign()).isEqualTo(foreign.description());
+			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true));
 			assertThat(second.view().leader()).isNull();
 			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
 		}

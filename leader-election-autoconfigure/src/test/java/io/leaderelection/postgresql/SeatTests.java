@@ -34,6 +34,7 @@ import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
@@ -340,7 +341,10 @@ class SeatTests {
 			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch().view().foreign() != null);
 			Watch watch = watching.watch();
 			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().foreign()).startsWith("session with pid").contains("'psql'");
+			assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
+				.asString()
+				.startsWith("session with pid")
+				.contains("'psql'");
 			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
 			assertThat(watch.view().candidates()).hasSize(2);
 			await().pollInterval(FOREIGN_INTERVAL).until(() -> {
@@ -349,10 +353,13 @@ class SeatTests {
 			});
 			assertThat(leader.confirm().foreign()).contains("'psql'");
 			assertThat(leader.confirm().predecessor()).isNull();
+			leader.release(true);
+			View view = watching.watch().view();
+			assertThat(view.leader()).isNull();
+			assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
 		}
 		await().until(() -> watching.watch().view().foreign() == null);
 		assertThat(watching.watch().open()).isTrue();
-		assertThat(leader.confirm().foreign()).isNull();
 	}
 
 	private List<String> seats() {
