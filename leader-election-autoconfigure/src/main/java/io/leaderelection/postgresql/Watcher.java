@@ -44,6 +44,8 @@ final class Watcher {
 
 	private static final int READ_TIMEOUT_MILLIS = 1000;
 
+	private static final int PAUSE = 60;
+
 	private final ConnectionSource source;
 
 	private final AdvisoryLockSql sql;
@@ -60,7 +62,8 @@ final class Watcher {
 
 	private boolean poolVerified;
 
-	private boolean poolUsable = true;
+	/** How many observations do without the pool, which led elsewhere. */
+	private int pause;
 
 	/**
 	 * Create a new {@code Watcher} instance.
@@ -85,7 +88,11 @@ final class Watcher {
 	 * @return the observation, or {@code null} if this is not possible now
 	 */
 	@Nullable Watch watchByPool() throws SessionException {
-		Connection lent = this.poolUsable ? borrow() : null;
+		if (this.pause > 0) {
+			this.pause--;
+			return null;
+		}
+		Connection lent = borrow();
 		if (lent == null) {
 			return null;
 		}
@@ -144,13 +151,13 @@ final class Watcher {
 
 	private boolean isElectionDatabase(Connection borrowed) throws SQLException {
 		if (!this.poolVerified) {
-			this.poolUsable = borrowed.isWrapperFor(PGConnection.class)
+			this.poolVerified = borrowed.isWrapperFor(PGConnection.class)
 					&& this.home.matches(DatabaseIdentity.of(borrowed));
-			this.poolVerified = true;
-			logger.debug("The pool of the application is " + (this.poolUsable ? "" : "not ")
+			this.pause = this.poolVerified ? 0 : PAUSE;
+			logger.debug("The pool of the application is " + (this.poolVerified ? "" : "not ")
 					+ "used to observe the election");
 		}
-		return this.poolUsable;
+		return this.poolVerified;
 	}
 
 	/**

@@ -248,7 +248,7 @@ class SeatTests {
 	}
 
 	@Test
-	void poolOfAnotherDatabaseIsNotUsed() throws Exception {
+	void poolIsNotUsedWhileItLeadsToAnotherDatabase() throws Exception {
 		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
 		this.server.execute("CREATE DATABASE " + other);
 		this.created.add("DATABASE " + other);
@@ -260,6 +260,13 @@ class SeatTests {
 		open("node-2").becomeCandidate();
 		assertThat(watching.watch().open()).isFalse();
 		assertThat(watching.watch().view().candidates()).hasSize(2);
+		this.pool.close();
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		await().pollInterval(Duration.ZERO).pollDelay(Duration.ZERO).until(() -> {
+			int before = this.connections.get();
+			watching.watch();
+			return this.connections.get() == before;
+		});
 	}
 
 	@Test
