@@ -544,8 +544,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private long longestSilence(ElectionState state) {
-		return (state.contact().watching() ? LONGEST_SILENCE.plus(this.timings.longestWatchInterval())
-				: LONGEST_SILENCE)
+		return (state.contact().watching() ? LONGEST_SILENCE.plus(this.timings.watchInterval()) : LONGEST_SILENCE)
 			.toNanos();
 	}
 

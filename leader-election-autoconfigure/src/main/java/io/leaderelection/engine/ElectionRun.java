@@ -48,13 +48,11 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	/** A leader receives a request with its next confirmation. */
 	private static final long LONGEST_REQUEST = TimeUnit.SECONDS.toNanos(10);
 
-	private static final long QUIET_TIME = TimeUnit.MINUTES.toNanos(10);
-
 	/**
-	 * The part of the time between two observations without a session within which nodes
-	 * that start together make their first one.
+	 * The time within which nodes that start together make their first observation
+	 * without a session.
 	 */
-	private static final long FIRST_PART = 20;
+	private static final long LONGEST_DELAY = TimeUnit.MILLISECONDS.toNanos(250);
 
 	private final Election election;
 
@@ -65,6 +63,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private final Platform platform;
 
 	private final ElectionLog log;
+
+	private final ProblemLog problems;
 
 	private final ElectionSessions sessions;
 
@@ -92,15 +92,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 */
 	private boolean watches;
 
-	private boolean watched;
-
-	private @Nullable Problem logged;
-
-	private long loggedAt;
-
-	/** Whether the problem with the store was not logged. */
-	private boolean quiet;
-
 	/**
 	 * Create a new {@code ElectionRun} instance.
 	 * @param warmUp called once, when this node is a follower for the first time
@@ -111,6 +102,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		this.timings = election.timings();
 		this.platform = election.platform();
 		this.log = election.log();
+		this.problems = new ProblemLog(election);
 		this.sessions = sessions;
 		this.watchdog = watchdog;
 		this.warmUp = warmUp;
@@ -267,8 +259,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				if (!begun) {
 					this.election.begin();
 					this.watches = this.sessions.canWatch();
-					this.watched = false;
 					begun = true;
+					if (this.watches) {
+						pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
+					}
 				}
 				while (!this.election.isStopping()) {
 					runSession();
@@ -374,23 +368,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.log.error("Unexpected failure in " + this.election + ", restarting with a new session", failure);
 		}
 		else if (!problem.equals(contact.problem())) {
-			this.quiet = isRepeated(problem);
-			if (!this.quiet) {
-				this.log.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
-				this.logged = problem;
-				this.loggedAt = this.platform.nanoTime();
-			}
+			this.problems.began(problem, failure, this.watches);
 		}
 		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
-	}
-
-	/**
-	 * Return whether a problem is not logged again although there was none in between: an
-	 * observation without a session may need a connection each time, so that a server
-	 * with few free connections answers some of them only.
-	 */
-	private boolean isRepeated(Problem problem) {
-		return this.watches && problem.equals(this.logged) && this.platform.nanoTime() - this.loggedAt < QUIET_TIME;
 	}
 
 	private static String message(Throwable failure) {
@@ -400,13 +380,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		catch (Throwable ex) {
 			return failure.getClass().getName();
 		}
-	}
-
-	private static String explain(Problem problem, Throwable failure) {
-		if (failure instanceof UnusableStoreException unusable) {
-			return problem.message() + (problem.message().endsWith(".") ? " " : ". ") + unusable.getAction();
-		}
-		return problem.message();
 	}
 
 	private void participate(SupervisedSession opened) throws SessionException {
@@ -427,11 +400,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * @return whether it is to request a resignation
 	 */
 	private boolean watch(SupervisedSession unopened) throws SessionException {
-		if (!this.watched) {
-			this.watched = true;
-			long first = this.timings.watchInterval().toNanos() / FIRST_PART;
-			pause(this.platform.random(first + 1), this.election::isStopping);
-		}
 		while (!this.election.isStopping()) {
 			Watch watch = unopened.watch(this.election::isStopping);
 			boolean candidate = isCandidate();
@@ -457,8 +425,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	}
 
 	private long watchPause() {
-		long interval = this.timings.watchInterval().toNanos();
-		return interval / 2 + this.platform.random(interval + 1);
+		long longest = this.timings.watchInterval().toNanos();
+		long shortest = longest / 5 * 2;
+		return shortest + this.platform.random(longest - shortest + 1);
 	}
 
 	/**
@@ -501,9 +470,6 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * @return whether to close the session, which has not led
 	 */
 	private boolean observe(SupervisedSession opened) throws SessionException {
-		if (watchesInstead()) {
-			return true;
-		}
 		opened.withdraw();
 		while (!this.election.isStopping() && !isCandidate()) {
 			if (watchesInstead()) {

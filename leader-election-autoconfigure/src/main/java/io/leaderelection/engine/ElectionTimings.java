@@ -34,8 +34,8 @@ import java.time.Duration;
  * @param maxYield the maximum time for which a node that resigned lets other candidates
  * go first, for long leases
  * @param stopMargin how long a stop may take longer than work and listeners
- * @param watchInterval the mean time between two observations of a node that is no
- * standby. Each time is random, half of this at least and one and a half of this at most
+ * @param watchInterval the longest time between two observations of a node that is no
+ * standby. Each time is random, two fifths of this at least
  */
 public record ElectionTimings(Duration lockWait, Duration observeInterval, Duration maxBackoff, Duration unusableRetry,
 		Duration openLimit, Duration minCallLimit, Duration maxCallLimit, Duration maxYield, Duration stopMargin,
@@ -44,14 +44,6 @@ public record ElectionTimings(Duration lockWait, Duration observeInterval, Durat
 	/** The default timings. */
 	public static final ElectionTimings DEFAULTS = new ElectionTimings(Duration.ofMillis(800), Duration.ofMillis(1500),
 			Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofSeconds(15), Duration.ofSeconds(2),
-			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1), Duration.ofSeconds(5));
-
-	/**
-	 * Return the longest time between two observations of a node that is no standby.
-	 * @return the longest time
-	 */
-	public Duration longestWatchInterval() {
-		return this.watchInterval.dividedBy(2).multipliedBy(3);
-	}
+			Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofSeconds(1), Duration.ofMillis(7500));
 
 }

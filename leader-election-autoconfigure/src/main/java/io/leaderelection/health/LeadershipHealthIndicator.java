@@ -55,7 +55,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	/**
 	 * How long a node that watches may receive no answer: one observation may fail.
 	 */
-	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.longestWatchInterval().multipliedBy(2);
+	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.watchInterval().multipliedBy(2);
 
 	private static final String STOPPED = "has stopped although the application is running";
 

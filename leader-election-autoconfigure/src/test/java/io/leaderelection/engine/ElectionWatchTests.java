@@ -82,8 +82,8 @@ class ElectionWatchTests {
 		this.fixture.stopAt(Duration.ofSeconds(39)).run();
 		assertThat(this.store.watches.get(0)).isLessThanOrEqualTo(Duration.ofMillis(250));
 		for (int i = 1; i < this.store.watches.size(); i++) {
-			assertThat(this.store.watches.get(i).minus(this.store.watches.get(i - 1)))
-				.isBetween(Duration.ofMillis(2500), Duration.ofMillis(7500));
+			assertThat(this.store.watches.get(i).minus(this.store.watches.get(i - 1))).isBetween(Duration.ofSeconds(3),
+					Duration.ofMillis(7500));
 		}
 		assertThat(this.store.openings).hasSize(1);
 	}
@@ -233,7 +233,7 @@ class ElectionWatchTests {
 			assertThat(status.leader()).isEqualTo("node-2");
 			assertThat(this.store.waits.subList(1, this.store.waits.size())).hasSizeGreaterThan(5)
 				.doesNotHaveDuplicates()
-				.allSatisfy((wait) -> assertThat(wait).isBetween(Duration.ofMillis(2500), Duration.ofMillis(7500)));
+				.allSatisfy((wait) -> assertThat(wait).isBetween(Duration.ofSeconds(3), Duration.ofMillis(7500)));
 			this.store.standby = true;
 			this.store.waits.clear();
 		});

@@ -692,7 +692,7 @@ final class Invariants {
 		if (takenSeats() >= this.world.standbys() || this.world.calmSince() == Long.MAX_VALUE) {
 			this.seatFreeSince = now;
 		}
-		long limit = this.world.timings().longestWatchInterval().toNanos() / 9 * 10 + LATE;
+		long limit = this.world.timings().watchInterval().toNanos() / 9 * 10 + LATE;
 		for (Node node : this.world.nodes()) {
 			Seen seen = seen(node);
 			boolean stuck = node.connections()

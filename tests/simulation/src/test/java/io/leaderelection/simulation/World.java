@@ -105,7 +105,7 @@ public final class World {
 		this.timings = new ElectionTimings(defaults.lockWait(), defaults.observeInterval(),
 				Duration.ofMillis(oneOf(500, 1000, 5000)), defaults.unusableRetry(), defaults.openLimit(),
 				defaults.minCallLimit(), defaults.maxCallLimit(), defaults.maxYield(), defaults.stopMargin(),
-				Duration.ofMillis(oneOf(500, 1000)));
+				Duration.ofMillis(oneOf(750, 1500)));
 		this.standbys = (int) oneOf(1, 1, 2, 3);
 		this.server = new SimServer(new Events(), newServerClock(), this::pace,
 				ServerSettings.DEFAULTS.withPartitionSeed(this.random.nextInt()));

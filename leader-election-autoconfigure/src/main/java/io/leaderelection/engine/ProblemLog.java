@@ -1,0 +1,71 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.engine.ElectionState.Problem;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Logs problems with the store when they begin and when they end. A node that watches may
+ * need a connection for each observation, so that a server with few free connections
+ * answers some of them only. Such a problem is logged again only after some time.
+ * Confined to the election thread.
+ */
+final class ProblemLog {
+
+	private static final long QUIET_TIME = TimeUnit.MINUTES.toNanos(10);
+
+	private final Election election;
+
+	private @Nullable Problem logged;
+
+	private long loggedAt;
+
+	private boolean quiet;
+
+	ProblemLog(Election election) {
+		this.election = election;
+	}
+
+	void began(Problem problem, Throwable failure, boolean watching) {
+		long now = this.election.nanoTime();
+		this.quiet = watching && problem.equals(this.logged) && now - this.loggedAt < QUIET_TIME;
+		if (!this.quiet) {
+			this.election.log()
+				.warn("Following without a session: " + explain(problem, failure) + " (" + this.election + ")");
+			this.logged = problem;
+			this.loggedAt = now;
+		}
+	}
+
+	private static String explain(Problem problem, Throwable failure) {
+		if (failure instanceof UnusableStoreException unusable) {
+			return problem.message() + (problem.message().endsWith(".") ? " " : ". ") + unusable.getAction();
+		}
+		return problem.message();
+	}
+
+	void ended(boolean inSession) {
+		if (!this.quiet) {
+			this.election.log()
+				.info((inSession ? "Session re-established" : "Database reachable again") + " (" + this.election + ")");
+		}
+	}
+
+}
