@@ -113,8 +113,8 @@ class ServerFaultTests {
 			assertThat(sessions()).isEqualTo(pids);
 			// All hold the candidate key, each standby a seat, the leader main, term and
 			// two notices, and nobody more
-			assertThat(server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
-					+ "GROUP BY pid ORDER BY 1"))
+			assertThat(server.query("SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = "
+					+ "'advisory' AND granted AND application_name LIKE 'leader-election %' GROUP BY pid ORDER BY 1"))
 				.containsExactly("2", "2", "5");
 			// A cancel during a confirmation leaves a line, as of any statement; one
 			// of a wait does not

@@ -140,9 +140,8 @@ final class Winners implements AutoCloseable {
 	 * frozen node.
 	 */
 	NodeProcess grantedAfterTheResignerFroze() {
-		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-		Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		besideTheMarkerOfAFrozenResigner();
+		Term term = this.resigner.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		return this.cluster.node(this.cluster.awaitNext(term).node());
 	}
 
