@@ -53,7 +53,7 @@ class SeatScaleTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	private static final Duration MEASURED = Duration.ofSeconds(30);
+	private static final Duration MEASURED = Duration.ofSeconds(20);
 
 	/** Less than the shortest pause of a watcher, so only a standby can be so fast. */
 	private static final Duration BY_A_STANDBY = TAKEOVER_DELAY.plusMillis(2300);
@@ -75,8 +75,8 @@ class SeatScaleTests {
 	}
 
 	@ParameterizedTest
-	// The rates are those of the configuration with a margin for random pauses
-	@CsvSource({ "3, true, 6", "20, true, 12", "200, true, 50", "200, false, 50" })
+	// The rates are limits by the count of the server, with a margin for random pauses
+	@CsvSource({ "3, true, 6", "20, true, 12", "200, true, 45", "200, false, 45" })
 	void idleAndFailover(int count, boolean pooled, int mostPerSecond) throws Exception {
 		try (HikariDataSource pool = pool();
 				Peak peak = new Peak();
@@ -112,15 +112,18 @@ class SeatScaleTests {
 					"%d nodes, pool %s, idle: %.1f messages/s, %.1f statements/s by the server's count, %.1f connects/s, "
 							+ "most sessions %d%n",
 					count, pooled, perSecond, receivedPerSecond, (nodes.connections() - connections) / seconds, most);
-			assertThat(perSecond).isLessThanOrEqualTo(mostPerSecond);
+			assertThat(receivedPerSecond).isLessThanOrEqualTo(mostPerSecond);
 			// A standby reads the election every 1.5 s in the message of a wait. Nothing
 			// else is sent, for instance by the driver
 			assertThat(receivedPerSecond).isBetween(perSecond / 2, perSecond + ElectionSettings.STANDBYS);
-			assertThat(watchers(nodes)).isEqualTo(count - sessions);
 			if (pooled) {
-				assertThat(nodes.connections() - connections).isLessThanOrEqualTo(watchers(nodes));
+				assertThat(nodes.connections() - connections).isLessThanOrEqualTo(count - sessions);
 				assertThat(most).isLessThanOrEqualTo(5);
 			}
+			// A node without a pool may just have met a full server
+			Awaitility.await()
+				.atMost(FaultRuns.LONGEST_WATCH.multipliedBy(2))
+				.until(() -> watchers(nodes) == count - sessions);
 			start = System.nanoTime();
 			nodes.kill(leader);
 			Awaitility.await()
