@@ -51,7 +51,7 @@ class ArchitectureTests {
 	/**
 	 * The packages whose public types users may name.
 	 */
-	private static final Set<String> API = Set.of(BASE, BASE + ".annotation");
+	private static final Set<String> API = Set.of(BASE, BASE + ".annotation", BASE + ".schedule");
 
 	/**
 	 * The types of the engine through which a connection of the application passes.

@@ -32,6 +32,7 @@ import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
+import io.leaderelection.schedule.DurableJob;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
@@ -59,6 +60,8 @@ final class Guard {
 
 	private final GuardedElection.Resolver elections;
 
+	private final @Nullable DurableJob durableJob;
+
 	private @Nullable GuardedElection election;
 
 	/**
@@ -67,8 +70,10 @@ final class Guard {
 	 * @param type the class of the instances it is called on
 	 * @param annotation the annotation in force
 	 * @param elections resolves the election
+	 * @param durableJob the job if the method has a durable schedule
 	 */
-	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections) {
+	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
+			@Nullable DurableJob durableJob) {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
@@ -77,6 +82,14 @@ final class Guard {
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);
 		this.elections = elections;
+		this.durableJob = durableJob;
+	}
+
+	/**
+	 * Return the job that the method is, if it has a durable schedule.
+	 */
+	@Nullable DurableJob durableJob() {
+		return this.durableJob;
 	}
 
 	/**
@@ -117,15 +130,21 @@ final class Guard {
 	 * @return the result of the call
 	 */
 	@Nullable Object refuse() {
-		boolean future = isFuture(this.resultType);
 		if (!this.reject) {
-			return (future) ? CompletableFuture.completedFuture(null) : this.emptyResult;
+			return skip();
 		}
 		NotLeaderException failure = rejection();
-		if (future) {
+		if (isFuture(this.resultType)) {
 			return CompletableFuture.failedFuture(failure);
 		}
 		throw failure;
+	}
+
+	/**
+	 * Return the result of a call that is skipped.
+	 */
+	@Nullable Object skip() {
+		return isFuture(this.resultType) ? CompletableFuture.completedFuture(null) : this.emptyResult;
 	}
 
 	boolean isRejecting() {

@@ -29,6 +29,8 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.DurableSchedules.Usage;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
@@ -138,6 +140,7 @@ final class GuardRules {
 			if (ofMethod != null && ServiceRules.isServiceMethod(method)) {
 				continue;
 			}
+			checkDurable(method, type);
 			if (ofMethod != null) {
 				checkAnnotated(method, type);
 				checkResult(method, type, ofMethod, "");
@@ -200,6 +203,21 @@ final class GuardRules {
 						.formatted(Guard.describe(method, type), obstacle),
 					"Make it an instance method that is neither private nor final.");
 		}
+	}
+
+	private static void checkDurable(Method method, Class<?> type) {
+		if (DurableSchedules.annotationOf(method) == null) {
+			return;
+		}
+		LeaderOnly annotation = annotationOf(method, type);
+		Class<?> resultType = GenericTypeResolver.resolveReturnType(method, type);
+		ReactiveResult reactive = ReactiveResult.of(method, resultType);
+		boolean suspending = ReactiveTypes.isSuspending(method);
+		boolean deferred = suspending || ReactiveTypes.isReactive(resultType) || Guard.isFuture(resultType);
+		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
+				: !resultType.isPrimitive() || resultType == void.class;
+		DurableSchedules.check(method, Guard.describe(method, type), new Usage(annotation != null, deferred, skippable,
+				annotation != null && annotation.runOnGrant(), method.getParameterCount() - (suspending ? 1 : 0)));
 	}
 
 	static InvalidLeaderOnlyException notWork(Method method, Class<?> type, String exemption) {

@@ -22,6 +22,8 @@ import java.lang.reflect.Proxy;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -76,11 +78,13 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
+	 * @param schedules provides the durable schedules; not called unless there is one
 	 */
-	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
+	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
+			ObjectProvider<DurableSchedules> schedules) {
 		this.elections = new GuardedElection.Resolver(electors::getObject);
-		this.pointcut = new LeaderOnlyPointcut(this.elections);
-		this.runsOnGrant = new RunsOnGrant(this.pointcut);
+		this.pointcut = new LeaderOnlyPointcut(this.elections, schedules::getIfAvailable);
+		this.runsOnGrant = new RunsOnGrant(this.pointcut, schedules::getObject);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -216,7 +220,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				this.runsOnGrant.add(beanName, type, beanFactory);
 			}
 		}
-		catch (InvalidLeaderOnlyException ex) {
+		catch (InvalidLeaderOnlyException | InvalidDurableScheduleException ex) {
 			throw ex;
 		}
 		catch (RuntimeException | LinkageError ex) {

@@ -19,12 +19,14 @@ package io.leaderelection.annotation;
 import java.util.concurrent.CompletionStage;
 
 import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.DurableJob;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs a call as leader work, or applies the policy of the annotation.
+ * Runs a call as leader work, or applies the policy of the annotation. A call of a method
+ * with a durable schedule runs only if it can claim a fire.
  */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
 
@@ -51,6 +53,10 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			return guard.refuse();
 		}
 		try {
+			DurableJob job = guard.durableJob();
+			if (job != null) {
+				return job.call(work, invocation::proceed, guard.skip());
+			}
 			Object result = invocation.proceed();
 			guard.checkResult(result);
 			if (result instanceof CompletionStage<?> stage) {

@@ -21,8 +21,11 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
@@ -45,10 +48,13 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private final GuardedElection.Resolver elections;
 
+	private final Supplier<@Nullable DurableSchedules> schedules;
+
 	private volatile boolean electionsKnown;
 
-	LeaderOnlyPointcut(GuardedElection.Resolver elections) {
+	LeaderOnlyPointcut(GuardedElection.Resolver elections, Supplier<@Nullable DurableSchedules> schedules) {
 		this.elections = elections;
+		this.schedules = schedules;
 	}
 
 	@Override
@@ -74,9 +80,17 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 		if (annotation == null) {
 			return null;
 		}
-		guard = new Guard(specific, userType, annotation, this.elections);
+		guard = new Guard(specific, userType, annotation, this.elections, durableJob(specific, userType));
 		Guard existing = this.guards.putIfAbsent(key, guard);
 		return (existing != null) ? existing : guard;
+	}
+
+	private @Nullable DurableJob durableJob(Method method, Class<?> type) {
+		if (DurableSchedules.annotationOf(method) == null) {
+			return null;
+		}
+		DurableSchedules durable = this.schedules.get();
+		return (durable != null) ? durable.find(method, type, Guard.describe(method, type)) : null;
 	}
 
 	/**
@@ -96,8 +110,9 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 	}
 
 	/**
-	 * Return the methods of a class that run when leadership is granted. A class without
-	 * such methods is not checked, since its beans may never be created.
+	 * Return the methods of a class that run when leadership is granted, those with a
+	 * durable schedule included. A class without such methods is not checked, since its
+	 * beans may never be created.
 	 * @param type the class
 	 * @return the methods, mostly none
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
@@ -114,7 +129,7 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private static boolean runsOnGrant(Method method) {
 		LeaderOnly annotation = GuardRules.annotationOf(method);
-		return annotation != null && annotation.runOnGrant();
+		return (annotation != null && annotation.runOnGrant()) || DurableSchedules.annotationOf(method) != null;
 	}
 
 	private Set<Method> inspect(Class<?> type) {

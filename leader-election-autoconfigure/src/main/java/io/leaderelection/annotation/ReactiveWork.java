@@ -18,17 +18,22 @@ package io.leaderelection.annotation;
 
 import java.lang.reflect.Method;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 
 import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableRun;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscriber;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.core.scheduler.Schedulers;
 import reactor.util.context.Context;
 
 import org.springframework.aop.ProxyMethodInvocation;
@@ -128,7 +133,8 @@ final class ReactiveWork {
 		try (work) {
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
 			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
-			call().subscribe(inner);
+			DurableJob job = this.guard.durableJob();
+			((job != null) ? call(job, work) : call()).subscribe(inner);
 		}
 		catch (Throwable ex) {
 			work.end();
@@ -149,6 +155,58 @@ final class ReactiveWork {
 			Exceptions.throwIfFatal(ex);
 			return Mono.error(ex);
 		}
+	}
+
+	/**
+	 * Call the method if a fire is due. The claim and the record of its end may block;
+	 * the latter, which may follow on any thread, does so on a thread for blocking calls.
+	 */
+	private Publisher<Object> call(DurableJob job, Work work) {
+		DurableRun run;
+		try {
+			run = job.begin(work.getLeadership());
+		}
+		catch (Throwable ex) {
+			Exceptions.throwIfFatal(ex);
+			return Mono.error(ex);
+		}
+		if (run == null) {
+			return Mono.empty();
+		}
+		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
+		return this.type.multiValue()
+				? Flux.usingWhen(Mono.just(run), (claimed) -> source, (claimed) -> end(claimed, null),
+						ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()))
+				: Mono.usingWhen(Mono.just(run), (claimed) -> Mono.from(source), (claimed) -> end(claimed, null),
+						ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()));
+	}
+
+	private void subscribe(DurableRun run, Subscriber<? super Object> subscriber) {
+		try {
+			run.invoke(() -> {
+				call().subscribe(subscriber);
+				return null;
+			});
+		}
+		catch (Throwable ex) {
+			Exceptions.throwIfFatal(ex);
+			throw Exceptions.propagate(ex);
+		}
+	}
+
+	private static Publisher<Void> end(DurableRun run, @Nullable Throwable failure) {
+		return Mono.<Void>fromCallable(() -> {
+			try {
+				run.end(failure);
+				return null;
+			}
+			catch (Exception | Error ex) {
+				throw ex;
+			}
+			catch (Throwable ex) {
+				throw Exceptions.propagate(ex);
+			}
+		}).subscribeOn(Schedulers.boundedElastic());
 	}
 
 	private final class GuardedMono extends Mono<Object> {

@@ -22,11 +22,14 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableSchedules;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +42,8 @@ import org.springframework.util.ReflectionUtils;
 /**
  * Calls the methods that {@link LeaderOnly#runOnGrant() run on grant} as a scheduler
  * would: on the bean, so that the guard and all other advice apply. Each method runs on a
- * separate thread, since its duration is not limited.
+ * separate thread, since its duration is not limited. Methods with a durable schedule run
+ * in the task scheduler of the application instead.
  */
 final class RunsOnGrant {
 
@@ -47,10 +51,13 @@ final class RunsOnGrant {
 
 	private final LeaderOnlyPointcut pointcut;
 
+	private final Supplier<DurableSchedules> schedules;
+
 	private final Set<Run> runs = ConcurrentHashMap.newKeySet();
 
-	RunsOnGrant(LeaderOnlyPointcut pointcut) {
+	RunsOnGrant(LeaderOnlyPointcut pointcut, Supplier<DurableSchedules> schedules) {
 		this.pointcut = pointcut;
+		this.schedules = schedules;
 	}
 
 	/**
@@ -67,11 +74,15 @@ final class RunsOnGrant {
 			if (guard != null) {
 				if (!beanFactory.isSingleton(beanName)) {
 					throw new InvalidLeaderOnlyException(
-							"%s runs when leadership is granted (runOnGrant), but bean '%s' is not a singleton: there is no single instance to call."
+							"%s runs when leadership is granted, but bean '%s' is not a singleton: there is no single instance to call."
 								.formatted(guard, beanName),
 							"Move the method to a singleton.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));
+				DurableJob job = guard.durableJob();
+				if (job != null) {
+					this.schedules.get().register(job, guard.electionName());
+				}
 			}
 		}
 	}
@@ -84,12 +95,22 @@ final class RunsOnGrant {
 		for (Run run : this.runs) {
 			try {
 				if (run.guard().electionName().equals(leadership.getElection())) {
-					DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
+					start(run, leadership);
 				}
 			}
 			catch (Throwable ex) {
 				run.failed(ex);
 			}
+		}
+	}
+
+	private static void start(Run run, Leadership leadership) {
+		DurableJob job = run.guard().durableJob();
+		if (job != null) {
+			job.granted(leadership, () -> run.call(leadership));
+		}
+		else {
+			DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
 		}
 	}
 

@@ -42,6 +42,15 @@ interface ElectionSessionsFactory {
 	}
 
 	/**
+	 * Return what identifies an election on the database, the same for all its nodes.
+	 * @param definition the election
+	 * @return the key
+	 */
+	default String key(ElectionDefinition definition) {
+		return definition.election();
+	}
+
+	/**
 	 * Return the sessions of an election.
 	 * @param definition the election
 	 * @return the sessions

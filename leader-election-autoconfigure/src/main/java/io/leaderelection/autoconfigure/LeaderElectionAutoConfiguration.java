@@ -27,10 +27,16 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.StartPolicy;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.JdbcScheduleStore;
+import io.leaderelection.schedule.MemoryScheduleStore;
+import io.leaderelection.schedule.ScheduleStore;
+import io.leaderelection.schedule.UnavailableScheduleStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
@@ -52,6 +58,7 @@ import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.util.ClassUtils;
@@ -71,8 +78,9 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
-		return new LeaderOnlyBeanPostProcessor(electors);
+	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
+			ObjectProvider<DurableSchedules> schedules) {
+		return new LeaderOnlyBeanPostProcessor(electors, schedules);
 	}
 
 	@Bean
@@ -137,6 +145,19 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean
+	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
+			ConfigurableListableBeanFactory beanFactory) {
+		return new DurableSchedules((properties.mode() == Mode.POSTGRESQL)
+				? store.getIfAvailable(UnavailableScheduleStore::new) : new MemoryScheduleStore(beanFactory));
+	}
+
+	@Bean
+	@DependsOn("leaderElectionLifecycle")
+	DurableSchedulesLifecycle durableSchedulesLifecycle(DurableSchedules schedules) {
+		return new DurableSchedulesLifecycle(schedules);
+	}
+
+	@Bean
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
 			ElectionSessionsFactory sessionsFactory, LeaderServices services, LeaderElectionProperties properties,
 			ApplicationContext context) {
@@ -180,6 +201,17 @@ public final class LeaderElectionAutoConfiguration {
 			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
 			return new TransactionFencing(mode == Mode.POSTGRESQL && fencing != Fencing.OFF,
 					fencing == Fencing.REQUIRED, electors::getObject, beanFactory);
+		}
+
+		@Bean
+		@ConditionalOnClass(JdbcTemplate.class)
+		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
+				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
+				ElectionSessionsFactory sessionsFactory) {
+			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
+					properties.initializeSchema() == SchemaInitialization.ALWAYS,
+					properties.schedules().transactionIdleTimeout(),
+					(election) -> sessionsFactory.key(definitions.get(election)));
 		}
 
 		/**

@@ -30,9 +30,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param mode Whether elections are held on a database.
  * @param store How an election is held on the database. The same for all nodes.
  * @param tableName Table for the store table, with or without a schema. The other tables
- * have this name and the suffixes _fence and _candidate.
- * @param initializeSchema When to create the tables of the store table if they are
- * missing.
+ * have this name and the suffixes _fence and _candidate, and _schedule for durable
+ * schedules.
+ * @param initializeSchema When to create the tables of the store table and of durable
+ * schedules if they are missing.
  * @param name Name of the default election.
  * @param group Name that instances share in order to elect one common leader. Defaults to
  * spring.application.name.
@@ -67,6 +68,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param manual Elections without a database, for tests.
  * @param health Health of elections.
  * @param resignWhenUnhealthy Resignation while the application is unhealthy.
+ * @param schedules Durable schedules.
  * @param datasource Connection to the election database.
  * @param elections Further elections by name. Each has its own lock-id, lease-duration,
  * takeover-delay, drain-timeout, candidate, standbys and term-epoch. Properties that are
@@ -82,8 +84,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("3") int standbys, @DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
 		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
 		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
-		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Datasource datasource,
-		@DefaultValue Map<String, Election> elections) {
+		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Schedules schedules,
+		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Whether elections are held on a database.
@@ -204,6 +206,18 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * node is a candidate again. At most 24h.
 	 */
 	public record ResignWhenUnhealthy(@Nullable String group, @DefaultValue("30s") Duration after) {
+
+	}
+
+	/**
+	 * Durable schedules.
+	 *
+	 * @param transactionIdleTimeout Time for which the transaction of a claim may be
+	 * idle, for instance while its method calls another service, before the database ends
+	 * it. Bounds how long a leader that has stopped in the middle of a run delays the
+	 * next one.
+	 */
+	public record Schedules(@DefaultValue("1m") Duration transactionIdleTimeout) {
 
 	}
 

@@ -28,7 +28,7 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
 /**
- * Hints for the script of the lease table, and for types that are found by name. Without
+ * Hints for the scripts of the tables, and for types that are found by name. Without
  * them, a native image would treat present libraries as missing and, for instance, reject
  * guarded methods that return publishers.
  */
@@ -37,11 +37,13 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("io/leaderelection/schema-postgresql.sql");
+		hints.resources().registerPattern("io/leaderelection/schema-schedule-postgresql.sql");
 		ReflectionHints reflection = hints.reflection();
 		Stream
 			.of("com.zaxxer.hikari.HikariDataSource", "kotlin.reflect.full.KClasses",
 					"kotlinx.coroutines.reactor.MonoKt", "org.postgresql.PGConnection",
-					"org.springframework.orm.jpa.JpaTransactionManager", "reactor.core.publisher.Flux")
+					"org.springframework.orm.jpa.JpaTransactionManager",
+					"org.springframework.transaction.PlatformTransactionManager", "reactor.core.publisher.Flux")
 			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, (hint) -> {
 			}));
 		reflection.registerTypeIfPresent(classLoader, "kotlinx.coroutines.reactor.MonoKt",

@@ -97,7 +97,7 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 							+ "infra.leader_election.");
 		}
 		for (ElectionDefinition definition : this.definitions.all()) {
-			if (isTable() && rowKey(definition).length() > LONGEST_KEY) {
+			if (isTable() && key(definition).length() > LONGEST_KEY) {
 				throw new InvalidElectionPropertyException(
 						"leader-election.group", this.group, "Together with the name of the election '"
 								+ definition.election() + "' it is longer than " + LONGEST_KEY + " characters.",
@@ -184,14 +184,15 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	public ElectionSessions sessions(ElectionDefinition definition) {
 		LeaseTable shared = this.table;
 		if (shared != null) {
-			return shared.sessions(definition.settings(), rowKey(definition), keys(definition), definition.termEpoch());
+			return shared.sessions(definition.settings(), key(definition), keys(definition), definition.termEpoch());
 		}
 		return new PostgreSqlSessions(definition.settings(), keys(definition), definition.termEpoch(),
 				this.properties.allowSessionPooler(), this.source,
-				new TableRow(this.properties.tableName(), rowKey(definition)));
+				new TableRow(this.properties.tableName(), key(definition)));
 	}
 
-	private String rowKey(ElectionDefinition definition) {
+	@Override
+	public String key(ElectionDefinition definition) {
 		return rowKey(this.group, definition.election(), definition.lockId());
 	}
 

@@ -101,6 +101,10 @@ final class FencedTransactions implements TransactionExecutionListener {
 		return this.coverage;
 	}
 
+	@Nullable DataSource dataSource() {
+		return this.dataSource;
+	}
+
 	/**
 	 * Determine the database of the transactions, with a connection of their data source.
 	 */

@@ -150,7 +150,12 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		this.electors = known;
 	}
 
-	private void join(Leadership leadership) {
+	/**
+	 * Bind the transactions of the current thread to a term, as leader work does on its
+	 * own thread.
+	 * @param leadership the leadership
+	 */
+	public void join(Leadership leadership) {
 		for (FencedTransactions transactions : this.managers.values()) {
 			transactions.bind(leadership);
 		}
@@ -186,6 +191,16 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		Map<String, Coverage> result = new LinkedHashMap<>();
 		this.managers.forEach((name, transactions) -> result.put(name, transactions.coverage()));
 		return result;
+	}
+
+	/**
+	 * Return the data source of the transactions of a transaction manager.
+	 * @param name the name of the transaction manager
+	 * @return the data source, or {@code null} if its transactions cannot be fenced
+	 */
+	public @Nullable DataSource dataSource(String name) {
+		FencedTransactions transactions = this.managers.get(name);
+		return (transactions != null) ? transactions.dataSource() : null;
 	}
 
 	/**

@@ -32,6 +32,7 @@ import java.util.stream.Stream;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.schedule.DurableSchedules;
 import io.reactivex.rxjava3.core.Single;
 import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
@@ -770,8 +771,9 @@ class LeaderOnlyRejectionTests {
 	static class LateElections {
 
 		@Bean
-		static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
-			return new LeaderOnlyBeanPostProcessor(electors);
+		static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
+				ObjectProvider<DurableSchedules> schedules) {
+			return new LeaderOnlyBeanPostProcessor(electors, schedules);
 		}
 
 		@Bean

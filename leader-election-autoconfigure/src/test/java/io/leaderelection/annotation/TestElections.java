@@ -25,6 +25,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -59,8 +60,9 @@ class TestElections {
 	}
 
 	@Bean
-	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors) {
-		return new LeaderOnlyBeanPostProcessor(electors);
+	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
+			ObjectProvider<DurableSchedules> schedules) {
+		return new LeaderOnlyBeanPostProcessor(electors, schedules);
 	}
 
 	@Bean

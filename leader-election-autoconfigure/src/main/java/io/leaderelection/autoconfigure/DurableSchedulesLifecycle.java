@@ -1,0 +1,108 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.InvalidDurableScheduleException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Checks at start that the fires of durable schedules can be recorded: after the tables
+ * of the application have been created, and before {@code @Scheduled} methods run. On a
+ * separate thread, since a pool may block its callers for a long time.
+ */
+final class DurableSchedulesLifecycle implements SmartLifecycle {
+
+	private static final Log logger = LogFactory.getLog(DurableSchedulesLifecycle.class);
+
+	private static final Duration LONGEST_START = Duration.ofSeconds(10);
+
+	private final DurableSchedules schedules;
+
+	private volatile boolean running;
+
+	/**
+	 * Create a new {@code DurableSchedulesLifecycle} instance.
+	 * @param schedules the durable schedules
+	 */
+	DurableSchedulesLifecycle(DurableSchedules schedules) {
+		this.schedules = schedules;
+	}
+
+	@Override
+	public int getPhase() {
+		return Integer.MAX_VALUE;
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+	@Override
+	public void start() {
+		if (!this.schedules.jobs().isEmpty()) {
+			CompletableFuture<@Nullable Void> checked = new CompletableFuture<>();
+			DaemonThreads.create("schedules", () -> check(checked)).start();
+			await(checked);
+		}
+		this.running = true;
+	}
+
+	private void check(CompletableFuture<@Nullable Void> checked) {
+		try {
+			this.schedules.check();
+			checked.complete(null);
+		}
+		catch (Throwable ex) {
+			checked.completeExceptionally(ex);
+		}
+	}
+
+	private static void await(CompletableFuture<@Nullable Void> checked) {
+		try {
+			checked.get(LONGEST_START.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			if (ex.getCause() instanceof InvalidDurableScheduleException invalid) {
+				throw invalid;
+			}
+			logger.warn("Could not determine whether fires of durable schedules can be recorded; "
+					+ "otherwise each claim fails", ex);
+		}
+	}
+
+	@Override
+	public void stop() {
+		this.running = false;
+	}
+
+}

@@ -1,0 +1,635 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.DueFires.Misfire;
+import io.leaderelection.schedule.JobRecord.Run;
+import io.leaderelection.schedule.ScheduleStore.Row;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.log.LogMessage;
+import org.springframework.util.Assert;
+
+/**
+ * A method with {@link DurableSchedule @DurableSchedule}: claims its fires and runs it.
+ * Internal.
+ */
+public final class DurableJob {
+
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
+	/** A tick that is earlier is repeated by the next tick. */
+	private static final Duration EARLIEST_TICK = Duration.ofMinutes(1);
+
+	private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
+
+	private static final Duration LONGEST_RETRY = Duration.ofMinutes(1);
+
+	private static final String COMPLETED = "completed";
+
+	private static final String RUNNING = "running";
+
+	private final DurableSchedules schedules;
+
+	private final Method method;
+
+	private final Class<?> type;
+
+	private final String description;
+
+	private final DurableSchedule annotation;
+
+	private final AtomicBoolean submitted = new AtomicBoolean();
+
+	private final LongAdder completed = new LongAdder();
+
+	private final LongAdder failed = new LongAdder();
+
+	private final LongAdder missed = new LongAdder();
+
+	private final LongAdder caughtUp = new LongAdder();
+
+	private volatile @Nullable Definition definition;
+
+	private volatile @Nullable String election;
+
+	private volatile @Nullable Grant grant;
+
+	private volatile @Nullable Observed observed;
+
+	// Guarded by this
+	private @Nullable Leadership running;
+
+	private boolean again;
+
+	private @Nullable ScheduledFuture<?> pending;
+
+	private Instant pendingAt = Instant.MAX;
+
+	private Duration retry = FIRST_RETRY;
+
+	/**
+	 * Create a new {@code DurableJob} instance.
+	 * @param schedules the jobs of the application
+	 * @param method the method
+	 * @param type the class of the bean
+	 * @param description the method, for messages
+	 * @param annotation the annotation
+	 */
+	DurableJob(DurableSchedules schedules, Method method, Class<?> type, String description,
+			DurableSchedule annotation) {
+		this.schedules = schedules;
+		this.method = method;
+		this.type = type;
+		this.description = description;
+		this.annotation = annotation;
+	}
+
+	Method method() {
+		return this.method;
+	}
+
+	Class<?> type() {
+		return this.type;
+	}
+
+	DurableSchedule annotation() {
+		return this.annotation;
+	}
+
+	/**
+	 * Return the claim of the job.
+	 * @return the claim
+	 */
+	public Claim claim() {
+		return this.annotation.claim();
+	}
+
+	/**
+	 * Return the name of the job.
+	 * @return the name
+	 */
+	public String name() {
+		return definition().name();
+	}
+
+	/**
+	 * Return the name of its election.
+	 * @return the name
+	 */
+	public String election() {
+		String election = this.election;
+		Assert.state(election != null, () -> this + " has not been registered");
+		return election;
+	}
+
+	void register(String election) {
+		this.election = election;
+	}
+
+	FireTimes times() {
+		return definition().times();
+	}
+
+	private Definition definition() {
+		// A race is harmless: all threads compute the same value
+		Definition definition = this.definition;
+		if (definition == null) {
+			definition = this.schedules.define(this);
+			this.definition = definition;
+		}
+		return definition;
+	}
+
+	/**
+	 * Submit a run to the task scheduler of the application, and more runs in the same
+	 * term when they are due.
+	 * @param leadership the leadership that was granted
+	 * @param run calls the method if the leadership is current
+	 */
+	public void granted(Leadership leadership, Runnable run) {
+		Instant now = this.schedules.now();
+		this.grant = new Grant(leadership, now, () -> {
+			this.submitted.set(true);
+			run.run();
+		});
+		submit(now);
+	}
+
+	/**
+	 * Call the method if a fire is due.
+	 * @param work the work that has been entered
+	 * @param invocation the call
+	 * @param skipped the result if none is due
+	 * @return the result
+	 * @throws Throwable the failure of the method, of the claim or of the commit
+	 */
+	public @Nullable Object call(Work work, Invocation invocation, @Nullable Object skipped) throws Throwable {
+		Leadership leadership = work.getLeadership();
+		if (claim() != Claim.IN_TRANSACTION) {
+			DurableRun run = begin(leadership);
+			return (run != null) ? run.call(work, invocation) : skipped;
+		}
+		if (!enter(leadership)) {
+			return skipped;
+		}
+		try {
+			return callInTransaction(leadership, invocation, skipped);
+		}
+		finally {
+			leave(leadership);
+		}
+	}
+
+	private @Nullable Object callInTransaction(Leadership leadership, Invocation invocation, @Nullable Object skipped)
+			throws Throwable {
+		Attempt attempt = new Attempt();
+		try {
+			Object result = this.schedules.store()
+				.<@Nullable Object>execute(this, leadership, false,
+						(row) -> claimAndRun(row, leadership, invocation, skipped, attempt));
+			if (attempt.run != null) {
+				completed(attempt.run);
+			}
+			return result;
+		}
+		catch (Throwable ex) {
+			if (attempt.run != null && attempt.called) {
+				failed(attempt.run, ex);
+			}
+			if (!attempt.methodFailed) {
+				retry(leadership, ex);
+			}
+			throw ex;
+		}
+	}
+
+	private @Nullable Object claimAndRun(Row row, Leadership leadership, Invocation invocation,
+			@Nullable Object skipped, Attempt attempt) throws Throwable {
+		Claimed claimed = read(row, leadership);
+		DurableRun run = claimed.run();
+		if (run == null) {
+			return skipped;
+		}
+		attempt.run = run;
+		attempt.called = true;
+		Object result;
+		try {
+			result = run.invoke(invocation);
+		}
+		catch (Throwable ex) {
+			attempt.methodFailed = true;
+			throw ex;
+		}
+		save(row, leadership, claimed.record().withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
+		return result;
+	}
+
+	/**
+	 * Claim a fire with {@link Claim#BEFORE} or {@link Claim#AFTER}.
+	 * @param leadership the leadership of the work
+	 * @return the run, to be ended, or {@code null} if no fire is due
+	 * @throws Throwable if the claim fails
+	 */
+	public @Nullable DurableRun begin(Leadership leadership) throws Throwable {
+		if (!enter(leadership)) {
+			return null;
+		}
+		DurableRun run = null;
+		try {
+			run = this.schedules.store().<@Nullable DurableRun>execute(this, leadership, true, (row) -> {
+				Claimed claimed = read(row, leadership);
+				DurableRun due = claimed.run();
+				if (due != null && claim() == Claim.BEFORE) {
+					save(row, leadership, claimed.record()
+						.withLastFire(due.due().lastFire())
+						.withRun(new Run(term(leadership), leadership.getNodeId(), due.started(), null, RUNNING)));
+				}
+				else if (due != null) {
+					row.discard();
+				}
+				return due;
+			});
+			return run;
+		}
+		catch (Throwable ex) {
+			retry(leadership, ex);
+			throw ex;
+		}
+		finally {
+			if (run == null) {
+				leave(leadership);
+			}
+		}
+	}
+
+	/**
+	 * End a run that {@link #begin} has returned.
+	 */
+	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
+		try {
+			if (failure != null) {
+				failed(run, failure);
+				return;
+			}
+			if (claim() == Claim.AFTER) {
+				record(run);
+			}
+			else {
+				note(run, COMPLETED);
+			}
+			completed(run);
+		}
+		catch (Throwable ex) {
+			retry(run.leadership(), ex);
+			throw ex;
+		}
+		finally {
+			leave(run.leadership());
+		}
+	}
+
+	private void record(DurableRun run) throws Throwable {
+		this.schedules.store().<@Nullable Object>execute(this, run.leadership(), true, (row) -> {
+			JobRecord record = lock(row, run.leadership());
+			if (record.lastFire().isBefore(run.due().lastFire())) {
+				save(row, run.leadership(), record.withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
+			}
+			else {
+				row.discard();
+			}
+			return null;
+		});
+	}
+
+	/**
+	 * Record the outcome of a run, for information.
+	 */
+	private void note(DurableRun run, String outcome) {
+		if (!run.leadership().isCurrent()) {
+			return;
+		}
+		try {
+			this.schedules.store().<@Nullable Object>execute(this, run.leadership(), true, (row) -> {
+				save(row, run.leadership(), lock(row, run.leadership()).withRun(ended(run, outcome)));
+				return null;
+			});
+		}
+		catch (Throwable ex) {
+			logger.debug(LogMessage.format("The outcome of %s could not be recorded", this), ex);
+		}
+	}
+
+	private Run ended(DurableRun run, String outcome) {
+		Leadership leadership = run.leadership();
+		return new Run(term(leadership), leadership.getNodeId(), run.started(), this.schedules.now(), outcome);
+	}
+
+	private static String term(Leadership leadership) {
+		return leadership.getTerm().toString();
+	}
+
+	/**
+	 * Lock the record and determine what is due. Has changed the row if the job is new or
+	 * has changed, or if fires were dropped.
+	 */
+	private Claimed read(Row row, Leadership leadership) {
+		JobRecord initial = initial(leadership);
+		JobRecord found = row.lock(initial);
+		JobRecord record = begun(found, initial);
+		Instant now = this.schedules.now();
+		DueFires due = DueFires.of(times(), definition().misfire(), record.lastFire(), now);
+		if (due.fire() != null) {
+			boolean late = this.submitted.getAndSet(false) || due.missed() > 0 || due.more();
+			FireTime fireTime = new FireTime(due.fire(), late, due.missed());
+			observe(leadership, record);
+			return new Claimed(record, new DurableRun(this, leadership, due, fireTime, now));
+		}
+		this.submitted.set(false);
+		JobRecord settled = record.withLastFire(due.lastFire());
+		if (found == initial || !settled.equals(found)) {
+			save(row, leadership, settled);
+			drop(due);
+		}
+		else {
+			row.discard();
+			observe(leadership, found);
+		}
+		repeatEarlyTick(record.lastFire(), now);
+		return new Claimed(settled, null);
+	}
+
+	private void drop(DueFires due) {
+		if (due.missed() > 0) {
+			this.missed.add(due.missed());
+			logger.warn(LogMessage.format("%s has dropped %d fires that were too old, the last one of %s", this,
+					due.missed(), due.lastFire()));
+		}
+	}
+
+	private JobRecord lock(Row row, Leadership leadership) {
+		JobRecord initial = initial(leadership);
+		return begun(row.lock(initial), initial);
+	}
+
+	/**
+	 * Return the record of a job that begins now: not before this node was granted
+	 * leadership, and not after, although the first claim may have failed.
+	 */
+	private JobRecord initial(Leadership leadership) {
+		Instant begin = this.schedules.now();
+		Grant granted = this.grant;
+		if (granted != null && granted.leadership() == leadership && granted.time().isBefore(begin)) {
+			begin = granted.time();
+		}
+		// Not rounded up by the database
+		return new JobRecord(begin.truncatedTo(ChronoUnit.MILLIS), times().expression(), times().zone(), null);
+	}
+
+	private JobRecord begun(JobRecord found, JobRecord initial) {
+		if (found.hasSchedule(initial)) {
+			return found;
+		}
+		logger.info(LogMessage.format("%s begins now, since its schedule has changed from '%s' (%s) to '%s' (%s)", this,
+				found.cron(), found.zone(), initial.cron(), initial.zone()));
+		// By a clock that was ahead, a later fire may already have been claimed
+		Instant begin = found.lastFire().isAfter(initial.lastFire()) ? found.lastFire() : initial.lastFire();
+		return initial.withLastFire(begin).withRun(found.last());
+	}
+
+	private void save(Row row, Leadership leadership, JobRecord record) {
+		row.save(record);
+		observe(leadership, record);
+	}
+
+	private void observe(Leadership leadership, JobRecord record) {
+		this.observed = new Observed(leadership, record);
+	}
+
+	/**
+	 * The clock may have been set back while the scheduler waited for the next fire. Its
+	 * next tick may be a day later.
+	 */
+	private void repeatEarlyTick(Instant lastFire, Instant now) {
+		Instant next = times().next(now.isAfter(lastFire) ? now : lastFire);
+		Instant following = (next != null) ? times().next(next) : null;
+		if (next != null && following != null) {
+			Duration early = Duration.between(now, next);
+			if (early.compareTo(EARLIEST_TICK) <= 0
+					&& early.multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
+				submit(next);
+			}
+		}
+	}
+
+	private synchronized boolean enter(Leadership leadership) {
+		if (this.running == leadership) {
+			this.again = true;
+			return false;
+		}
+		// Work of an earlier term may still run, as it may on another node
+		this.running = leadership;
+		this.again = false;
+		return true;
+	}
+
+	private void leave(Leadership leadership) {
+		boolean repeat;
+		synchronized (this) {
+			if (this.running != leadership) {
+				return;
+			}
+			this.running = null;
+			repeat = this.again;
+		}
+		if (repeat) {
+			submit(this.schedules.now());
+		}
+	}
+
+	private void completed(DurableRun run) {
+		synchronized (this) {
+			this.retry = FIRST_RETRY;
+		}
+		this.completed.increment();
+		this.missed.add(run.due().missed());
+		if (run.fireTime().isCatchUp()) {
+			this.caughtUp.increment();
+			logger.info(LogMessage.format("%s has caught up the fire of %s", this, run.fireTime()));
+		}
+		this.schedules.completed(this, run.fireTime());
+		if (run.due().more()) {
+			submit(this.schedules.now());
+		}
+	}
+
+	private void failed(DurableRun run, Throwable failure) {
+		this.failed.increment();
+		note(run, "failed: " + failure.getClass().getName());
+	}
+
+	/**
+	 * Repeat a claim that has failed, in contrast to a run: the next tick may be a day
+	 * later.
+	 */
+	private void retry(Leadership leadership, Throwable failure) {
+		if (failure instanceof InvalidDurableScheduleException || !leadership.isCurrent()) {
+			return;
+		}
+		Duration delay;
+		synchronized (this) {
+			delay = this.retry;
+			Duration twice = delay.multipliedBy(2);
+			this.retry = (twice.compareTo(LONGEST_RETRY) < 0) ? twice : LONGEST_RETRY;
+		}
+		submit(this.schedules.now().plus(delay));
+	}
+
+	void notRecorded(Throwable failure) {
+		logger.warn(LogMessage.format("The end of a run of %s could not be recorded", this), failure);
+	}
+
+	private void submit(Instant time) {
+		Grant current = this.grant;
+		if (current == null || !current.leadership().isCurrent()) {
+			return;
+		}
+		synchronized (this) {
+			ScheduledFuture<?> earlier = this.pending;
+			if (earlier != null && !earlier.isDone()) {
+				if (!this.pendingAt.isAfter(time)) {
+					return;
+				}
+				earlier.cancel(false);
+			}
+			this.pendingAt = time;
+			this.pending = this.schedules.submit(this, () -> resubmit(current), time);
+		}
+	}
+
+	private void resubmit(Grant current) {
+		synchronized (this) {
+			this.pending = null;
+		}
+		current.run().run();
+	}
+
+	/**
+	 * Return the status of the job as this node knows it.
+	 * @return the status
+	 */
+	public ScheduleStatus status() {
+		Observed last = this.observed;
+		JobRecord record = (last != null && last.leadership().isCurrent()) ? last.record() : null;
+		Run run = (record != null) ? record.last() : null;
+		Instant now = this.schedules.now();
+		return new ScheduleStatus(times().expression(), times().zone(), (record != null) ? record.lastFire() : null,
+				times().next((record != null && record.lastFire().isAfter(now)) ? record.lastFire() : now),
+				(run != null) ? run.outcome() : null, lag(now), this.completed.sum(), this.failed.sum(),
+				this.missed.sum(), this.caughtUp.sum());
+	}
+
+	private @Nullable Duration lag(Instant now) {
+		Grant granted = this.grant;
+		if (granted == null || !granted.leadership().isCurrent()) {
+			return null;
+		}
+		Observed last = this.observed;
+		Instant since = (last != null && last.leadership() == granted.leadership()) ? last.record().lastFire()
+				: granted.time();
+		Instant due = times().next(since);
+		return (due != null && due.isBefore(now)) ? Duration.between(due, now) : Duration.ZERO;
+	}
+
+	@Override
+	public String toString() {
+		return this.description;
+	}
+
+	/**
+	 * The attributes of the annotations, with placeholders resolved.
+	 *
+	 * @param name the name of the job
+	 * @param times its fires
+	 * @param misfire what happens to missed fires
+	 * @param scheduler the name of the scheduler of {@code @Scheduled}
+	 */
+	record Definition(String name, FireTimes times, Misfire misfire, @Nullable String scheduler) {
+
+	}
+
+	@Nullable String scheduler() {
+		return definition().scheduler();
+	}
+
+	/**
+	 * A grant of leadership.
+	 *
+	 * @param leadership the leadership
+	 * @param time when it was received
+	 * @param run calls the method
+	 */
+	private record Grant(Leadership leadership, Instant time, Runnable run) {
+
+	}
+
+	/**
+	 * The record as it was in a term of this node.
+	 *
+	 * @param leadership the leadership
+	 * @param record the record
+	 */
+	private record Observed(Leadership leadership, JobRecord record) {
+
+	}
+
+	/**
+	 * The result of a claim.
+	 *
+	 * @param record the record
+	 * @param run the run, if a fire is due
+	 */
+	private record Claimed(JobRecord record, @Nullable DurableRun run) {
+
+	}
+
+	/**
+	 * What has happened in a transaction that may fail.
+	 */
+	private static final class Attempt {
+
+		private @Nullable DurableRun run;
+
+		private boolean called;
+
+		private boolean methodFailed;
+
+	}
+
+}

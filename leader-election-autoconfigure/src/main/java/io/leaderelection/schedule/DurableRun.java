@@ -1,0 +1,149 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.time.Instant;
+import java.util.concurrent.CompletionStage;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.engine.Work;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A run of a job outside the transaction of its claim, to be ended on any thread.
+ * Internal.
+ */
+public final class DurableRun {
+
+	private final DurableJob job;
+
+	private final Leadership leadership;
+
+	private final DueFires due;
+
+	private final FireTime fireTime;
+
+	private final Instant started;
+
+	/**
+	 * Create a new {@code DurableRun} instance.
+	 * @param job the job
+	 * @param leadership the leadership of the work
+	 * @param due what is due
+	 * @param fireTime the fire
+	 * @param started when it began
+	 */
+	DurableRun(DurableJob job, Leadership leadership, DueFires due, FireTime fireTime, Instant started) {
+		this.job = job;
+		this.leadership = leadership;
+		this.due = due;
+		this.fireTime = fireTime;
+		this.started = started;
+	}
+
+	Leadership leadership() {
+		return this.leadership;
+	}
+
+	DueFires due() {
+		return this.due;
+	}
+
+	FireTime fireTime() {
+		return this.fireTime;
+	}
+
+	Instant started() {
+		return this.started;
+	}
+
+	/**
+	 * Call the method. If it returns a stage, the work continues until the end of the run
+	 * has been recorded.
+	 */
+	@Nullable Object call(Work work, Invocation invocation) throws Throwable {
+		Object result;
+		try {
+			result = invoke(invocation);
+		}
+		catch (Throwable ex) {
+			endQuietly(ex);
+			throw ex;
+		}
+		if (result instanceof CompletionStage<?> stage) {
+			continueUntil(stage, work);
+		}
+		else {
+			end(null);
+		}
+		return result;
+	}
+
+	private void continueUntil(CompletionStage<?> stage, Work work) {
+		work.continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
+		try {
+			stage.whenComplete((value, failure) -> {
+				try {
+					endQuietly(failure);
+				}
+				finally {
+					work.end();
+				}
+			});
+		}
+		catch (RuntimeException ex) {
+			endQuietly(ex);
+			work.end();
+			throw ex;
+		}
+	}
+
+	/**
+	 * Call a part of the method that may ask for its {@link FireTime}.
+	 * @param invocation the call
+	 * @return its result
+	 * @throws Throwable its failure
+	 */
+	public @Nullable Object invoke(Invocation invocation) throws Throwable {
+		FireTime previous = FireTime.bind(this.fireTime);
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			FireTime.bind(previous);
+		}
+	}
+
+	/**
+	 * End the run.
+	 * @param failure the failure, or {@code null} if it has completed
+	 * @throws Throwable if the end cannot be recorded
+	 */
+	public void end(@Nullable Throwable failure) throws Throwable {
+		this.job.end(this, failure);
+	}
+
+	private void endQuietly(@Nullable Throwable failure) {
+		try {
+			end(failure);
+		}
+		catch (Throwable ex) {
+			this.job.notRecorded(ex);
+		}
+	}
+
+}

@@ -1,0 +1,97 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+import org.springframework.aot.hint.annotation.Reflective;
+
+/**
+ * Runs a method for every fire of its cron expression, also for a fire at which no node
+ * led. Requires {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} and one or
+ * more {@link org.springframework.scheduling.annotation.Scheduled @Scheduled} with a cron
+ * expression on the same method. May be used as a meta-annotation.
+ * <p>
+ * The election database records the last fire of each job by its nominal time, the time
+ * that the cron expression yields. A call of the method claims the fires between that
+ * time and the current time according to the {@link #misfire() misfire policy}, and is
+ * skipped if none is due. Since nominal times are claimed, a fire does not run twice if
+ * the clocks of nodes differ. This applies to every call through the proxy of the bean,
+ * not only to those of the scheduler. A skipped call returns an empty result, as on a
+ * follower.
+ * <p>
+ * Whenever this node is granted leadership, each job is submitted once to the task
+ * scheduler of the application, so that a fire that was missed runs as soon as a node
+ * leads. A job that is new, or whose expression or time zone has changed, begins at this
+ * time: no earlier fire is due.
+ * <p>
+ * Two calls on one node never run at the same time in one term. A call while another one
+ * runs is skipped, and the method is called again after that run if a fire is due then.
+ * <p>
+ * If a job cannot be durable as declared, the application does not start, and an
+ * {@link InvalidDurableScheduleException} describes the required change.
+ *
+ * @since 0.1.0
+ * @see FireTime
+ */
+@Target({ ElementType.METHOD, ElementType.ANNOTATION_TYPE })
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Reflective
+public @interface DurableSchedule {
+
+	/**
+	 * The name of the job, unique in its election. The record of the job is found by this
+	 * name: set it before the class or method is renamed. By default, the name of the
+	 * class and the method. Placeholders are resolved.
+	 * @return the name of the job
+	 */
+	String name() default "";
+
+	/**
+	 * What happens if several fires are due.
+	 * @return the policy
+	 */
+	MisfirePolicy misfire() default MisfirePolicy.RUN_ONCE;
+
+	/**
+	 * The age up to which a fire is run, for instance {@code PT6H} or {@code 6h}. Older
+	 * fires are dropped. By default unlimited, or one minute with
+	 * {@link MisfirePolicy#SKIP}. Placeholders are resolved.
+	 * @return the greatest age of a fire
+	 */
+	String within() default "";
+
+	/**
+	 * The number of fires that {@link MisfirePolicy#RUN_ALL} runs at most, at least 1.
+	 * Older ones are dropped. Also the bound for a fire that fails every time: it is
+	 * dropped once this number of later fires is due.
+	 * @return the number of fires
+	 */
+	int limit() default 100;
+
+	/**
+	 * When a fire is recorded as done.
+	 * @return the claim
+	 */
+	Claim claim() default Claim.IN_TRANSACTION;
+
+}

@@ -1,0 +1,119 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.leaderelection.Leadership;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.util.ClassUtils;
+
+/**
+ * {@link ScheduleStore} of a node without an election database. With
+ * {@link Claim#IN_TRANSACTION}, the method still runs in a transaction if there is a
+ * transaction manager. Internal.
+ */
+public final class MemoryScheduleStore extends ScheduleStore {
+
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
+	private static final boolean TRANSACTIONS_PRESENT = ClassUtils.isPresent(
+			"org.springframework.transaction.PlatformTransactionManager", MemoryScheduleStore.class.getClassLoader());
+
+	private final Map<DurableJob, JobRecord> records = new ConcurrentHashMap<>();
+
+	private final AtomicBoolean reported = new AtomicBoolean();
+
+	private final ListableBeanFactory beanFactory;
+
+	/**
+	 * Create a new {@code MemoryScheduleStore} instance.
+	 * @param beanFactory the factory of the transaction manager
+	 */
+	public MemoryScheduleStore(ListableBeanFactory beanFactory) {
+		this.beanFactory = beanFactory;
+	}
+
+	@Override
+	void check(Collection<DurableJob> jobs) {
+		if (this.reported.compareAndSet(false, true)) {
+			logger.info("Durable schedules are kept in memory, since there is no election database: "
+					+ "fires at which this application does not run are lost");
+		}
+	}
+
+	@Override
+	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
+			throws Throwable {
+		MemoryRow row = new MemoryRow(job);
+		T result;
+		if (!own && TRANSACTIONS_PRESENT) {
+			SpringTransactions transactions = SpringTransactions.unfenced(job, this.beanFactory);
+			result = (transactions != null) ? transactions.execute((status) -> operation.run(row)) : operation.run(row);
+		}
+		else {
+			result = operation.run(row);
+		}
+		row.commit();
+		return result;
+	}
+
+	/**
+	 * A record whose change takes effect at the end of the transaction.
+	 */
+	private final class MemoryRow implements Row {
+
+		private final DurableJob job;
+
+		private @Nullable JobRecord replacement;
+
+		MemoryRow(DurableJob job) {
+			this.job = job;
+		}
+
+		@Override
+		public JobRecord lock(JobRecord initial) {
+			JobRecord existing = MemoryScheduleStore.this.records.putIfAbsent(this.job, initial);
+			return (existing != null) ? existing : initial;
+		}
+
+		@Override
+		public void save(JobRecord replacement) {
+			this.replacement = replacement;
+		}
+
+		@Override
+		public void discard() {
+			this.replacement = null;
+		}
+
+		void commit() {
+			if (this.replacement != null) {
+				MemoryScheduleStore.this.records.put(this.job, this.replacement);
+			}
+		}
+
+	}
+
+}

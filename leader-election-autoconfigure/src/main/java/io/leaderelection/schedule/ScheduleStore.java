@@ -1,0 +1,85 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.util.Collection;
+
+import io.leaderelection.Leadership;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where fires are recorded. Internal.
+ */
+public abstract class ScheduleStore {
+
+	/**
+	 * Check that fires of jobs can be recorded. May block for as long as a pool blocks.
+	 * @param jobs the jobs, at least one
+	 * @throws InvalidDurableScheduleException if they cannot
+	 * @throws RuntimeException if this cannot be determined now
+	 */
+	abstract void check(Collection<DurableJob> jobs);
+
+	/**
+	 * Run an operation in a transaction that commits only in the term of a leadership.
+	 * @param job the job
+	 * @param leadership the leadership
+	 * @param own whether the transaction must not be that of the caller
+	 * @param operation the operation; the transaction is rolled back if it fails
+	 * @return the result of the operation
+	 * @throws Throwable the failure of the operation or of the store
+	 */
+	abstract <T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own,
+			Operation<T> operation) throws Throwable;
+
+	/**
+	 * An operation in a transaction.
+	 *
+	 * @param <T> the type of its result
+	 */
+	@FunctionalInterface
+	interface Operation<T extends @Nullable Object> {
+
+		T run(Row row) throws Throwable;
+
+	}
+
+	/**
+	 * The record of a job in a transaction.
+	 */
+	interface Row {
+
+		/**
+		 * Lock the record until the end of the transaction, and create it if necessary.
+		 * @param initial the new record
+		 * @return the record; the same instance as the given one if it has been created
+		 */
+		JobRecord lock(JobRecord initial);
+
+		/**
+		 * Replace the record.
+		 */
+		void save(JobRecord replacement);
+
+		/**
+		 * Roll the transaction back at its end, since nothing has changed.
+		 */
+		void discard();
+
+	}
+
+}

@@ -1,0 +1,27 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+/**
+ * Durable schedules: every fire of a cron expression runs, whichever node leads. The API
+ * consists of {@link io.leaderelection.schedule.DurableSchedule @DurableSchedule},
+ * {@link io.leaderelection.schedule.Claim},
+ * {@link io.leaderelection.schedule.MisfirePolicy} and
+ * {@link io.leaderelection.schedule.FireTime}.
+ */
+@NullMarked
+package io.leaderelection.schedule;
+
+import org.jspecify.annotations.NullMarked;
