@@ -75,9 +75,10 @@ class ArchitectureTests {
 			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.TransactionFence",
 			"engine.Transition", "engine.UnusableStoreException", "engine.Work", "engine.WorkGate",
 			"health.HealthWatch", "health.LeadershipHealthIndicator", "metrics.LeadershipMetrics",
-			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.LeaseTable",
-			"postgresql.PostgreSqlSessions", "lifecycle.LeaderService", "lifecycle.LeaderServices",
-			"lifecycle.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
+			"metrics.ScheduleMetrics", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
+			"postgresql.LeaseTable", "postgresql.PostgreSqlSessions", "lifecycle.LeaderService",
+			"lifecycle.LeaderServices", "lifecycle.StartPolicy", "transaction.Coverage",
+			"transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
 

@@ -18,6 +18,7 @@ package io.leaderelection.actuate;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -32,6 +33,8 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
+import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.ScheduleStatus;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -53,14 +56,19 @@ public class LeadershipEndpoint {
 
 	private final Supplier<Map<String, String>> fencing;
 
+	private final Supplier<Collection<DurableJob>> jobs;
+
 	/**
 	 * Create a new {@code LeadershipEndpoint} instance.
 	 * @param electors the elections
 	 * @param fencing provides the coverage of transactions, by transaction manager
+	 * @param jobs provides the durable schedules
 	 */
-	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing) {
+	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing,
+			Supplier<Collection<DurableJob>> jobs) {
 		this.electors = electors;
 		this.fencing = fencing;
+		this.jobs = jobs;
 	}
 
 	/**
@@ -71,7 +79,7 @@ public class LeadershipEndpoint {
 	public LeadershipDescriptor leadership() {
 		Map<String, ElectionDescriptor> elections = new LinkedHashMap<>();
 		for (DefaultLeaderElector elector : this.electors.all()) {
-			elections.put(elector.getElection(), ElectionDescriptor.of(elector));
+			elections.put(elector.getElection(), describe(elector));
 		}
 		return new LeadershipDescriptor(elections, this.fencing.get());
 	}
@@ -84,7 +92,17 @@ public class LeadershipEndpoint {
 	@ReadOperation
 	public @Nullable ElectionDescriptor election(@Selector String election) {
 		DefaultLeaderElector elector = find(election);
-		return (elector != null) ? ElectionDescriptor.of(elector) : null;
+		return (elector != null) ? describe(elector) : null;
+	}
+
+	private ElectionDescriptor describe(DefaultLeaderElector elector) {
+		Map<String, ScheduleDescriptor> schedules = new LinkedHashMap<>();
+		for (DurableJob job : this.jobs.get()) {
+			if (job.election().equals(elector.getElection())) {
+				schedules.put(job.name(), ScheduleDescriptor.of(job.status()));
+			}
+		}
+		return ElectionDescriptor.of(elector, schedules.isEmpty() ? null : schedules);
 	}
 
 	/**
@@ -183,14 +201,17 @@ public class LeadershipEndpoint {
 	 * @param problem why this node has no session, is not a candidate or is disturbed by
 	 * a foreign session, if so
 	 * @param transitions the last changes that this node observed, the latest last
+	 * @param schedules the durable schedules by name, if there are any
 	 */
 	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
 			@Nullable Instant since, boolean candidate, boolean watching, @Nullable LeaderDescriptor leader,
 			List<String> candidates, @Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining,
 			int workInFlight, @Nullable String blockedBy, @Nullable String problem,
-			List<TransitionDescriptor> transitions) implements OperationResponseBody {
+			List<TransitionDescriptor> transitions,
+			@Nullable Map<String, ScheduleDescriptor> schedules) implements OperationResponseBody {
 
-		static ElectionDescriptor of(DefaultLeaderElector elector) {
+		static ElectionDescriptor of(DefaultLeaderElector elector,
+				@Nullable Map<String, ScheduleDescriptor> schedules) {
 			ElectionStatus status = elector.status();
 			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
@@ -199,7 +220,7 @@ public class LeadershipEndpoint {
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
 					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
 					status.workInFlight(), status.blockedBy(), status.problem(),
-					status.history().stream().map(TransitionDescriptor::of).toList());
+					status.history().stream().map(TransitionDescriptor::of).toList(), schedules);
 		}
 
 	}
@@ -235,6 +256,34 @@ public class LeadershipEndpoint {
 			String reason = (transition.reason() != null) ? transition.reason().name().toLowerCase(Locale.ROOT) : null;
 			return new TransitionDescriptor(transition.time(), transition.kind().name().toLowerCase(Locale.ROOT),
 					transition.node(), text(transition.term()), reason);
+		}
+
+	}
+
+	/**
+	 * Description of a durable schedule.
+	 *
+	 * @param cron the cron expressions
+	 * @param zone their time zones
+	 * @param lastFire the nominal time of the last fire that is done, or when the job
+	 * began; on the leader only, as are the outcome and the lag
+	 * @param nextFire the next nominal time
+	 * @param lastOutcome {@code running}, {@code completed} or {@code failed} with the
+	 * class of the exception
+	 * @param lag how long the oldest fire has been due
+	 * @param completed the number of runs of this node that completed
+	 * @param failed the number of runs of this node that failed
+	 * @param missed the number of fires that did not run
+	 * @param caughtUp the number of runs that caught up
+	 */
+	public record ScheduleDescriptor(String cron, String zone, @Nullable Instant lastFire, @Nullable Instant nextFire,
+			@Nullable String lastOutcome, @Nullable Duration lag, long completed, long failed, long missed,
+			long caughtUp) {
+
+		static ScheduleDescriptor of(ScheduleStatus status) {
+			return new ScheduleDescriptor(status.cron(), status.zone(), status.lastFire(), status.nextFire(),
+					status.outcome(), status.lag(), status.completed(), status.failed(), status.missed(),
+					status.caughtUp());
 		}
 
 	}

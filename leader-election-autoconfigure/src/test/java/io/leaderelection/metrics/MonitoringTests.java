@@ -31,6 +31,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.metrics.PromQl.Selector;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.BeforeAll;
@@ -47,6 +48,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -219,6 +221,12 @@ class MonitoringTests {
 
 		@LeaderOnly
 		void job() {
+		}
+
+		@LeaderOnly
+		@DurableSchedule(name = "report")
+		@Scheduled(cron = "0 0 2 * * *")
+		void report() {
 		}
 
 	}

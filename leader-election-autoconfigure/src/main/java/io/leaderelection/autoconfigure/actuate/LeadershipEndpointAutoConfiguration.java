@@ -21,6 +21,7 @@ import java.util.Map;
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -44,9 +45,11 @@ public final class LeadershipEndpointAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	LeadershipEndpoint leadershipEndpoint(DefaultLeaderElectors electors, ObjectProvider<TransactionFencing> fencing) {
+	LeadershipEndpoint leadershipEndpoint(DefaultLeaderElectors electors, ObjectProvider<TransactionFencing> fencing,
+			DurableSchedules schedules) {
 		TransactionFencing transactions = fencing.getIfAvailable();
-		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of);
+		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of,
+				schedules::jobs);
 	}
 
 }

@@ -19,6 +19,8 @@ package io.leaderelection.autoconfigure.metrics;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.metrics.LeadershipMetrics;
+import io.leaderelection.metrics.ScheduleMetrics;
+import io.leaderelection.schedule.DurableSchedules;
 import io.micrometer.core.instrument.MeterRegistry;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -41,6 +43,12 @@ public final class LeadershipMetricsAutoConfiguration {
 	@ConditionalOnMissingBean
 	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors) {
 		return new LeadershipMetrics(electors);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	ScheduleMetrics scheduleMetrics(DurableSchedules schedules) {
+		return new ScheduleMetrics(schedules);
 	}
 
 }

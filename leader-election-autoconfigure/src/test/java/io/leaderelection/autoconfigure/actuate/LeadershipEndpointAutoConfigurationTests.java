@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure.actuate;
 
+import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
@@ -89,7 +90,7 @@ class LeadershipEndpointAutoConfigurationTests {
 
 	@Test
 	void backsOffForOneOfTheApplication() {
-		this.exposed.withBean("own", LeadershipEndpoint.class, () -> new LeadershipEndpoint(null, Map::of))
+		this.exposed.withBean("own", LeadershipEndpoint.class, () -> new LeadershipEndpoint(null, Map::of, List::of))
 			.run((context) -> assertThat(context).getBean(LeadershipEndpoint.class).isSameAs(context.getBean("own")));
 	}
 

@@ -1,0 +1,662 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.Claim;
+import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.FireTime;
+import io.leaderelection.schedule.InvalidDurableScheduleException;
+import io.leaderelection.schedule.MisfirePolicy;
+import io.leaderelection.schedule.ScheduleStatus;
+import io.leaderelection.schedule.TestClock;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.RoundTrips;
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.assertj.core.api.Assertions;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link DurableSchedule} on nodes with a database.
+ */
+@Timeout(120)
+class DurableScheduleNodesTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final String TABLE = "durable_nodes";
+
+	private static final String JOB = "report";
+
+	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
+
+	/** What runs inside a job, after it has written. */
+	private static final List<Consumer<Instant>> hooks = new CopyOnWriteArrayList<>();
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String group = "durable-" + UUID.randomUUID();
+
+	private final List<LocalNode> nodes = new ArrayList<>();
+
+	DurableScheduleNodesTests() {
+		clock.set("2026-05-01T12:00:00Z");
+		hooks.clear();
+		this.server.execute("DROP TABLE IF EXISTS durable_run; CREATE TABLE durable_run (fire text, late boolean)");
+	}
+
+	@AfterEach
+	void closeNodes() {
+		this.nodes.forEach(LocalNode::close);
+		this.server.execute(
+				"DROP TABLE IF EXISTS %1$s, %1$s_fence, %1$s_candidate, %1$s_schedule, durable_run".formatted(TABLE));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void claimAndWorkCommitTogether(String store) {
+		LocalNode node = start(InTransaction.class, "leader-election.store=" + store).awaitLeader();
+		run(node);
+		assertThat(fires()).isEmpty();
+		clock.set("2026-05-02T02:00:00.010Z");
+		hooks.add((fire) -> assertThat(this.server.query("SELECT outcome FROM %s_schedule".formatted(TABLE)))
+			.as("not visible before the commit")
+			.containsOnlyNulls());
+		run(node);
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
+		assertThat(this.server.query("SELECT election || ' ' || job FROM %s_schedule".formatted(TABLE)))
+			.containsExactly(this.group + ":default " + JOB);
+	}
+
+	@Test
+	void failureRollsWorkAndClaimBack() {
+		LocalNode node = start(InTransaction.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			throw new IllegalStateException("no");
+		});
+		assertThatIllegalStateException().isThrownBy(() -> run(node)).withMessage("no");
+		assertThat(fires()).isEmpty();
+		assertThat(record())
+			.containsExactly("2026-05-01 12:00:00+00 0 0 2 * * * UTC failed: java.lang.IllegalStateException");
+		hooks.clear();
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void fireOfATermThatEndsInTheMiddleIsCaughtUpByTheNextLeader(String store) {
+		LocalNode first = start(InTransaction.class, "leader-election.store=" + store).awaitLeader();
+		run(first);
+		LocalNode second = start(InTransactionScheduled.class, "leader-election.store=" + store);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			hooks.clear();
+			first.elector().resign();
+			Awaitility.await().atMost(LIMIT).until(() -> !first.leads());
+			terminate();
+		});
+		assertThatException().isThrownBy(() -> run(first));
+		second.awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+	}
+
+	/**
+	 * The session of the transaction ends, as in a crash of the node.
+	 */
+	private void terminate() {
+		this.server
+			.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'");
+	}
+
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void whatRunsAgainAfterAFailureDependsOnTheClaim(Claim claim) {
+		LocalNode node = start(configuration(claim)).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		List<Instant> calls = new CopyOnWriteArrayList<>();
+		hooks.add((fire) -> {
+			calls.add(fire);
+			if (calls.size() == 1) {
+				throw new IllegalStateException("no");
+			}
+		});
+		assertThatIllegalStateException().isThrownBy(() -> run(node)).withMessage("no");
+		run(node);
+		run(node);
+		assertThat(calls).hasSize((claim != Claim.BEFORE) ? 2 : 1);
+		assertThat(fires()).hasSize((claim != Claim.AFTER) ? 1 : 2);
+		assertThat(record()).singleElement()
+			.asString()
+			.startsWith("2026-05-02 02:00:00+00")
+			.endsWith((claim != Claim.BEFORE) ? "completed" : "failed: java.lang.IllegalStateException");
+	}
+
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void concurrentCallsClaimOnce(Claim claim) throws Exception {
+		LocalNode node = start(configuration(claim)).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		CountDownLatch begin = new CountDownLatch(1);
+		List<CompletableFuture<?>> calls = IntStream.range(0, 8).mapToObj((i) -> CompletableFuture.runAsync(() -> {
+			try {
+				begin.await();
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+			run(node);
+		})).collect(Collectors.toList());
+		begin.countDown();
+		CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	@Test
+	void nodesWithClocksApartClaimEachFireOnce() {
+		clock.set("2026-05-02T02:00:00Z");
+		LocalNode ahead = start(EverySecond.class, "skew=2").awaitLeader();
+		LocalNode behind = start(EverySecond.class, "skew=-2");
+		run(ahead);
+		for (int i = 0; i < 5; i++) {
+			clock.advance(Duration.ofSeconds(1));
+			run(ahead);
+		}
+		assertThat(ahead.elector().resign()).succeedsWithin(LIMIT);
+		behind.awaitLeader();
+		for (int i = 0; i < 10; i++) {
+			clock.advance(Duration.ofSeconds(1));
+			run(behind);
+		}
+		clock.advance(Duration.ofSeconds(3));
+		behind.close();
+		ahead.awaitLeader();
+		for (int i = 0; i < 20; i++) {
+			run(ahead);
+		}
+		Instant begin = Instant.parse("2026-05-02T02:00:00Z");
+		assertThat(fires().stream().map((fire) -> fire.replace(" late", ""))).containsExactlyElementsOf(
+				IntStream.rangeClosed(3, 20).mapToObj((second) -> begin.plusSeconds(second).toString()).toList());
+	}
+
+	@Test
+	void fireIsCaughtUpOnGrantByTheTaskScheduler() {
+		LocalNode first = start(InTransaction.class).awaitLeader();
+		run(first);
+		LocalNode second = start(InTransactionScheduled.class);
+		clock.set("2026-05-03T02:30:00Z");
+		assertThat(fires()).isEmpty();
+		first.close();
+		second.awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		assertThat(fires()).containsExactly("2026-05-03T02:00:00Z late");
+		assertThat(status(second).missed()).isOne();
+	}
+
+	@Test
+	void changedScheduleBeginsNow() {
+		LocalNode first = start(InTransaction.class).awaitLeader();
+		run(first);
+		first.close();
+		clock.set("2026-05-05T12:00:00Z");
+		LocalNode second = start(InTransaction.class, "report.cron=0 0 3 * * *").awaitLeader();
+		run(second);
+		assertThat(fires()).isEmpty();
+		assertThat(record()).singleElement().asString().startsWith("2026-05-05 12:00:00+00 0 0 3 * * * UTC");
+		clock.set("2026-05-06T03:00:00Z");
+		run(second);
+		assertThat(fires()).containsExactly("2026-05-06T03:00:00Z");
+	}
+
+	@Test
+	void lockedRecordIsWaitedForAndSettingsOfTheTransactionAreKept() throws Exception {
+		LocalNode node = start(InTransaction.class, "leader-election.schedules.transaction-idle-timeout=7s")
+			.awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		List<String> settings = new CopyOnWriteArrayList<>();
+		hooks.add((fire) -> settings.addAll(node.context()
+			.getBean(JdbcClient.class)
+			.sql("SELECT current_setting('lock_timeout') || ' ' || current_setting('idle_in_transaction_session_timeout')")
+			.query(String.class)
+			.list()));
+		try (Connection other = connect(); Statement statement = other.createStatement()) {
+			other.setAutoCommit(false);
+			statement.execute("SELECT FROM %s_schedule FOR UPDATE".formatted(TABLE));
+			CompletableFuture<Void> run = CompletableFuture.runAsync(() -> run(node));
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> !this.server.query(
+						"SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%durable_nodes%'")
+					.isEmpty());
+			assertThat(run).isNotDone();
+			other.rollback();
+			run.get(30, TimeUnit.SECONDS);
+		}
+		assertThat(settings).containsExactly("0 7s");
+		assertThat(fires()).hasSize(1);
+	}
+
+	@Test
+	void claimThatFailsIsRepeatedWithoutATick() throws Exception {
+		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		clock.set("2026-05-02T02:00:00Z");
+		try (Connection other = connect(); Statement statement = other.createStatement()) {
+			other.setAutoCommit(false);
+			statement.execute("SELECT FROM %s_schedule FOR UPDATE".formatted(TABLE));
+			assertThatException().isThrownBy(() -> run(node)).withMessageContaining("lock timeout");
+			assertThat(fires()).isEmpty();
+		}
+		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+	}
+
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void roundTripsOfAClaim(Claim claim) {
+		LocalNode node = start(configuration(claim), "spring.datasource.hikari.maximum-pool-size=1",
+				"leader-election.datasource.url=" + this.server.jdbcUrl(),
+				"leader-election.datasource.username=" + this.server.username(),
+				"leader-election.datasource.password=" + this.server.password(),
+				"spring.datasource.hikari.data-source-properties.socketFactory=" + RoundTrips.class.getName())
+			.awaitLeader();
+		run(node);
+		List<Integer> counts = new ArrayList<>();
+		for (int day = 2; day < 20; day++) {
+			clock.set("2026-05-%02dT02:00:00Z".formatted(day));
+			int before = RoundTrips.count();
+			run(node);
+			counts.add(RoundTrips.count() - before);
+		}
+		// The pool may test its connection, and the driver prepares statements
+		int typical = counts.stream().sorted().skip(counts.size() / 2).findFirst().orElseThrow();
+		// With one insert of the job: in the transaction of the claim, or on its own
+		assertThat(typical).as(counts.toString()).isEqualTo(switch (claim) {
+			case IN_TRANSACTION -> 5;
+			case BEFORE -> 9;
+			case AFTER -> 7;
+		});
+		int before = RoundTrips.count();
+		run(node);
+		assertThat(RoundTrips.count() - before).as("not due").isLessThanOrEqualTo(3);
+	}
+
+	@Test
+	void missingTableIsRefused() {
+		assertRefused(() -> start(InTransaction.class, "leader-election.initialize-schema=never"))
+			.hasMessageContaining("The table durable_nodes_schedule")
+			.hasMessageContaining("schema-schedule-postgresql.sql");
+	}
+
+	@Test
+	void tableWithOtherColumnsIsRefused() {
+		this.server.execute("CREATE TABLE %s_schedule (job text)".formatted(TABLE));
+		assertRefused(() -> start(InTransaction.class)).hasMessageContaining("cannot record the fires");
+	}
+
+	@Test
+	void unfencedTransactionsAreRefused() {
+		assertRefused(() -> start(InTransaction.class, "leader-election.fencing=off"))
+			.hasMessageContaining("leader-election.fencing=off");
+	}
+
+	@Test
+	void otherDatabaseIsRefused() {
+		this.server.execute("DROP DATABASE IF EXISTS durable_other");
+		this.server.execute("CREATE DATABASE durable_other");
+		try {
+			String url = this.server.jdbcUrl();
+			int end = url.contains("?") ? url.indexOf('?') : url.length();
+			String other = url.substring(0, url.lastIndexOf('/', end) + 1) + "durable_other" + url.substring(end);
+			assertRefused(() -> start(InTransaction.class, "spring.datasource.url=" + other,
+					"leader-election.datasource.url=" + url,
+					"leader-election.datasource.username=" + this.server.username(),
+					"leader-election.datasource.password=" + this.server.password()))
+				.hasMessageContaining("not on the election database");
+		}
+		finally {
+			this.server.execute("DROP DATABASE durable_other WITH (FORCE)");
+		}
+	}
+
+	@Test
+	void severalTransactionManagersAreRefusedUnlessOneIsPrimaryOrNamed() {
+		assertRefused(() -> start(TwoManagers.class)).hasMessageContaining("several transaction managers");
+		LocalNode node = start(NamedManager.class).awaitLeader();
+		run(node);
+	}
+
+	@Test
+	void transactionOfTheMethodMustJoin() {
+		assertRefused(() -> start(RequiresNew.class)).hasMessageContaining("does not join");
+	}
+
+	@Test
+	void termThatIsOverCannotClaim() {
+		LocalNode node = start(InTransaction.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			hooks.clear();
+			this.server.query(
+					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election%'"
+							+ " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')");
+			Awaitility.await()
+				.atMost(LIMIT)
+				.ignoreExceptions()
+				.until(() -> !node.seen().isEmpty()
+						&& node.events().stream().anyMatch((event) -> event.startsWith("revoked")));
+		});
+		assertThatException().isThrownBy(() -> run(node));
+		assertThat(fires()).isEmpty();
+	}
+
+	private static AbstractThrowableAssert<?, ?> assertRefused(ThrowingCallable start) {
+		return assertThat(NestedExceptionUtils.getMostSpecificCause(Assertions.catchThrowable(start)))
+			.isInstanceOf(InvalidDurableScheduleException.class);
+	}
+
+	private LocalNode start(Class<?> configuration, String... properties) {
+		LocalNode node = LocalNode.start(this.server, configuration,
+				Stream.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
+						"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
+						"leader-election.drain-timeout=1s"), Stream.of(properties))
+					.toArray(String[]::new));
+		this.nodes.add(node);
+		return node;
+	}
+
+	private Connection connect() throws Exception {
+		return DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+	}
+
+	private static void run(LocalNode node) {
+		node.context().getBean(Job.class).run();
+	}
+
+	private static ScheduleStatus status(LocalNode node) {
+		Collection<DurableJob> jobs = node.context().getBean(DurableSchedules.class).jobs();
+		return jobs.iterator().next().status();
+	}
+
+	private List<String> fires() {
+		return this.server
+			.query("SELECT fire || CASE WHEN late THEN ' late' ELSE '' END FROM durable_run ORDER BY fire");
+	}
+
+	private List<String> record() {
+		return this.server
+			.query("SELECT concat_ws(' ', last_fire AT TIME ZONE 'UTC' || '+00', cron, zone, outcome) FROM %s_schedule"
+				.formatted(TABLE));
+	}
+
+	private static Class<?> configuration(Claim claim) {
+		return switch (claim) {
+			case IN_TRANSACTION -> InTransaction.class;
+			case BEFORE -> Before.class;
+			case AFTER -> After.class;
+		};
+	}
+
+	interface Job {
+
+		void run();
+
+	}
+
+	/**
+	 * A job that writes its fire.
+	 */
+	abstract static class WritingJob implements Job {
+
+		private final JdbcClient jdbc;
+
+		WritingJob(JdbcClient jdbc) {
+			this.jdbc = jdbc;
+		}
+
+		void write() {
+			FireTime fire = FireTime.current();
+			this.jdbc.sql("INSERT INTO durable_run VALUES (?, ?)")
+				.params(fire.getNominalTime().toString(), fire.isCatchUp())
+				.update();
+			hooks.forEach((hook) -> hook.accept(fire.getNominalTime()));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ClockConfiguration {
+
+		@Bean
+		InitializingBean clock(DurableSchedules schedules, @Value("${skew:0}") long skew) {
+			return () -> schedules.setClock(Clock.offset(clock, Duration.ofSeconds(skew)));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class InTransaction extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@Transactional
+				@DurableSchedule(name = JOB)
+				@Scheduled(cron = "${report.cron:0 0 2 * * *}", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class InTransactionScheduled extends InTransaction {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Before extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@DurableSchedule(name = JOB, claim = Claim.BEFORE)
+				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class After extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@DurableSchedule(name = JOB, claim = Claim.AFTER)
+				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class EverySecond extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@DurableSchedule(name = JOB, misfire = MisfirePolicy.RUN_ALL)
+				@Scheduled(cron = "* * * * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class RequiresNew extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@Transactional(propagation = Propagation.REQUIRES_NEW)
+				@DurableSchedule(name = JOB)
+				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoManagers extends InTransaction {
+
+		@Bean
+		PlatformTransactionManager first(DataSource dataSource) {
+			return new DataSourceTransactionManager(dataSource);
+		}
+
+		@Bean
+		PlatformTransactionManager second(DataSource dataSource) {
+			return new DataSourceTransactionManager(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NamedManager extends ClockConfiguration {
+
+		@Bean
+		PlatformTransactionManager first(DataSource dataSource) {
+			return new DataSourceTransactionManager(dataSource);
+		}
+
+		@Bean
+		PlatformTransactionManager second() {
+			return new DataSourceTransactionManager(new DriverManagerDataSource("jdbc:postgresql://localhost:1/none"));
+		}
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@Transactional("first")
+				@DurableSchedule(name = JOB)
+				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+}

@@ -1,0 +1,315 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import reactor.core.publisher.Mono;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.scheduling.annotation.Scheduled;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for uses of {@link DurableSchedule} that prevent the start.
+ */
+class DurableScheduleRejectionTests {
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class,
+				PropertyPlaceholderAutoConfiguration.class))
+		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
+
+	@ParameterizedTest
+	@CsvSource(delimiter = ';', textBlock = """
+			Unguarded; is not guarded by @LeaderOnly; Add @LeaderOnly
+			NotScheduled; is not scheduled by cron expressions only; Use @Scheduled(cron
+			FixedRate; is not scheduled by cron expressions only; Use @Scheduled(cron
+			FixedDelay; is not scheduled by cron expressions only; Use @Scheduled(cron
+			CronAndDelay; is not scheduled by cron expressions only; Use @Scheduled(cron
+			Parameters; has parameters; FireTime.current()
+			RunOnGrant; also runs on every grant; Remove runOnGrant
+			Primitive; returns int; Return void
+			Publisher; returns reactor.core.publisher.Mono; claim = BEFORE
+			Stage; returns java.util.concurrent.CompletableFuture; claim = BEFORE
+			Limit; limit = 0; at least 1
+			Within; which is not a positive duration; PT6H
+			NoDuration; which is not a positive duration; PT6H
+			Placeholder; cannot be resolved; Set the property
+			Cron; a cron expression that is not valid; Correct the attribute
+			Zone; a cron expression that is not valid; Correct the attribute
+			""")
+	void applicationDoesNotStart(String name, String description, String action) throws Exception {
+		Class<?> type = Class.forName(getClass().getName() + "$" + name);
+		this.contextRunner.withBean(type).run((context) -> {
+			assertThat(context).hasFailed();
+			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+				.isInstanceOfSatisfying(InvalidDurableScheduleException.class, (ex) -> {
+					assertThat(ex.getDescription()).startsWith("Method '" + type.getName() + ".run(")
+						.contains(description);
+					assertThat(ex.getAction()).contains(action);
+				});
+		});
+	}
+
+	@Test
+	void twoJobsOfOneName() {
+		this.contextRunner.withBean(Named.class).withBean(AlsoNamed.class).run((context) -> {
+			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+				.isInstanceOf(InvalidDurableScheduleException.class)
+				.hasMessageContaining("the durable schedule 'report'")
+				.hasMessageContaining("$Named.run()'")
+				.hasMessageContaining("$AlsoNamed.run()'");
+		});
+	}
+
+	@Test
+	void twoBeansOfOneClass() {
+		this.contextRunner.withBean("a", Named.class).withBean("b", Named.class).run((context) -> {
+			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+				.isInstanceOf(InvalidDurableScheduleException.class)
+				.hasMessageContaining("another bean of its class");
+		});
+	}
+
+	@Test
+	void sameNameInAnotherElection() {
+		this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true")
+			.withBean(Named.class)
+			.withBean(NamedInReports.class)
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void publisherIsAcceptedOutsideTheTransaction() {
+		this.contextRunner.withBean(PublisherBefore.class).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	static class Unguarded {
+
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class NotScheduled {
+
+		@LeaderOnly
+		@DurableSchedule
+		void run() {
+		}
+
+	}
+
+	static class FixedRate {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(fixedRate = 1000)
+		void run() {
+		}
+
+	}
+
+	static class FixedDelay {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(fixedDelayString = "1s")
+		void run() {
+		}
+
+	}
+
+	static class CronAndDelay {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		@Scheduled(fixedDelay = 1000)
+		void run() {
+		}
+
+	}
+
+	static class Parameters {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		void run(String argument) {
+		}
+
+	}
+
+	static class RunOnGrant {
+
+		@LeaderOnly(runOnGrant = true)
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class Primitive {
+
+		@LeaderOnly(policy = LeaderOnly.NotLeaderPolicy.REJECT)
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		int run() {
+			return 0;
+		}
+
+	}
+
+	static class Publisher {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		Mono<Void> run() {
+			return Mono.empty();
+		}
+
+	}
+
+	static class PublisherBefore {
+
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.BEFORE)
+		@Scheduled(cron = "0 0 2 * * *")
+		Mono<Void> run() {
+			return Mono.empty();
+		}
+
+	}
+
+	static class Stage {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		CompletableFuture<Void> run() {
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	static class Limit {
+
+		@LeaderOnly
+		@DurableSchedule(misfire = MisfirePolicy.RUN_ALL, limit = 0)
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class Within {
+
+		@LeaderOnly
+		@DurableSchedule(within = "0s")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class NoDuration {
+
+		@LeaderOnly
+		@DurableSchedule(within = "long")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class Placeholder {
+
+		@LeaderOnly
+		@DurableSchedule(name = "${missing}")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class Cron {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "now and then")
+		void run() {
+		}
+
+	}
+
+	static class Zone {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "Nowhere")
+		void run() {
+		}
+
+	}
+
+	static class Named {
+
+		@LeaderOnly
+		@DurableSchedule(name = "report")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class AlsoNamed {
+
+		@LeaderOnly
+		@DurableSchedule(name = "${reports.name:report}")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	static class NamedInReports {
+
+		@LeaderOnly("reports")
+		@DurableSchedule(name = "report")
+		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+}

@@ -1,0 +1,527 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
+import org.springframework.boot.autoconfigure.task.TaskSchedulingAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link DurableSchedule} without a database.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+@Timeout(60)
+class DurableScheduleTests {
+
+	private static final List<String> runs = new CopyOnWriteArrayList<>();
+
+	private static volatile boolean fails;
+
+	private static volatile Mono<String> result = Mono.empty();
+
+	private final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
+
+	/** Without a task scheduler, so that nothing but the test calls a job. */
+	private final ApplicationContextRunner calledByTest = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class,
+				PropertyPlaceholderAutoConfiguration.class, TaskSchedulingAutoConfiguration.class))
+		.withUserConfiguration(ClockConfiguration.class)
+		.withBean(Clock.class, () -> this.clock)
+		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
+
+	private final ApplicationContextRunner scheduled = this.calledByTest
+		.withUserConfiguration(SchedulingConfiguration.class);
+
+	DurableScheduleTests() {
+		runs.clear();
+		fails = true;
+		result = Mono.empty();
+	}
+
+	@Test
+	void runsOncePerFire(CapturedOutput output) {
+		this.calledByTest.withBean(Nightly.class).run((context) -> {
+			Nightly job = context.getBean(Nightly.class);
+			job.run();
+			assertThat(runs).isEmpty();
+			this.clock.set("2026-05-02T02:00:00.003Z");
+			job.run();
+			job.run();
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
+			this.clock.set("2026-05-03T02:00:00Z");
+			job.run();
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-03T02:00:00Z");
+			assertThat(status(context).missed()).isZero();
+			assertThat(output).containsOnlyOnce("Durable schedules are kept in memory");
+		});
+	}
+
+	@Test
+	void fireTimeBelongsToARun() {
+		assertThatIllegalStateException().isThrownBy(FireTime::current).withMessageContaining("no run");
+	}
+
+	@Test
+	void runsForTheNewestOfSeveralFires() {
+		this.calledByTest.withBean(Nightly.class).run((context) -> {
+			context.getBean(Nightly.class).run();
+			this.clock.set("2026-05-04T09:00:00Z");
+			context.getBean(Nightly.class).run();
+			assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
+			assertThat(status(context).missed()).isEqualTo(2);
+			assertThat(status(context).caughtUp()).isOne();
+			assertThat(status(context).lastFire()).isEqualTo("2026-05-04T02:00:00Z");
+			assertThat(status(context).nextFire()).isEqualTo("2026-05-05T02:00:00Z");
+			assertThat(status(context).lag()).isZero();
+		});
+	}
+
+	@Test
+	void fireWithoutALeaderIsCaughtUpOnGrant() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			await().until(() -> status(context).lastFire() != null);
+			elector.stop().join();
+			this.clock.set("2026-05-02T02:03:00Z");
+			assertThat(status(context).lag()).isNull();
+			elector.start().join();
+			await().until(() -> runs.size() == 1);
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
+		});
+	}
+
+	@Test
+	void grantWithoutADueFireRunsNothing() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			await().until(() -> status(context).lastFire() != null);
+			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			elector.stop().join();
+			elector.start().join();
+			await().until(() -> status(context).lastFire() != null);
+			assertThat(runs).isEmpty();
+			assertThat(status(context).lastFire()).isEqualTo("2026-05-01T12:00:00Z");
+		});
+	}
+
+	@Test
+	void runAllRunsEachFireInOrder() {
+		this.scheduled.withBean(RunAll.class).run((context) -> {
+			await().until(() -> status(context).lastFire() != null);
+			this.clock.set("2026-05-05T02:00:00Z");
+			context.getBean(RunAll.class).run();
+			await().until(() -> runs.size() == 3);
+			assertThat(runs).containsExactly("2026-05-03T02:00:00Z catches up 1", "2026-05-04T02:00:00Z catches up 0",
+					"2026-05-05T02:00:00Z catches up 0");
+		});
+	}
+
+	@Test
+	void failingFireIsDueAgainAndNotRepeatedWithoutACall() {
+		this.scheduled.withBean(Failing.class).run((context) -> {
+			Failing job = context.getBean(Failing.class);
+			await().until(() -> status(context).lastFire() != null);
+			this.clock.set("2026-05-02T02:00:00Z");
+			assertThatIllegalStateException().isThrownBy(job::run);
+			await().during(Duration.ofMillis(1500)).until(() -> runs.size() == 1);
+			assertThat(status(context).failed()).isOne();
+			assertThat(status(context).outcome()).isEqualTo("failed: java.lang.IllegalStateException");
+			this.clock.set("2026-05-02T02:01:00Z");
+			assertThat(status(context).lag()).isEqualTo(Duration.ofMinutes(1));
+			fails = false;
+			job.run();
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-02T02:00:00Z");
+			assertThat(status(context).outcome()).isEqualTo("completed");
+		});
+	}
+
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void callDuringARunIsSkippedAndRepeatedAfterIt(Claim claim) {
+		this.scheduled.withPropertyValues("claim=" + claim).withUserConfiguration(SlowJobs.class).run((context) -> {
+			Slow job = context.getBean(Slow.class);
+			await().until(() -> status(context).lastFire() != null);
+			this.clock.set("2026-05-02T02:00:00Z");
+			Thread first = new Thread(job::run);
+			first.start();
+			assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
+			job.run();
+			assertThat(runs).hasSize(1);
+			this.clock.set("2026-05-03T02:00:00Z");
+			job.run();
+			job.proceed().countDown();
+			first.join(10_000);
+			await().until(() -> runs.size() == 2);
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-03T02:00:00Z catches up 0");
+		});
+	}
+
+	@Test
+	void tickThatIsTooEarlyIsRepeatedInTime() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			await().until(() -> status(context).lastFire() != null);
+			this.clock.set("2026-05-02T01:59:58.500Z");
+			context.getBean(Nightly.class).run();
+			assertThat(runs).isEmpty();
+			this.clock.set("2026-05-02T02:00:00Z");
+			await().until(() -> runs.size() == 1);
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
+		});
+	}
+
+	@Test
+	void severalSchedulesZonesAndPlaceholders() {
+		this.calledByTest.withPropertyValues("zone=America/New_York", "off=-")
+			.withBean(Several.class)
+			.run((context) -> {
+				Several job = context.getBean(Several.class);
+				assertThat(job.run()).isEmpty();
+				for (String time : new String[] { "2026-05-02T00:00:00Z", "2026-05-02T06:00:00Z",
+						"2026-05-02T06:00:01Z" }) {
+					this.clock.set(time);
+					job.run();
+				}
+				assertThat(runs).containsExactly("2026-05-01T16:00:00Z", "2026-05-02T06:00:00Z");
+				assertThat(status(context).cron()).isEqualTo("0 0 2 * * * | 0 0 2 * * *");
+				assertThat(status(context).zone()).isEqualTo("America/New_York | Asia/Vladivostok");
+			});
+	}
+
+	@Test
+	void disabledScheduleNeverFires() {
+		this.scheduled.withBean(Disabled.class).run((context) -> {
+			this.clock.advance(Duration.ofDays(10));
+			context.getBean(Disabled.class).run();
+			assertThat(runs).isEmpty();
+			assertThat(status(context).nextFire()).isNull();
+		});
+	}
+
+	@Test
+	void completionOfTheStageIsTheEnd() {
+		this.calledByTest.withBean(Stage.class).run((context) -> {
+			Stage job = context.getBean(Stage.class);
+			assertThat(job.run()).isCompletedWithValue(null);
+			this.clock.set("2026-05-02T02:00:00Z");
+			CompletableFuture<String> first = job.run();
+			assertThat(status(context).lastFire()).isEqualTo("2026-05-01T12:00:00Z");
+			assertThat(job.run()).isCompletedWithValue(null);
+			first.completeExceptionally(new IllegalStateException());
+			CompletableFuture<String> second = job.run();
+			assertThat(runs).hasSize(2);
+			second.complete("done");
+			assertThat(status(context).lastFire()).isEqualTo("2026-05-02T02:00:00Z");
+			assertThat(job.run()).isCompletedWithValue(null);
+			assertThat(runs).hasSize(2);
+			assertThat(context.getBean(DefaultLeaderElectors.class).getDefault().status().workInFlight()).isZero();
+		});
+	}
+
+	@Test
+	void endOfThePublisherIsTheEnd() {
+		this.calledByTest.withBean(Publisher.class).run((context) -> {
+			Publisher job = context.getBean(Publisher.class);
+			assertThat(job.run().blockOptional()).isEmpty();
+			this.clock.set("2026-05-02T02:00:00Z");
+			result = Mono.error(new IllegalStateException("no"));
+			assertThatIllegalStateException().isThrownBy(() -> job.run().block()).withMessage("no");
+			result = Mono.never();
+			job.run().subscribe().dispose();
+			await().until(() -> status(context).failed() == 2);
+			result = Mono.just("done");
+			Mono<String> mono = job.run();
+			assertThat(mono.block()).isEqualTo("done");
+			assertThat(mono.blockOptional()).isEmpty();
+			assertThat(runs).hasSize(3).containsOnly("2026-05-02T02:00:00Z");
+		});
+	}
+
+	@Test
+	void asynchronousMethodClaimsOnItsOwnThread() {
+		this.scheduled.withUserConfiguration(AsyncConfiguration.class).withBean(AsyncJob.class).run((context) -> {
+			await().until(() -> status(context).lastFire() != null);
+			this.clock.set("2026-05-02T02:00:00Z");
+			context.getBean(AsyncJob.class).run();
+			await().until(() -> runs.size() == 1);
+			context.getBean(AsyncJob.class).run();
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
+		});
+	}
+
+	@Test
+	void followerRunsNothing() {
+		this.calledByTest.withPropertyValues("leader-election.mode=never").withBean(Nightly.class).run((context) -> {
+			this.clock.set("2026-05-02T02:00:00Z");
+			context.getBean(Nightly.class).run();
+			assertThat(runs).isEmpty();
+		});
+	}
+
+	private static ScheduleStatus status(ApplicationContext context) {
+		return context.getBean(DurableSchedules.class).jobs().iterator().next().status();
+	}
+
+	private static void run() {
+		FireTime fire = FireTime.current();
+		runs.add(fire.getNominalTime() + (fire.isCatchUp() ? " catches up " + fire.getMissed() : ""));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ClockConfiguration {
+
+		@Bean
+		InitializingBean clockOfSchedules(DurableSchedules schedules, Clock clock) {
+			return () -> schedules.setClock(clock);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class SchedulingConfiguration {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync
+	static class AsyncConfiguration {
+
+	}
+
+	static class Nightly {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			DurableScheduleTests.run();
+		}
+
+	}
+
+	static class RunAll {
+
+		@LeaderOnly
+		@DurableSchedule(misfire = MisfirePolicy.RUN_ALL, limit = 3)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			DurableScheduleTests.run();
+		}
+
+	}
+
+	static class Failing {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			DurableScheduleTests.run();
+			if (fails) {
+				throw new IllegalStateException("no");
+			}
+		}
+
+	}
+
+	@LeaderOnly
+	static class Several {
+
+		@DurableSchedule(name = "several")
+		@Scheduled(cron = "0 0 2 * * *", zone = "${zone}")
+		@Scheduled(cron = "${vladivostok:0 0 2 * * *}", zone = "Asia/Vladivostok")
+		@Scheduled(cron = "${off}")
+		Optional<String> run() {
+			DurableScheduleTests.run();
+			return Optional.of("done");
+		}
+
+	}
+
+	static class Disabled {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "-")
+		void run() {
+			DurableScheduleTests.run();
+		}
+
+	}
+
+	static class Stage {
+
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public CompletableFuture<String> run() {
+			DurableScheduleTests.run();
+			return new CompletableFuture<>();
+		}
+
+	}
+
+	static class Publisher {
+
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public Mono<String> run() {
+			DurableScheduleTests.run();
+			return result;
+		}
+
+	}
+
+	static class AsyncJob {
+
+		@Async
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			DurableScheduleTests.run();
+		}
+
+	}
+
+	interface Slow {
+
+		void run();
+
+		CountDownLatch started();
+
+		CountDownLatch proceed();
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SlowJobs {
+
+		@Bean
+		Slow slow(@Value("${claim}") Claim claim) {
+			return switch (claim) {
+				case IN_TRANSACTION -> new SlowInTransaction();
+				case BEFORE -> new SlowBefore();
+				case AFTER -> new SlowAfter();
+			};
+		}
+
+	}
+
+	abstract static class AbstractSlow implements Slow {
+
+		private final CountDownLatch started = new CountDownLatch(1);
+
+		private final CountDownLatch proceed = new CountDownLatch(1);
+
+		@Override
+		public CountDownLatch started() {
+			return this.started;
+		}
+
+		@Override
+		public CountDownLatch proceed() {
+			return this.proceed;
+		}
+
+		void doRun() {
+			DurableScheduleTests.run();
+			this.started.countDown();
+			try {
+				this.proceed.await(10, TimeUnit.SECONDS);
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
+	}
+
+	static class SlowInTransaction extends AbstractSlow {
+
+		@Override
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			doRun();
+		}
+
+	}
+
+	static class SlowBefore extends AbstractSlow {
+
+		@Override
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.BEFORE)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			doRun();
+		}
+
+	}
+
+	static class SlowAfter extends AbstractSlow {
+
+		@Override
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			doRun();
+		}
+
+	}
+
+}
