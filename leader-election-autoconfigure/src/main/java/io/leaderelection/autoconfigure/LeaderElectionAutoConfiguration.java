@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.time.Duration;
 import java.util.function.Consumer;
 
 import javax.sql.DataSource;
@@ -208,9 +209,14 @@ public final class LeaderElectionAutoConfiguration {
 		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
 				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
 				ElectionSessionsFactory sessionsFactory) {
+			Duration idle = properties.schedules().transactionIdleTimeout();
+			if (idle.toMillis() <= 0) {
+				throw new InvalidElectionPropertyException("leader-election.schedules.transaction-idle-timeout", idle,
+						"It is not positive, so a leader that has stopped could hold the record of a job for ever.",
+						"Set at least the longest time for which a job executes no statement, for instance 1m.");
+			}
 			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
-					properties.initializeSchema() == SchemaInitialization.ALWAYS,
-					properties.schedules().transactionIdleTimeout(),
+					properties.initializeSchema() == SchemaInitialization.ALWAYS, idle,
 					(election) -> sessionsFactory.key(definitions.get(election)));
 		}
 

@@ -30,7 +30,7 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 
 /**
  * {@link MeterBinder} for the durable schedules of this node. All meters have the tags
- * {@code election} and {@code job}.
+ * {@code election} and {@code schedule}.
  */
 public class ScheduleMetrics implements MeterBinder {
 
@@ -53,7 +53,7 @@ public class ScheduleMetrics implements MeterBinder {
 
 	private static void bind(MeterRegistry registry, DurableJob job) {
 		Gauge.builder(PREFIX + "lag", job, ScheduleMetrics::lag)
-			.tags("election", job.election(), "job", job.name())
+			.tags("election", job.election(), "schedule", job.name())
 			.baseUnit("seconds")
 			.description("Time for which the oldest fire has been due; NaN while this node does not lead")
 			.register(registry);
@@ -68,7 +68,7 @@ public class ScheduleMetrics implements MeterBinder {
 	private static void counter(MeterRegistry registry, DurableJob job, String name, String outcome, String description,
 			ToLongFunction<ScheduleStatus> value) {
 		FunctionCounter.builder(PREFIX + name, job, (current) -> value.applyAsLong(current.status()))
-			.tags("election", job.election(), "job", job.name(), "outcome", outcome)
+			.tags("election", job.election(), "schedule", job.name(), "outcome", outcome)
 			.description(description)
 			.register(registry);
 	}

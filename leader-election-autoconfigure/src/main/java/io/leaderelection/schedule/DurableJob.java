@@ -182,6 +182,14 @@ public final class DurableJob {
 		submit(now);
 	}
 
+	void begin() {
+		Grant current = this.grant;
+		if (current != null) {
+			this.grant = new Grant(current.leadership(), this.schedules.now(), current.run());
+		}
+		this.observed = null;
+	}
+
 	/**
 	 * Call the method if a fire is due.
 	 * @param work the work that has been entered

@@ -113,6 +113,17 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 		this.clock = clock;
 	}
 
+	/**
+	 * Set the clock and begin anew, for tests: all records in memory are removed, and
+	 * jobs begin at the time of the clock.
+	 * @param clock the clock
+	 */
+	public void begin(Clock clock) {
+		this.clock = clock;
+		this.store.clear();
+		jobs().forEach(DurableJob::begin);
+	}
+
 	Instant now() {
 		return this.clock.instant();
 	}

@@ -79,6 +79,11 @@ public final class MemoryScheduleStore extends ScheduleStore {
 		return result;
 	}
 
+	@Override
+	void clear() {
+		this.records.clear();
+	}
+
 	/**
 	 * A record whose change takes effect at the end of the transaction.
 	 */

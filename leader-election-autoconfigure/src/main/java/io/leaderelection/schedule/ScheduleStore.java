@@ -47,6 +47,12 @@ public abstract class ScheduleStore {
 			Operation<T> operation) throws Throwable;
 
 	/**
+	 * Remove records that are kept in memory.
+	 */
+	void clear() {
+	}
+
+	/**
 	 * An operation in a transaction.
 	 *
 	 * @param <T> the type of its result

@@ -77,9 +77,10 @@ class ConfigurationMetadataTests {
 				"leader-election.manual.leader", "leader-election.services.start-attempts",
 				"leader-election.services.start-timeout", "leader-election.mode", "leader-election.name",
 				"leader-election.node-id", "leader-election.resign-when-unhealthy.after",
-				"leader-election.resign-when-unhealthy.group", "leader-election.standbys",
-				"leader-election.takeover-delay", "leader-election.term-epoch", "management.endpoint.leadership.access",
-				"management.endpoint.leadership.cache.time-to-live", "management.health.leadership.enabled");
+				"leader-election.resign-when-unhealthy.group", "leader-election.schedules.transaction-idle-timeout",
+				"leader-election.standbys", "leader-election.takeover-delay", "leader-election.term-epoch",
+				"management.endpoint.leadership.access", "management.endpoint.leadership.cache.time-to-live",
+				"management.health.leadership.enabled");
 	}
 
 	@Test
@@ -112,6 +113,7 @@ class ConfigurationMetadataTests {
 						Map.entry("leader-election.services.start-timeout", "1m"),
 						Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
 						Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
+						Map.entry("leader-election.schedules.transaction-idle-timeout", "1m"),
 						Map.entry("leader-election.standbys", 3), Map.entry("leader-election.takeover-delay", "100ms"),
 						Map.entry("leader-election.term-epoch", 0),
 						Map.entry("management.endpoint.leadership.access", "read_only"),

@@ -72,6 +72,7 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.health.unreachable-after", "1m");
 		ALL.put("leader-election.resign-when-unhealthy.group", "readiness");
 		ALL.put("leader-election.resign-when-unhealthy.after", "2m");
+		ALL.put("leader-election.schedules.transaction-idle-timeout", "4m");
 		ALL.put("leader-election.datasource.url", "jdbc:postgresql://h/db");
 		ALL.put("leader-election.datasource.username", "u");
 		ALL.put("leader-election.datasource.password", "p");

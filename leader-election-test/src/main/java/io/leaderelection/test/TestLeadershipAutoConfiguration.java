@@ -20,6 +20,7 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.lifecycle.LeaderServices;
+import io.leaderelection.schedule.DurableSchedules;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -27,7 +28,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 
 /**
- * {@link EnableAutoConfiguration Auto-configuration} for {@link TestLeadership}.
+ * {@link EnableAutoConfiguration Auto-configuration} for {@link TestLeadership} and
+ * {@link TestSchedules}.
  *
  * @since 0.1.0
  */
@@ -39,6 +41,11 @@ public final class TestLeadershipAutoConfiguration {
 	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services,
 			LeaderElectionProperties properties) {
 		return new ManualLeadership(electors, services, properties.manual().leader());
+	}
+
+	@Bean
+	TestSchedules testSchedules(DurableSchedules schedules) {
+		return new ManualSchedules(schedules);
 	}
 
 }

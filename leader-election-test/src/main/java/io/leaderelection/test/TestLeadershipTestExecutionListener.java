@@ -22,7 +22,7 @@ import org.springframework.test.context.TestContextAnnotationUtils;
 import org.springframework.test.context.TestExecutionListener;
 
 /**
- * Resets leadership before each test method to the state that
+ * Resets leadership and schedules before each test method to the state that
  * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership} declares.
  */
 final class TestLeadershipTestExecutionListener implements TestExecutionListener, Ordered {
@@ -38,6 +38,7 @@ final class TestLeadershipTestExecutionListener implements TestExecutionListener
 			testContext.getApplicationContext()
 				.getBeanProvider(TestLeadership.class)
 				.ifAvailable(TestLeadership::reset);
+			testContext.getApplicationContext().getBeanProvider(TestSchedules.class).ifAvailable(TestSchedules::reset);
 		}
 	}
 

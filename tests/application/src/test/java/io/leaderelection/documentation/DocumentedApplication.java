@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.documentation.Surroundings.Catalog;
 import io.leaderelection.documentation.Surroundings.Invoices;
+import io.leaderelection.documentation.Surroundings.Reports;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.MockConsumer;
@@ -52,7 +53,7 @@ import org.springframework.test.context.DynamicPropertyRegistrar;
 @EnableAutoConfiguration
 @EnableAsync
 @EnableScheduling
-@Import({ Catalog.class, Invoices.class })
+@Import({ Catalog.class, Invoices.class, Reports.class })
 class DocumentedApplication {
 
 	/**
@@ -68,8 +69,8 @@ class DocumentedApplication {
 			.run("--spring.application.name=" + name, "--spring.main.banner-mode=off",
 					"--elections.url=" + server.jdbcUrl() + "?preferQueryMode=simple&user=" + server.username()
 							+ "&password=" + server.password(),
-					"--leader-election.fencing=required", "--leader-election.takeover-delay=0",
-					"--leader-election.elections.reports.takeover-delay=0");
+					"--leader-election.fencing=required", "--leader-election.initialize-schema=always",
+					"--leader-election.takeover-delay=0", "--leader-election.elections.reports.takeover-delay=0");
 	}
 
 	private static Stream<Class<?>> beans(JavaExamples examples) {

@@ -38,16 +38,17 @@ final class JavaExample extends SimpleJavaFileObject {
 		.of("java.io.*", "java.lang.annotation.*", "java.sql.Connection", "java.time.*", "java.util.*",
 				"java.util.concurrent.*", "javax.sql.DataSource", "io.leaderelection.*",
 				"io.leaderelection.annotation.*", "io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy",
-				"io.leaderelection.LeadershipRevokedEvent.Reason", "io.leaderelection.test.*",
-				"org.apache.kafka.clients.consumer.ConsumerRecord", "org.junit.jupiter.api.Test",
-				"org.postgresql.ds.PGSimpleDataSource", "org.springframework.beans.factory.annotation.*",
-				"org.springframework.boot.jdbc.DataSourceBuilder", "org.springframework.boot.test.context.*",
-				"org.springframework.context.*", "org.springframework.context.annotation.*",
-				"org.springframework.context.event.EventListener", "org.springframework.jdbc.core.simple.JdbcClient",
-				"org.springframework.kafka.config.*", "org.springframework.kafka.listener.*",
-				"org.springframework.scheduling.annotation.*", "org.springframework.stereotype.*",
-				"org.springframework.transaction.annotation.Transactional", "reactor.core.publisher.*",
-				"static org.assertj.core.api.Assertions.*", "io.leaderelection.documentation.Surroundings.*")
+				"io.leaderelection.LeadershipRevokedEvent.Reason", "io.leaderelection.schedule.*",
+				"io.leaderelection.test.*", "org.apache.kafka.clients.consumer.ConsumerRecord",
+				"org.junit.jupiter.api.Test", "org.postgresql.ds.PGSimpleDataSource",
+				"org.springframework.beans.factory.annotation.*", "org.springframework.boot.jdbc.DataSourceBuilder",
+				"org.springframework.boot.test.context.*", "org.springframework.context.*",
+				"org.springframework.context.annotation.*", "org.springframework.context.event.EventListener",
+				"org.springframework.jdbc.core.simple.JdbcClient", "org.springframework.kafka.config.*",
+				"org.springframework.kafka.listener.*", "org.springframework.scheduling.annotation.*",
+				"org.springframework.stereotype.*", "org.springframework.transaction.annotation.Transactional",
+				"reactor.core.publisher.*", "static org.assertj.core.api.Assertions.*",
+				"io.leaderelection.documentation.Surroundings.*")
 		.map((name) -> "import " + name + ";")
 		.collect(Collectors.joining(" "));
 

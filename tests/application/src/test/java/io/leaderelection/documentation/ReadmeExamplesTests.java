@@ -132,7 +132,7 @@ class ReadmeExamplesTests {
 				.untilAsserted(() -> assertThat(catalog.calls).contains("close RESIGNED"));
 		}
 		finally {
-			server.execute("DROP TABLE report");
+			server.execute("DROP TABLE report; DROP TABLE IF EXISTS leader_election_schedule");
 		}
 	}
 

@@ -17,6 +17,7 @@
 package io.leaderelection.documentation;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -28,12 +29,14 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.scheduling.annotation.Scheduled;
 
 /**
  * What the examples of the documents take for granted: fields and methods of the classes
@@ -150,6 +153,10 @@ public abstract class Surroundings {
 			return 42;
 		}
 
+		public void export(Instant hour) {
+			this.calls.add("export " + hour);
+		}
+
 		public CompletableFuture<Void> export() {
 			return CompletableFuture.runAsync(() -> this.calls.add("export"));
 		}
@@ -164,6 +171,19 @@ public abstract class Surroundings {
 		@LeaderOnly
 		public String send() {
 			return "sent";
+		}
+
+	}
+
+	/**
+	 * A bean with a durable schedule.
+	 */
+	public static class Reports {
+
+		@LeaderOnly
+		@DurableSchedule(name = "reports")
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void create() {
 		}
 
 	}
