@@ -74,8 +74,9 @@ final class RunsOnGrant {
 			if (guard != null) {
 				if (!beanFactory.isSingleton(beanName)) {
 					throw new InvalidLeaderOnlyException(
-							"%s runs when leadership is granted, but bean '%s' is not a singleton: there is no single instance to call."
-								.formatted(guard, beanName),
+							"%s runs when leadership is granted (%s), but bean '%s' is not a singleton: there is no single instance to call."
+								.formatted(guard, (guard.durableJob() != null) ? "@DurableSchedule" : "runOnGrant",
+										beanName),
 							"Move the method to a singleton.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));

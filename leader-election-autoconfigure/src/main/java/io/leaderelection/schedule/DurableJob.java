@@ -182,10 +182,9 @@ public final class DurableJob {
 		submit(now);
 	}
 
-	void begin() {
-		Grant current = this.grant;
-		if (current != null) {
-			this.grant = new Grant(current.leadership(), this.schedules.now(), current.run());
+	synchronized void begin() {
+		if (this.pending != null) {
+			this.pending.cancel(false);
 		}
 		this.observed = null;
 	}
@@ -412,10 +411,12 @@ public final class DurableJob {
 	 */
 	private JobRecord initial(Leadership leadership) {
 		Instant begin = this.schedules.now();
+		Instant begun = this.schedules.begin();
 		Grant granted = this.grant;
 		if (granted != null && granted.leadership() == leadership && granted.time().isBefore(begin)) {
 			begin = granted.time();
 		}
+		begin = (begun != null) ? begun : begin;
 		// Not rounded up by the database
 		return new JobRecord(begin.truncatedTo(ChronoUnit.MILLIS), times().expression(), times().zone(), null);
 	}
@@ -545,7 +546,9 @@ public final class DurableJob {
 		synchronized (this) {
 			this.pending = null;
 		}
-		current.run().run();
+		if (this.schedules.begin() == null) {
+			current.run().run();
+		}
 	}
 
 	/**

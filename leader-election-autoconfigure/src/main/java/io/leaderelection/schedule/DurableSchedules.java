@@ -82,6 +82,8 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private volatile Clock clock = Clock.systemUTC();
 
+	private volatile @Nullable Instant begin;
+
 	private @Nullable StringValueResolver valueResolver;
 
 	private @Nullable TaskScheduler scheduler;
@@ -114,14 +116,23 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	}
 
 	/**
-	 * Set the clock and begin anew, for tests: all records in memory are removed, and
-	 * jobs begin at the time of the clock.
-	 * @param clock the clock
+	 * Begin anew, for tests: records in memory are removed, and jobs begin at the time of
+	 * a clock. While a test sets the clock, nothing is submitted to the task scheduler,
+	 * so that no run but those that the test calls can claim a fire.
+	 * @param clock the clock of the test, or {@code null} for that of the system
 	 */
-	public void begin(Clock clock) {
-		this.clock = clock;
+	public void begin(@Nullable Clock clock) {
+		this.clock = (clock != null) ? clock : Clock.systemUTC();
+		this.begin = (clock != null) ? clock.instant() : null;
 		this.store.clear();
 		jobs().forEach(DurableJob::begin);
+	}
+
+	/**
+	 * Return when all jobs begin, if a test has set it.
+	 */
+	@Nullable Instant begin() {
+		return this.begin;
 	}
 
 	Instant now() {
@@ -327,9 +338,12 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 * it is known, since the application has not started completely, the last run of each
 	 * job waits for it.
 	 * @param time the time by the clock of the jobs
-	 * @return the run, or {@code null} if it waits or was rejected
+	 * @return the run, or {@code null} if it waits, was rejected or would disturb a test
 	 */
 	@Nullable ScheduledFuture<?> submit(DurableJob job, Runnable run, Instant time) {
+		if (this.begin != null) {
+			return null;
+		}
 		Submission submission = new Submission(job, run, job.scheduler());
 		synchronized (this.waiting) {
 			if (this.scheduler == null) {

@@ -53,7 +53,9 @@ final class ManualSchedules implements TestSchedules {
 
 	@Override
 	public void startAt(Instant time) {
-		begin(Clock.fixed(time, ZoneOffset.UTC));
+		this.clock = Clock.fixed(time, ZoneOffset.UTC);
+		this.schedules.begin(this.clock);
+		this.fires.clear();
 	}
 
 	@Override
@@ -77,13 +79,9 @@ final class ManualSchedules implements TestSchedules {
 
 	@Override
 	public void reset() {
-		begin(Clock.systemUTC());
-	}
-
-	private void begin(Clock clock) {
-		this.clock = clock;
+		this.clock = Clock.systemUTC();
+		this.schedules.begin(null);
 		this.fires.clear();
-		this.schedules.begin(clock);
 	}
 
 }

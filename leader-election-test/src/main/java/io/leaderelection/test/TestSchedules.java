@@ -35,7 +35,8 @@ import java.util.List;
 public interface TestSchedules {
 
 	/**
-	 * Set the clock, and have all jobs begin at its time: no earlier fire is due.
+	 * Set the clock, and have all jobs begin at its time: no earlier fire is due. From
+	 * then on, no job is submitted to the task scheduler on grant.
 	 * @param time the time
 	 */
 	void startAt(Instant time);

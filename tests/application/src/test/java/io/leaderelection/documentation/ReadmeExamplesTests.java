@@ -50,6 +50,7 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.Lifecycle;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.test.annotation.DirtiesContext.HierarchyMode;
 import org.springframework.test.context.TestContextManager;
 import org.springframework.test.util.ReflectionTestUtils;
 import org.springframework.util.ReflectionUtils;
@@ -211,7 +212,7 @@ class ReadmeExamplesTests {
 			ReflectionTestUtils.invokeMethod(test, method.getName());
 			manager.afterTestMethod(test, method, null);
 		}
-		((ConfigurableApplicationContext) manager.getTestContext().getApplicationContext()).close();
+		manager.getTestContext().markApplicationContextDirty(HierarchyMode.EXHAUSTIVE);
 	}
 
 	static Stream<Class<?>> testPasses() {

@@ -21,6 +21,10 @@ import io.leaderelection.NotLeaderException
 import io.leaderelection.annotation.LeaderOnly
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy.REJECT
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration
+import io.leaderelection.schedule.Claim
+import io.leaderelection.schedule.DurableSchedule
+import io.leaderelection.schedule.DurableSchedules
+import io.leaderelection.schedule.FireTime
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -33,6 +37,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import org.assertj.core.api.Assertions.assertThat
 import org.assertj.core.api.Assertions.assertThatExceptionOfType
+import org.assertj.core.api.Assertions.assertThatIllegalStateException
 import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.Test
 import org.springframework.boot.autoconfigure.AutoConfigurations
@@ -42,7 +47,11 @@ import org.springframework.context.annotation.Configuration
 import org.springframework.scheduling.annotation.EnableScheduling
 import org.springframework.scheduling.annotation.Scheduled
 import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor
+import java.time.Clock
+import java.time.Instant
+import java.time.ZoneOffset
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.TimeoutException
 import java.util.concurrent.atomic.AtomicInteger
@@ -167,6 +176,29 @@ class SuspendFunctionTests {
 	}
 
 	@Test
+	fun durableSuspendFunctionClaimsEachFire() {
+		this.leader.withBean(DurableJobs::class.java).run { context ->
+			val jobs = context.getBean(DurableJobs::class.java)
+			val schedules = context.getBean(DurableSchedules::class.java)
+			schedules.begin(Clock.fixed(Instant.parse("2026-05-01T12:00:00Z"), ZoneOffset.UTC))
+			schedules.setClock(Clock.fixed(Instant.parse("2026-05-02T02:00:00Z"), ZoneOffset.UTC))
+			assertThatIllegalStateException().isThrownBy { runBlocking { jobs.job() } }
+			runBlocking {
+				jobs.job()
+				jobs.job()
+			}
+			assertThat(jobs.runs()).containsOnly("2026-05-02T02:00:00Z").hasSize(2)
+		}
+	}
+
+	@Test
+	fun durableSuspendFunctionInTransactionIsRefused() {
+		this.leader.withBean(DurableJobsInTransaction::class.java).run { context ->
+			assertThat(context.startupFailure).rootCause().hasMessageContaining("claim = BEFORE")
+		}
+	}
+
+	@Test
 	fun primitiveResultOfSuspendFunctionIsRefused() {
 		this.leader.withBean(PrimitiveJobs::class.java).run { context ->
 			assertThat(context.startupFailure).hasRootCauseMessage("Method '${PrimitiveJobs::class.java.name}"
@@ -281,6 +313,33 @@ class SuspendFunctionTests {
 		}
 
 		open fun runs() = this.runs.get()
+
+	}
+
+	open class DurableJobs {
+
+		private val runs = CopyOnWriteArrayList<String>()
+
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		open suspend fun job() {
+			this.runs.add(FireTime.current().nominalTime.toString())
+			delay(1)
+			check(this.runs.size > 1)
+		}
+
+		open fun runs(): List<String> = this.runs
+
+	}
+
+	open class DurableJobsInTransaction {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		open suspend fun job() {
+		}
 
 	}
 
