@@ -24,6 +24,7 @@ import java.util.function.Consumer;
 import io.leaderelection.engine.Work;
 import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableRun;
+import io.leaderelection.schedule.FireTime;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -174,11 +175,16 @@ final class ReactiveWork {
 			return Mono.empty();
 		}
 		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
+		Context fireTime = Context.of(FireTime.class, run.fireTime());
 		return this.type.multiValue()
-				? Flux.usingWhen(Mono.just(run), (claimed) -> source, (claimed) -> end(claimed, null),
-						ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()))
-				: Mono.usingWhen(Mono.just(run), (claimed) -> Mono.from(source), (claimed) -> end(claimed, null),
-						ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()));
+				? Flux
+					.usingWhen(Mono.just(run), (claimed) -> source, (claimed) -> end(claimed, null), ReactiveWork::end,
+							(claimed) -> end(claimed, new CancellationException()))
+					.contextWrite(fireTime)
+				: Mono
+					.usingWhen(Mono.just(run), (claimed) -> Mono.from(source), (claimed) -> end(claimed, null),
+							ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()))
+					.contextWrite(fireTime);
 	}
 
 	private void subscribe(DurableRun run, Subscriber<? super Object> subscriber) {

@@ -21,8 +21,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.Work;
@@ -51,6 +54,8 @@ public final class DurableJob {
 
 	private static final Duration LONGEST_RETRY = Duration.ofMinutes(1);
 
+	private static final Duration LONGEST_SUBMISSION = Duration.ofSeconds(10);
+
 	private static final String COMPLETED = "completed";
 
 	private static final String RUNNING = "running";
@@ -66,6 +71,9 @@ public final class DurableJob {
 	private final DurableSchedule annotation;
 
 	private final AtomicBoolean submitted = new AtomicBoolean();
+
+	/** Held for reading while a run is in progress that was submitted. */
+	private final ReadWriteLock submissions = new ReentrantReadWriteLock();
 
 	private final LongAdder completed = new LongAdder();
 
@@ -182,9 +190,17 @@ public final class DurableJob {
 		submit(now);
 	}
 
-	synchronized void begin() {
-		if (this.pending != null) {
-			this.pending.cancel(false);
+	/**
+	 * Forget what was known, after the runs that were submitted have ended.
+	 */
+	void begin() {
+		try {
+			if (this.submissions.writeLock().tryLock(LONGEST_SUBMISSION.toMillis(), TimeUnit.MILLISECONDS)) {
+				this.submissions.writeLock().unlock();
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
 		}
 		this.observed = null;
 	}
@@ -546,8 +562,14 @@ public final class DurableJob {
 		synchronized (this) {
 			this.pending = null;
 		}
-		if (this.schedules.begin() == null) {
-			current.run().run();
+		this.submissions.readLock().lock();
+		try {
+			if (this.schedules.begin() == null) {
+				current.run().run();
+			}
+		}
+		finally {
+			this.submissions.readLock().unlock();
 		}
 	}
 

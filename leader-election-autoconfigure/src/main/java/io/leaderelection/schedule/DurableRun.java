@@ -63,7 +63,11 @@ public final class DurableRun {
 		return this.due;
 	}
 
-	FireTime fireTime() {
+	/**
+	 * Return the fire.
+	 * @return the fire
+	 */
+	public FireTime fireTime() {
 		return this.fireTime;
 	}
 

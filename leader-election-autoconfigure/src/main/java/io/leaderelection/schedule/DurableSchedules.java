@@ -124,8 +124,8 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	public void begin(@Nullable Clock clock) {
 		this.clock = (clock != null) ? clock : Clock.systemUTC();
 		this.begin = (clock != null) ? clock.instant() : null;
-		this.store.clear();
 		jobs().forEach(DurableJob::begin);
+		this.store.clear();
 	}
 
 	/**

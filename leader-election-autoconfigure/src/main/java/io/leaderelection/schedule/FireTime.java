@@ -48,8 +48,10 @@ public final class FireTime {
 	}
 
 	/**
-	 * Return the fire of the run on the current thread. A method that returns a publisher
-	 * or is a {@code suspend} function must call this before its first asynchronous step.
+	 * Return the fire of the run on the current thread. If a method returns a publisher,
+	 * the fire is also in the context of Reactor, by this class as the key, and only
+	 * there once the publisher has moved to another thread. The same applies to
+	 * {@code suspend} functions.
 	 * @return the fire
 	 * @throws IllegalStateException if there is no such run on the current thread
 	 */
