@@ -26,6 +26,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import io.leaderelection.NotLeaderException;
@@ -33,6 +34,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
@@ -60,9 +62,11 @@ final class Guard {
 
 	private final GuardedElection.Resolver elections;
 
-	private final @Nullable DurableJob durableJob;
+	private final @Nullable Supplier<DurableJob> durableJobs;
 
 	private @Nullable GuardedElection election;
+
+	private @Nullable DurableJob durableJob;
 
 	/**
 	 * Create a new {@code Guard} instance.
@@ -70,10 +74,11 @@ final class Guard {
 	 * @param type the class of the instances it is called on
 	 * @param annotation the annotation in force
 	 * @param elections resolves the election
-	 * @param durableJob the job if the method has a durable schedule
+	 * @param schedules provides the durable schedules; not called before the job is
+	 * needed, as elections are not
 	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
-			@Nullable DurableJob durableJob) {
+			Supplier<DurableSchedules> schedules) {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
@@ -82,14 +87,24 @@ final class Guard {
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);
 		this.elections = elections;
-		this.durableJob = durableJob;
+		this.durableJobs = (DurableSchedules.annotationOf(method) != null)
+				? () -> schedules.get().find(method, type, this.method) : null;
 	}
 
 	/**
 	 * Return the job that the method is, if it has a durable schedule.
 	 */
 	@Nullable DurableJob durableJob() {
-		return this.durableJob;
+		if (this.durableJobs == null) {
+			return null;
+		}
+		// A race is harmless: all threads find the same job
+		DurableJob job = this.durableJob;
+		if (job == null) {
+			job = this.durableJobs.get();
+			this.durableJob = job;
+		}
+		return job;
 	}
 
 	/**

@@ -83,7 +83,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
 			ObjectProvider<DurableSchedules> schedules) {
 		this.elections = new GuardedElection.Resolver(electors::getObject);
-		this.pointcut = new LeaderOnlyPointcut(this.elections, schedules::getIfAvailable);
+		this.pointcut = new LeaderOnlyPointcut(this.elections, schedules::getObject);
 		this.runsOnGrant = new RunsOnGrant(this.pointcut, schedules::getObject);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);

@@ -24,7 +24,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
@@ -48,11 +47,11 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private final GuardedElection.Resolver elections;
 
-	private final Supplier<@Nullable DurableSchedules> schedules;
+	private final Supplier<DurableSchedules> schedules;
 
 	private volatile boolean electionsKnown;
 
-	LeaderOnlyPointcut(GuardedElection.Resolver elections, Supplier<@Nullable DurableSchedules> schedules) {
+	LeaderOnlyPointcut(GuardedElection.Resolver elections, Supplier<DurableSchedules> schedules) {
 		this.elections = elections;
 		this.schedules = schedules;
 	}
@@ -80,17 +79,9 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 		if (annotation == null) {
 			return null;
 		}
-		guard = new Guard(specific, userType, annotation, this.elections, durableJob(specific, userType));
+		guard = new Guard(specific, userType, annotation, this.elections, this.schedules);
 		Guard existing = this.guards.putIfAbsent(key, guard);
 		return (existing != null) ? existing : guard;
-	}
-
-	private @Nullable DurableJob durableJob(Method method, Class<?> type) {
-		if (DurableSchedules.annotationOf(method) == null) {
-			return null;
-		}
-		DurableSchedules durable = this.schedules.get();
-		return (durable != null) ? durable.find(method, type, Guard.describe(method, type)) : null;
 	}
 
 	/**

@@ -355,7 +355,8 @@ public final class DurableJob {
 	 * Record the outcome of a run, for information.
 	 */
 	private void note(DurableRun run, String outcome) {
-		if (!run.leadership().isCurrent()) {
+		if (!run.leadership().isCurrent()
+				|| (claim() == Claim.IN_TRANSACTION && this.schedules.store().hasTransaction())) {
 			return;
 		}
 		try {
@@ -589,13 +590,18 @@ public final class DurableJob {
 	}
 
 	private @Nullable Duration lag(Instant now) {
+		Observed last = this.observed;
 		Grant granted = this.grant;
-		if (granted == null || !granted.leadership().isCurrent()) {
+		Instant since = null;
+		if (last != null && last.leadership().isCurrent()) {
+			since = last.record().lastFire();
+		}
+		else if (granted != null && granted.leadership().isCurrent()) {
+			since = granted.time();
+		}
+		if (since == null) {
 			return null;
 		}
-		Observed last = this.observed;
-		Instant since = (last != null && last.leadership() == granted.leadership()) ? last.record().lastFire()
-				: granted.time();
 		Instant due = times().next(since);
 		return (due != null && due.isBefore(now)) ? Duration.between(due, now) : Duration.ZERO;
 	}

@@ -43,6 +43,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.task.TaskRejectedException;
@@ -53,6 +54,7 @@ import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 import org.springframework.scheduling.support.CronExpression;
+import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
@@ -70,7 +72,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private final ScheduleStore store;
 
-	private final Map<Method, Map<Class<?>, DurableJob>> found = new ConcurrentHashMap<>();
+	private final Map<MethodClassKey, DurableJob> found = new ConcurrentHashMap<>();
 
 	private final Map<JobKey, DurableJob> jobs = new LinkedHashMap<>();
 
@@ -176,12 +178,13 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 * @param method the most specific method
 	 * @param type the class of the bean
 	 * @param description the method, for messages
-	 * @return the job, or {@code null} if it is not durable
+	 * @return the job
 	 */
-	public @Nullable DurableJob find(Method method, Class<?> type, String description) {
+	public DurableJob find(Method method, Class<?> type, String description) {
 		DurableSchedule annotation = annotationOf(method);
-		return (annotation != null) ? this.found.computeIfAbsent(method, (key) -> new ConcurrentHashMap<>())
-			.computeIfAbsent(type, (key) -> new DurableJob(this, method, type, description, annotation)) : null;
+		Assert.state(annotation != null, () -> description + " has no durable schedule");
+		return this.found.computeIfAbsent(new MethodClassKey(method, type),
+				(key) -> new DurableJob(this, method, type, description, annotation));
 	}
 
 	/**

@@ -56,6 +56,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.StringUtils;
 
 /**
@@ -249,6 +250,11 @@ public final class JdbcScheduleStore extends ScheduleStore {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
+	}
+
+	@Override
+	boolean hasTransaction() {
+		return TransactionSynchronizationManager.isActualTransactionActive();
 	}
 
 	private Target target(DurableJob job) {

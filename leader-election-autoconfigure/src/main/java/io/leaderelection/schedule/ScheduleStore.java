@@ -47,6 +47,14 @@ public abstract class ScheduleStore {
 			Operation<T> operation) throws Throwable;
 
 	/**
+	 * Return whether the caller of a job has a transaction on the current thread, which
+	 * may have locked the record.
+	 */
+	boolean hasTransaction() {
+		return false;
+	}
+
+	/**
 	 * Remove records that are kept in memory.
 	 */
 	void clear() {

@@ -26,6 +26,8 @@ import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.FireTime;
 import io.leaderelection.transaction.TransactionFencing;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.awaitility.Awaitility;
@@ -77,8 +79,8 @@ public class AotApplication {
 		SmartLifecycle pollers = context.getBean("pollers", SmartLifecycle.class);
 		Awaitility.await()
 			.atMost(Duration.ofSeconds(60))
-			.until(() -> jobs.runs() > 1 && jobs.grants() > 0 && jobs.subscriptions() > 0 && consumer.isRunning()
-					&& pollers.isRunning() && reports.elector().isLeader());
+			.until(() -> jobs.runs() > 1 && jobs.grants() > 0 && jobs.subscriptions() > 0 && jobs.fires() > 0
+					&& consumer.isRunning() && pollers.isRunning() && reports.elector().isLeader());
 		seen.put("aot", AotDetector.useGeneratedArtifacts()
 				&& !context.getBeanFactory().containsBeanDefinition(ConfigurationClassPostProcessor.class.getName()));
 		seen.put("primary", context.getBean(LeaderElector.class).getElection());
@@ -87,6 +89,8 @@ public class AotApplication {
 		seen.put("fencing", context.getBean(TransactionFencing.class).describe());
 		DefaultLeaderElectors electors = context.getBean(DefaultLeaderElectors.class);
 		seen.put("fenced", electors.getDefault().fenceChecks().passed() > 0);
+		seen.put("durable",
+				context.getBean(LeadershipEndpoint.class).election("default").schedules().get("every-second").cron());
 		seen.put("endpoint", context.getBean(LeadershipEndpoint.class).election("default").role());
 		seen.put("health", context.getBean(HealthEndpoint.class).healthForPath("leadership").getStatus());
 		seen.put("gauge",
@@ -119,6 +123,8 @@ public class AotApplication {
 
 		private final AtomicInteger subscriptions = new AtomicInteger();
 
+		private final AtomicInteger fires = new AtomicInteger();
+
 		private final JdbcTemplate jdbc;
 
 		Jobs(JdbcTemplate jdbc) {
@@ -142,6 +148,18 @@ public class AotApplication {
 		@Scheduled(fixedDelay = 100)
 		Mono<Void> subscribe() {
 			return Mono.fromRunnable(this.subscriptions::incrementAndGet);
+		}
+
+		@LeaderOnly
+		@DurableSchedule(name = "${aot.job}")
+		@Scheduled(cron = "* * * * * *")
+		void fire() {
+			FireTime.current();
+			this.fires.incrementAndGet();
+		}
+
+		int fires() {
+			return this.fires.get();
 		}
 
 		int runs() {

@@ -54,7 +54,7 @@ class AotApplicationTests {
 		Output output = run();
 		assertThat(output.status()).as(output.text()).isZero();
 		assertThat(output.text().lines().filter((line) -> line.startsWith(AotApplication.PREFIX))).as(output.text())
-			.containsExactly("AOT aot=true", "AOT endpoint=leader", "AOT fenced=true",
+			.containsExactly("AOT aot=true", "AOT durable=* * * * * *", "AOT endpoint=leader", "AOT fenced=true",
 					"AOT fencing={transactionManager=fenced}", "AOT gauge=1.0", "AOT health=UP", "AOT primary=default",
 					"AOT qualified=reports", "AOT report=reports/default", "AOT stopped=true");
 	}
@@ -72,9 +72,16 @@ class AotApplicationTests {
 				"--spring.datasource.url=" + server.jdbcUrl(), "--spring.datasource.username=" + server.username(),
 				"--spring.datasource.password=" + server.password(), "--spring.main.banner-mode=off",
 				"--management.endpoints.web.exposure.include=*", "--leader-election.takeover-delay=0",
-				"--leader-election.elections.reports.lease-duration=4s", "--aot.election=reports"));
+				"--leader-election.elections.reports.lease-duration=4s", "--aot.election=reports",
+				"--aot.job=every-second", "--leader-election.table-name=aot",
+				"--leader-election.initialize-schema=always"));
 		arguments.addAll(List.of(properties));
-		return application.run(arguments);
+		try {
+			return application.run(arguments);
+		}
+		finally {
+			server.execute("DROP TABLE IF EXISTS aot_schedule");
+		}
 	}
 
 }

@@ -77,10 +77,10 @@ class RuntimeHintsTests {
 		assertThat(RuntimeHintsPredicates.reflection().onType(TypeReference.of(type))).accepts(hints);
 	}
 
-	@Test
-	void scriptOfTheLeaseTableIsThere() {
-		assertThat(RuntimeHintsPredicates.resource().forResource("io/leaderelection/schema-postgresql.sql"))
-			.accepts(hints);
+	@ParameterizedTest
+	@ValueSource(strings = { "schema-postgresql.sql", "schema-schedule-postgresql.sql" })
+	void scriptsOfTheTablesAreThere(String script) {
+		assertThat(RuntimeHintsPredicates.resource().forResource("io/leaderelection/" + script)).accepts(hints);
 	}
 
 	@Test

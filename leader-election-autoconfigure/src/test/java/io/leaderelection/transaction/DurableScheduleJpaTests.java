@@ -1,0 +1,124 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.transaction;
+
+import java.time.Instant;
+import java.util.List;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.FireTime;
+import io.leaderelection.schedule.TestClock;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.transaction.FencedJpaTransactionTests.JpaConfiguration;
+import io.leaderelection.transaction.FencedJpaTransactionTests.Note;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.dao.DataIntegrityViolationException;
+import org.springframework.orm.jpa.SharedEntityManagerCreator;
+import org.springframework.scheduling.annotation.Scheduled;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Durable schedules whose work is written by Hibernate when the transaction commits.
+ */
+class DurableScheduleJpaTests {
+
+	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@Test
+	void claimAndFlushCommitTogether() throws Exception {
+		this.server
+			.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
+		ConfigurableApplicationContext context = FencedApplication.start(this.server, JobConfiguration.class,
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always");
+		try {
+			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
+				.isTrue();
+			Job job = context.getBean(Job.class);
+			job.run();
+			clock.set("2026-05-02T02:00:00Z");
+			job.run();
+			job.run();
+			assertThat(notes()).containsExactly("2026-05-02T02:00:00Z");
+			clock.set("2026-05-03T02:00:00Z");
+			assertThatExceptionOfType(DataIntegrityViolationException.class).isThrownBy(job::run);
+			assertThat(this.server
+				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
+				.containsExactly("2026-05-02 02:00:00 failed: " + DataIntegrityViolationException.class.getName());
+		}
+		finally {
+			SpringApplication.exit(context);
+			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
+		}
+	}
+
+	private List<String> notes() {
+		return this.server.query("SELECT body FROM fenced_note");
+	}
+
+	static class Job {
+
+		private final EntityManager entities;
+
+		Job(EntityManagerFactory factory) {
+			this.entities = SharedEntityManagerCreator.createSharedEntityManager(factory);
+		}
+
+		/**
+		 * The second row violates the primary key, which is found by the flush at the
+		 * commit.
+		 */
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			Instant fire = FireTime.current().getNominalTime();
+			this.entities.persist(new Note(1, fire.toString()));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class JobConfiguration extends JpaConfiguration {
+
+		@Bean
+		Job job(EntityManagerFactory factory) {
+			return new Job(factory);
+		}
+
+		@Bean
+		InitializingBean clock(DurableSchedules schedules) {
+			return () -> schedules.setClock(clock);
+		}
+
+	}
+
+}
