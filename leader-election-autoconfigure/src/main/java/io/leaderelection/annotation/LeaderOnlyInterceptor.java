@@ -54,12 +54,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		}
 		try {
 			DurableJob job = guard.durableJob();
-			if (job != null) {
-				return job.call(work, invocation::proceed, guard.skip());
-			}
-			Object result = invocation.proceed();
+			Object result = (job != null) ? job.call(work, invocation::proceed, guard.skip()) : invocation.proceed();
 			guard.checkResult(result);
-			if (result instanceof CompletionStage<?> stage) {
+			if (job == null && result instanceof CompletionStage<?> stage) {
 				work.continueUntil(stage);
 			}
 			return result;

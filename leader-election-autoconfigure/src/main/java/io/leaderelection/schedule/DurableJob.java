@@ -233,6 +233,7 @@ public final class DurableJob {
 	private @Nullable Object callInTransaction(Leadership leadership, Invocation invocation, @Nullable Object skipped)
 			throws Throwable {
 		Attempt attempt = new Attempt();
+		Observed before = this.observed;
 		try {
 			Object result = this.schedules.store()
 				.<@Nullable Object>execute(this, leadership, false,
@@ -243,11 +244,12 @@ public final class DurableJob {
 			return result;
 		}
 		catch (Throwable ex) {
-			if (attempt.run != null && attempt.called) {
-				failed(attempt.run, ex);
+			this.observed = before;
+			if (attempt.run == null) {
+				retry(leadership);
 			}
-			if (!attempt.methodFailed) {
-				retry(leadership, ex);
+			else {
+				failed(attempt.run, ex);
 			}
 			throw ex;
 		}
@@ -261,15 +263,7 @@ public final class DurableJob {
 			return skipped;
 		}
 		attempt.run = run;
-		attempt.called = true;
-		Object result;
-		try {
-			result = run.invoke(invocation);
-		}
-		catch (Throwable ex) {
-			attempt.methodFailed = true;
-			throw ex;
-		}
+		Object result = run.invoke(invocation);
 		save(row, leadership, claimed.record().withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
 		return result;
 	}
@@ -285,6 +279,7 @@ public final class DurableJob {
 			return null;
 		}
 		DurableRun run = null;
+		Observed before = this.observed;
 		try {
 			run = this.schedules.store().<@Nullable DurableRun>execute(this, leadership, true, (row) -> {
 				Claimed claimed = read(row, leadership);
@@ -302,7 +297,8 @@ public final class DurableJob {
 			return run;
 		}
 		catch (Throwable ex) {
-			retry(leadership, ex);
+			this.observed = before;
+			retry(leadership);
 			throw ex;
 		}
 		finally {
@@ -322,19 +318,27 @@ public final class DurableJob {
 				return;
 			}
 			if (claim() == Claim.AFTER) {
-				record(run);
+				recordOrRetry(run);
 			}
 			else {
 				note(run, COMPLETED);
 			}
 			completed(run);
 		}
-		catch (Throwable ex) {
-			retry(run.leadership(), ex);
-			throw ex;
-		}
 		finally {
 			leave(run.leadership());
+		}
+	}
+
+	private void recordOrRetry(DurableRun run) throws Throwable {
+		Observed before = this.observed;
+		try {
+			record(run);
+		}
+		catch (Throwable ex) {
+			this.observed = before;
+			failed(run, ex);
+			throw ex;
 		}
 	}
 
@@ -518,14 +522,17 @@ public final class DurableJob {
 	private void failed(DurableRun run, Throwable failure) {
 		this.failed.increment();
 		note(run, "failed: " + failure.getClass().getName());
+		if (claim() != Claim.BEFORE && this.schedules.store().isInterruption(failure)) {
+			retry(run.leadership());
+		}
 	}
 
 	/**
-	 * Repeat a claim that has failed, in contrast to a run: the next tick may be a day
-	 * later.
+	 * Repeat a claim that has failed, or a run whose database connection has: the next
+	 * tick may be a day later. Other failures of a run may be permanent.
 	 */
-	private void retry(Leadership leadership, Throwable failure) {
-		if (failure instanceof InvalidDurableScheduleException || !leadership.isCurrent()) {
+	private void retry(Leadership leadership) {
+		if (!leadership.isCurrent()) {
 			return;
 		}
 		Duration delay;
@@ -664,10 +671,6 @@ public final class DurableJob {
 	private static final class Attempt {
 
 		private @Nullable DurableRun run;
-
-		private boolean called;
-
-		private boolean methodFailed;
 
 	}
 

@@ -257,6 +257,21 @@ public final class JdbcScheduleStore extends ScheduleStore {
 		return TransactionSynchronizationManager.isActualTransactionActive();
 	}
 
+	/**
+	 * Return whether the session of the transaction has ended, or the transaction was in
+	 * conflict with another one.
+	 */
+	@Override
+	boolean isInterruption(Throwable failure) {
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			if (cause instanceof SQLException ex && ex.getSQLState() != null && (ex.getSQLState().startsWith("08")
+					|| ex.getSQLState().startsWith("57P") || ex.getSQLState().startsWith("40"))) {
+				return true;
+			}
+		}
+		return false;
+	}
+
 	private Target target(DurableJob job) {
 		return this.targets.computeIfAbsent(job, this::resolve);
 	}

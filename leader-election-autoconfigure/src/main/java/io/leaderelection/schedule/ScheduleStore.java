@@ -55,6 +55,14 @@ public abstract class ScheduleStore {
 	}
 
 	/**
+	 * Return whether a run has failed for a reason that is outside the run and passes.
+	 * @param failure the failure of the run or of its transaction
+	 */
+	boolean isInterruption(Throwable failure) {
+		return false;
+	}
+
+	/**
 	 * Remove records that are kept in memory.
 	 */
 	void clear() {

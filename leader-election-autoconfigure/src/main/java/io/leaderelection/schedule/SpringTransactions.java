@@ -25,6 +25,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
@@ -109,6 +110,12 @@ final class SpringTransactions {
 		}
 		catch (CheckedException ex) {
 			throw ex.getUndeclaredThrowable();
+		}
+		catch (TransactionSystemException ex) {
+			// The rollback fails too if the session has ended
+			Throwable cause = ex.getApplicationException();
+			throw (cause instanceof CheckedException checked) ? checked.getUndeclaredThrowable()
+					: (cause != null) ? cause : ex;
 		}
 	}
 

@@ -321,6 +321,41 @@ class DurableScheduleNodesTests {
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 	}
 
+	@Test
+	void idleTransactionOfAClaimIsEnded() {
+		LocalNode node = start(InTransactionScheduled.class, "leader-election.schedules.transaction-idle-timeout=500ms")
+			.awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			hooks.clear();
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction'")
+					.isEmpty());
+		});
+		assertThatException().isThrownBy(() -> run(node));
+		assertThat(status(node).failed()).isOne();
+		assertThat(fires()).isEmpty();
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	@Test
+	void runWhoseSessionEndsIsRepeatedWithoutATick() {
+		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			hooks.clear();
+			terminate();
+		});
+		assertThatException().isThrownBy(() -> run(node));
+		Awaitility.await().atMost(LIMIT).until(() -> !fires().isEmpty());
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(node.events()).as("the leader stays").hasSize(1);
+	}
+
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void roundTripsOfAClaim(Claim claim) {
