@@ -25,6 +25,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -104,7 +105,8 @@ class DurableScheduleNodesTests {
 	DurableScheduleNodesTests() {
 		clock.set("2026-05-01T12:00:00Z");
 		hooks.clear();
-		this.server.execute("DROP TABLE IF EXISTS durable_run; CREATE TABLE durable_run (fire text, late boolean)");
+		this.server.execute(
+				"DROP TABLE IF EXISTS durable_run; CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
 	}
 
 	@AfterEach
@@ -246,6 +248,34 @@ class DurableScheduleNodesTests {
 		Instant begin = Instant.parse("2026-05-02T02:00:00Z");
 		assertThat(fires().stream().map((fire) -> fire.replace(" late", ""))).containsExactlyElementsOf(
 				IntStream.rangeClosed(3, 20).mapToObj((second) -> begin.plusSeconds(second).toString()).toList());
+	}
+
+	/**
+	 * With the ticks of real schedulers, while leadership moves between nodes whose
+	 * clocks are up to four seconds apart.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void everySecondRunsOnceAndInOrder(String store) {
+		for (int skew : new int[] { 0, 2, -2 }) {
+			start(EverySecondByItself.class, "skew=" + skew, "real=true", "leader-election.store=" + store);
+		}
+		for (int move = 0; move < 6; move++) {
+			int before = fires().size();
+			Awaitility.await().atMost(LIMIT).until(() -> fires().size() >= before + 2);
+			Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> this.nodes.stream().filter(LocalNode::leads).findFirst(), Optional::isPresent)
+				.orElseThrow()
+				.elector()
+				.resign()
+				.join();
+		}
+		int before = fires().size();
+		Awaitility.await().atMost(LIMIT).until(() -> fires().size() > before + 4);
+		List<Instant> fires = fires().stream().map((fire) -> Instant.parse(fire.replace(" late", ""))).toList();
+		assertThat(fires).containsExactlyElementsOf(
+				IntStream.range(0, fires.size()).mapToObj((second) -> fires.get(0).plusSeconds(second)).toList());
 	}
 
 	@Test
@@ -485,8 +515,7 @@ class DurableScheduleNodesTests {
 	}
 
 	private List<String> fires() {
-		return this.server
-			.query("SELECT fire || CASE WHEN late THEN ' late' ELSE '' END FROM durable_run ORDER BY fire");
+		return this.server.query("SELECT fire || CASE WHEN late THEN ' late' ELSE '' END FROM durable_run ORDER BY id");
 	}
 
 	private List<String> record() {
@@ -522,7 +551,7 @@ class DurableScheduleNodesTests {
 
 		void write() {
 			FireTime fire = FireTime.current();
-			this.jdbc.sql("INSERT INTO durable_run VALUES (?, ?)")
+			this.jdbc.sql("INSERT INTO durable_run (fire, late) VALUES (?, ?)")
 				.params(fire.getNominalTime().toString(), fire.isCatchUp())
 				.update();
 			hooks.forEach((hook) -> hook.accept(fire.getNominalTime()));
@@ -534,8 +563,9 @@ class DurableScheduleNodesTests {
 	static class ClockConfiguration {
 
 		@Bean
-		InitializingBean clock(DurableSchedules schedules, @Value("${skew:0}") long skew) {
-			return () -> schedules.setClock(Clock.offset(clock, Duration.ofSeconds(skew)));
+		InitializingBean clock(DurableSchedules schedules, @Value("${skew:0}") long skew,
+				@Value("${real:false}") boolean real) {
+			return () -> schedules.setClock(Clock.offset(real ? Clock.systemUTC() : clock, Duration.ofSeconds(skew)));
 		}
 
 	}
@@ -624,6 +654,12 @@ class DurableScheduleNodesTests {
 
 			};
 		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class EverySecondByItself extends EverySecond {
 
 	}
 
