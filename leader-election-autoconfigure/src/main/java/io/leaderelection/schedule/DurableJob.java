@@ -165,6 +165,10 @@ public final class DurableJob {
 		return definition().times();
 	}
 
+	@Nullable String scheduler() {
+		return definition().scheduler();
+	}
+
 	private Definition definition() {
 		// A race is harmless: all threads compute the same value
 		Definition definition = this.definition;
@@ -628,10 +632,6 @@ public final class DurableJob {
 	 */
 	record Definition(String name, FireTimes times, Misfire misfire, @Nullable String scheduler) {
 
-	}
-
-	@Nullable String scheduler() {
-		return definition().scheduler();
 	}
 
 	/**

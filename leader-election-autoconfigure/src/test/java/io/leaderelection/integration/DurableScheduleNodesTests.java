@@ -55,6 +55,7 @@ import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -254,6 +255,7 @@ class DurableScheduleNodesTests {
 	 * With the ticks of real schedulers, while leadership moves between nodes whose
 	 * clocks are up to four seconds apart.
 	 */
+	@Tag("faults")
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void everySecondRunsOnceAndInOrder(String store) {

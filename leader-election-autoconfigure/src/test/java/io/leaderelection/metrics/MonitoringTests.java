@@ -31,8 +31,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly;
-import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.metrics.PromQl.Selector;
+import io.leaderelection.schedule.DurableSchedule;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;

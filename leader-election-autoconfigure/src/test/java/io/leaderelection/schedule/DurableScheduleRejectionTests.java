@@ -78,22 +78,22 @@ class DurableScheduleRejectionTests {
 
 	@Test
 	void twoJobsOfOneName() {
-		this.contextRunner.withBean(Named.class).withBean(AlsoNamed.class).run((context) -> {
-			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+		this.contextRunner.withBean(Named.class)
+			.withBean(AlsoNamed.class)
+			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
 				.isInstanceOf(InvalidDurableScheduleException.class)
 				.hasMessageContaining("the durable schedule 'report'")
 				.hasMessageContaining("$Named.run()'")
-				.hasMessageContaining("$AlsoNamed.run()'");
-		});
+				.hasMessageContaining("$AlsoNamed.run()'"));
 	}
 
 	@Test
 	void twoBeansOfOneClass() {
-		this.contextRunner.withBean("a", Named.class).withBean("b", Named.class).run((context) -> {
-			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+		this.contextRunner.withBean("a", Named.class)
+			.withBean("b", Named.class)
+			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
 				.isInstanceOf(InvalidDurableScheduleException.class)
-				.hasMessageContaining("another bean of its class");
-		});
+				.hasMessageContaining("another bean of its class"));
 	}
 
 	@Test

@@ -365,7 +365,7 @@ class DurableScheduleTests {
 		@LeaderOnly
 		@DurableSchedule
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
+		void run() {
 			DurableScheduleTests.run();
 			if (fails) {
 				throw new IllegalStateException("no");
@@ -404,7 +404,7 @@ class DurableScheduleTests {
 		@LeaderOnly
 		@DurableSchedule(claim = Claim.AFTER)
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public CompletableFuture<String> run() {
+		CompletableFuture<String> run() {
 			DurableScheduleTests.run();
 			return new CompletableFuture<>();
 		}
@@ -416,7 +416,7 @@ class DurableScheduleTests {
 		@LeaderOnly
 		@DurableSchedule(claim = Claim.AFTER)
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public Mono<String> run() {
+		Mono<String> run() {
 			DurableScheduleTests.run();
 			return result;
 		}
@@ -429,7 +429,7 @@ class DurableScheduleTests {
 		@LeaderOnly
 		@DurableSchedule
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
+		void run() {
 			DurableScheduleTests.run();
 		}
 
