@@ -20,12 +20,8 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.Work;
@@ -50,12 +46,6 @@ public final class DurableJob {
 	/** A tick that is earlier is repeated by the next tick. */
 	private static final Duration EARLIEST_TICK = Duration.ofMinutes(1);
 
-	private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
-
-	private static final Duration LONGEST_RETRY = Duration.ofMinutes(1);
-
-	private static final Duration LONGEST_SUBMISSION = Duration.ofSeconds(10);
-
 	private static final String COMPLETED = "completed";
 
 	private static final String RUNNING = "running";
@@ -70,10 +60,9 @@ public final class DurableJob {
 
 	private final DurableSchedule annotation;
 
-	private final AtomicBoolean submitted = new AtomicBoolean();
+	private final CatchUp catchUp;
 
-	/** Held for reading while a run is in progress that was submitted. */
-	private final ReadWriteLock submissions = new ReentrantReadWriteLock();
+	private final AtomicBoolean submitted = new AtomicBoolean();
 
 	private final LongAdder completed = new LongAdder();
 
@@ -87,20 +76,12 @@ public final class DurableJob {
 
 	private volatile @Nullable String election;
 
-	private volatile @Nullable Grant grant;
-
 	private volatile @Nullable Observed observed;
 
 	// Guarded by this
 	private @Nullable Leadership running;
 
 	private boolean again;
-
-	private @Nullable ScheduledFuture<?> pending;
-
-	private Instant pendingAt = Instant.MAX;
-
-	private Duration retry = FIRST_RETRY;
 
 	/**
 	 * Create a new {@code DurableJob} instance.
@@ -117,6 +98,7 @@ public final class DurableJob {
 		this.type = type;
 		this.description = description;
 		this.annotation = annotation;
+		this.catchUp = new CatchUp(schedules, this);
 	}
 
 	Method method() {
@@ -186,26 +168,17 @@ public final class DurableJob {
 	 * @param run calls the method if the leadership is current
 	 */
 	public void granted(Leadership leadership, Runnable run) {
-		Instant now = this.schedules.now();
-		this.grant = new Grant(leadership, now, () -> {
+		this.catchUp.granted(leadership, () -> {
 			this.submitted.set(true);
 			run.run();
 		});
-		submit(now);
 	}
 
 	/**
 	 * Forget what was known, after the runs that were submitted have ended.
 	 */
 	void begin() {
-		try {
-			if (this.submissions.writeLock().tryLock(LONGEST_SUBMISSION.toMillis(), TimeUnit.MILLISECONDS)) {
-				this.submissions.writeLock().unlock();
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
+		this.catchUp.awaitSubmitted();
 		this.observed = null;
 	}
 
@@ -250,7 +223,7 @@ public final class DurableJob {
 		catch (Throwable ex) {
 			this.observed = before;
 			if (attempt.run == null) {
-				retry(leadership);
+				this.catchUp.retry(leadership);
 			}
 			else {
 				failed(attempt.run, ex);
@@ -302,7 +275,7 @@ public final class DurableJob {
 		}
 		catch (Throwable ex) {
 			this.observed = before;
-			retry(leadership);
+			this.catchUp.retry(leadership);
 			throw ex;
 		}
 		finally {
@@ -437,9 +410,9 @@ public final class DurableJob {
 	private JobRecord initial(Leadership leadership) {
 		Instant begin = this.schedules.now();
 		Instant begun = this.schedules.begin();
-		Grant granted = this.grant;
-		if (granted != null && granted.leadership() == leadership && granted.time().isBefore(begin)) {
-			begin = granted.time();
+		Instant granted = this.catchUp.grantTime(leadership);
+		if (granted != null && granted.isBefore(begin)) {
+			begin = granted;
 		}
 		begin = (begun != null) ? begun : begin;
 		// Not rounded up by the database
@@ -477,7 +450,7 @@ public final class DurableJob {
 			Duration early = Duration.between(now, next);
 			if (early.compareTo(EARLIEST_TICK) <= 0
 					&& early.multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
-				submit(next);
+				this.catchUp.submit(next);
 			}
 		}
 	}
@@ -503,14 +476,12 @@ public final class DurableJob {
 			repeat = this.again;
 		}
 		if (repeat) {
-			submit(this.schedules.now());
+			this.catchUp.submit(this.schedules.now());
 		}
 	}
 
 	private void completed(DurableRun run) {
-		synchronized (this) {
-			this.retry = FIRST_RETRY;
-		}
+		this.catchUp.succeeded();
 		this.completed.increment();
 		this.missed.add(run.due().missed());
 		if (run.fireTime().isCatchUp()) {
@@ -519,7 +490,7 @@ public final class DurableJob {
 		}
 		this.schedules.completed(this, run.fireTime());
 		if (run.due().more()) {
-			submit(this.schedules.now());
+			this.catchUp.submit(this.schedules.now());
 		}
 	}
 
@@ -527,62 +498,12 @@ public final class DurableJob {
 		this.failed.increment();
 		note(run, "failed: " + failure.getClass().getName());
 		if (claim() != Claim.BEFORE && this.schedules.store().isInterruption(failure)) {
-			retry(run.leadership());
+			this.catchUp.retry(run.leadership());
 		}
-	}
-
-	/**
-	 * Repeat a claim that has failed, or a run whose database connection has: the next
-	 * tick may be a day later. Other failures of a run may be permanent.
-	 */
-	private void retry(Leadership leadership) {
-		if (!leadership.isCurrent()) {
-			return;
-		}
-		Duration delay;
-		synchronized (this) {
-			delay = this.retry;
-			Duration twice = delay.multipliedBy(2);
-			this.retry = (twice.compareTo(LONGEST_RETRY) < 0) ? twice : LONGEST_RETRY;
-		}
-		submit(this.schedules.now().plus(delay));
 	}
 
 	void notRecorded(Throwable failure) {
 		logger.warn(LogMessage.format("The end of a run of %s could not be recorded", this), failure);
-	}
-
-	private void submit(Instant time) {
-		Grant current = this.grant;
-		if (current == null || !current.leadership().isCurrent()) {
-			return;
-		}
-		synchronized (this) {
-			ScheduledFuture<?> earlier = this.pending;
-			if (earlier != null && !earlier.isDone()) {
-				if (!this.pendingAt.isAfter(time)) {
-					return;
-				}
-				earlier.cancel(false);
-			}
-			this.pendingAt = time;
-			this.pending = this.schedules.submit(this, () -> resubmit(current), time);
-		}
-	}
-
-	private void resubmit(Grant current) {
-		synchronized (this) {
-			this.pending = null;
-		}
-		this.submissions.readLock().lock();
-		try {
-			if (this.schedules.begin() == null) {
-				current.run().run();
-			}
-		}
-		finally {
-			this.submissions.readLock().unlock();
-		}
 	}
 
 	/**
@@ -602,13 +523,12 @@ public final class DurableJob {
 
 	private @Nullable Duration lag(Instant now) {
 		Observed last = this.observed;
-		Grant granted = this.grant;
 		Instant since = null;
 		if (last != null && last.leadership().isCurrent()) {
 			since = last.record().lastFire();
 		}
-		else if (granted != null && granted.leadership().isCurrent()) {
-			since = granted.time();
+		else {
+			since = this.catchUp.grantTime(null);
 		}
 		if (since == null) {
 			return null;
@@ -631,17 +551,6 @@ public final class DurableJob {
 	 * @param scheduler the name of the scheduler of {@code @Scheduled}
 	 */
 	record Definition(String name, FireTimes times, Misfire misfire, @Nullable String scheduler) {
-
-	}
-
-	/**
-	 * A grant of leadership.
-	 *
-	 * @param leadership the leadership
-	 * @param time when it was received
-	 * @param run calls the method
-	 */
-	private record Grant(Leadership leadership, Instant time, Runnable run) {
 
 	}
 

@@ -219,10 +219,16 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private void seen(boolean covered) {
 		Coverage seen = covered ? Coverage.FENCED : Coverage.OTHER_DATABASE;
-		Coverage known = this.coverage;
-		if (known != seen && known != Coverage.PARTLY) {
-			this.coverage = (known == Coverage.UNKNOWN) ? seen : Coverage.PARTLY;
-			report();
+		if (this.coverage == seen || this.coverage == Coverage.PARTLY) {
+			return;
+		}
+		// Once, although several threads may inspect the database at the start
+		synchronized (this) {
+			Coverage known = this.coverage;
+			if (known != seen && known != Coverage.PARTLY) {
+				this.coverage = (known == Coverage.UNKNOWN) ? seen : Coverage.PARTLY;
+				report();
+			}
 		}
 	}
 

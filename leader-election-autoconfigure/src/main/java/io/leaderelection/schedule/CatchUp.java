@@ -1,0 +1,170 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+import io.leaderelection.Leadership;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs of a job that are submitted to the task scheduler, in addition to the ticks of its
+ * schedule: on grant, and later in the same term. At most one is pending.
+ */
+final class CatchUp {
+
+	private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
+
+	private static final Duration LONGEST_RETRY = Duration.ofMinutes(1);
+
+	private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
+
+	private final DurableSchedules schedules;
+
+	private final DurableJob job;
+
+	/** Held for reading while a run is in progress that was submitted. */
+	private final ReadWriteLock inProgress = new ReentrantReadWriteLock();
+
+	private volatile @Nullable Grant grant;
+
+	// Guarded by this
+	private @Nullable ScheduledFuture<?> pending;
+
+	private Instant pendingAt = Instant.MAX;
+
+	private Duration retry = FIRST_RETRY;
+
+	/**
+	 * Create a new {@code CatchUp} instance.
+	 * @param schedules the jobs of the application
+	 * @param job the job
+	 */
+	CatchUp(DurableSchedules schedules, DurableJob job) {
+		this.schedules = schedules;
+		this.job = job;
+	}
+
+	/**
+	 * Submit a run, and use it for later ones in the same term.
+	 */
+	void granted(Leadership leadership, Runnable run) {
+		Instant now = this.schedules.now();
+		this.grant = new Grant(leadership, now, run);
+		submit(now);
+	}
+
+	/**
+	 * Return when leadership was granted.
+	 * @param leadership the leadership, or {@code null} for the current one
+	 * @return the time, or {@code null} if the grant has not been received or is over
+	 */
+	@Nullable Instant grantTime(@Nullable Leadership leadership) {
+		Grant last = this.grant;
+		boolean asked = last != null
+				&& ((leadership != null) ? last.leadership() == leadership : last.leadership().isCurrent());
+		return (last != null && asked) ? last.time() : null;
+	}
+
+	/**
+	 * Submit a run unless one is pending that is not later.
+	 */
+	void submit(Instant time) {
+		Grant current = this.grant;
+		if (current == null || !current.leadership().isCurrent()) {
+			return;
+		}
+		synchronized (this) {
+			ScheduledFuture<?> earlier = this.pending;
+			if (earlier != null && !earlier.isDone()) {
+				if (!this.pendingAt.isAfter(time)) {
+					return;
+				}
+				earlier.cancel(false);
+			}
+			this.pendingAt = time;
+			this.pending = this.schedules.submit(this.job, () -> run(current), time);
+		}
+	}
+
+	private void run(Grant current) {
+		synchronized (this) {
+			this.pending = null;
+		}
+		this.inProgress.readLock().lock();
+		try {
+			if (this.schedules.begin() == null) {
+				current.run().run();
+			}
+		}
+		finally {
+			this.inProgress.readLock().unlock();
+		}
+	}
+
+	/**
+	 * Repeat a claim that has failed, or a run whose database session has ended: the next
+	 * tick may be a day later. Other failures of a run may be permanent.
+	 */
+	void retry(Leadership leadership) {
+		if (!leadership.isCurrent()) {
+			return;
+		}
+		Duration delay;
+		synchronized (this) {
+			delay = this.retry;
+			Duration twice = delay.multipliedBy(2);
+			this.retry = (twice.compareTo(LONGEST_RETRY) < 0) ? twice : LONGEST_RETRY;
+		}
+		submit(this.schedules.now().plus(delay));
+	}
+
+	synchronized void succeeded() {
+		this.retry = FIRST_RETRY;
+	}
+
+	/**
+	 * Wait for runs that have been submitted, for tests.
+	 */
+	void awaitSubmitted() {
+		try {
+			if (this.inProgress.writeLock().tryLock(LONGEST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
+				this.inProgress.writeLock().unlock();
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * A grant of leadership.
+	 *
+	 * @param leadership the leadership
+	 * @param time when it was received
+	 * @param run calls the method
+	 */
+	private record Grant(Leadership leadership, Instant time, Runnable run) {
+
+	}
+
+}
