@@ -64,8 +64,8 @@ record FireTimes(List<Cron> crons) {
 	 * Return the time up to which fires are due. A tick of the scheduler may arrive
 	 * slightly before its nominal time, since a scheduler measures its delay with another
 	 * clock than the one that is compared here. Such a tick claims its own fire, but
-	 * never the next one: the tolerance is a tenth of the time between two fires, and at
-	 * most a second.
+	 * never the next one: the tolerance is a tenth of the time to the fires before and
+	 * after it, and at most a second.
 	 * @param now the current time
 	 * @return the time
 	 */
@@ -74,10 +74,22 @@ record FireTimes(List<Cron> crons) {
 		return (next != null && !now.plus(tolerance(next)).isBefore(next)) ? next : now;
 	}
 
-	private Duration tolerance(Instant fire) {
+	/**
+	 * Return how far a tick may be from the time of its fire.
+	 * @param fire the fire
+	 * @return the tolerance
+	 */
+	Duration tolerance(Instant fire) {
+		Duration shortest = LONGEST_TOLERANCE.multipliedBy(10);
+		List<Instant> preceding = newest(fire.minus(shortest), fire.minusNanos(1), 1);
+		if (!preceding.isEmpty()) {
+			shortest = Duration.between(preceding.get(0), fire);
+		}
 		Instant following = next(fire);
-		Duration tenth = (following != null) ? Duration.between(fire, following).dividedBy(10) : LONGEST_TOLERANCE;
-		return (tenth.compareTo(LONGEST_TOLERANCE) < 0) ? tenth : LONGEST_TOLERANCE;
+		if (following != null && following.isBefore(fire.plus(shortest))) {
+			shortest = Duration.between(fire, following);
+		}
+		return shortest.dividedBy(10);
 	}
 
 	/**

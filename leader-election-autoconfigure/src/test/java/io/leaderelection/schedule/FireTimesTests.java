@@ -136,6 +136,18 @@ class FireTimesTests {
 		assertThat(DueFires.of(times, ONCE, before, fire.plusMillis(899)).fire()).isEqualTo(fire);
 	}
 
+	/**
+	 * At the end of a group of fires, the next one is far away.
+	 */
+	@Test
+	void tickClaimsNotTheLastOfAGroup() {
+		FireTimes times = times(ZoneOffset.UTC, "58,59 0 2 * * *");
+		Instant fire = utc("2026-05-02T02:00:58");
+		assertThat(DueFires.of(times, ONCE, fire.minusSeconds(1), fire)).isEqualTo(new DueFires(fire, fire, 0, false));
+		assertThat(DueFires.of(times, ONCE, fire, fire.plusMillis(899)).fire()).isNull();
+		assertThat(DueFires.of(times, ONCE, fire, fire.plusMillis(900)).fire()).isEqualTo(fire.plusSeconds(1));
+	}
+
 	@Test
 	void clockThatIsBehindFindsNothingDueThatWasClaimedByAClockAhead() {
 		Instant claimed = utc("2026-05-02T02:00:02");
