@@ -102,17 +102,19 @@ final class CatchUp {
 				earlier.cancel(false);
 			}
 			this.pendingAt = time;
-			this.pending = this.schedules.submit(this.job, () -> run(current), time);
+			// The grant may be another one when it runs
+			this.pending = this.schedules.submit(this.job, this::run, time);
 		}
 	}
 
-	private void run(Grant current) {
+	private void run() {
 		synchronized (this) {
 			this.pending = null;
 		}
+		Grant current = this.grant;
 		this.inProgress.readLock().lock();
 		try {
-			if (this.schedules.begin() == null) {
+			if (current != null && this.schedules.begin() == null) {
 				current.run().run();
 			}
 		}

@@ -52,6 +52,7 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -131,7 +132,7 @@ class DurableScheduleTests {
 	void fireWithoutALeaderIsCaughtUpOnGrant() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
 			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			elector.stop().join();
 			this.clock.set("2026-05-02T02:03:00Z");
 			assertThat(status(context).lag()).isNull();
@@ -141,14 +142,35 @@ class DurableScheduleTests {
 		});
 	}
 
+	/**
+	 * The only thread of the task scheduler is busy during two grants.
+	 */
+	@Test
+	void submissionOfAFormerTermDoesNotReplaceThatOfTheNext() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			awaitBegin(context);
+			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			CountDownLatch proceed = new CountDownLatch(1);
+			context.getBean(ThreadPoolTaskScheduler.class).submit(() -> proceed.await(10, TimeUnit.SECONDS));
+			this.clock.set("2026-05-02T02:03:00Z");
+			for (int i = 0; i < 2; i++) {
+				elector.stop().join();
+				elector.start().join();
+			}
+			proceed.countDown();
+			await().until(() -> runs.size() == 1);
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
+		});
+	}
+
 	@Test
 	void grantWithoutADueFireRunsNothing() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			elector.stop().join();
 			elector.start().join();
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			assertThat(runs).isEmpty();
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-01T12:00:00Z");
 		});
@@ -157,7 +179,7 @@ class DurableScheduleTests {
 	@Test
 	void runAllRunsEachFireInOrder() {
 		this.scheduled.withBean(RunAll.class).run((context) -> {
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			this.clock.set("2026-05-05T02:00:00Z");
 			context.getBean(RunAll.class).run();
 			await().until(() -> runs.size() == 3);
@@ -170,7 +192,7 @@ class DurableScheduleTests {
 	void failingFireIsDueAgainAndNotRepeatedWithoutACall() {
 		this.scheduled.withBean(Failing.class).run((context) -> {
 			Failing job = context.getBean(Failing.class);
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			this.clock.set("2026-05-02T02:00:00Z");
 			assertThatIllegalStateException().isThrownBy(job::run);
 			await().during(Duration.ofMillis(1500)).until(() -> runs.size() == 1);
@@ -190,7 +212,7 @@ class DurableScheduleTests {
 	void callDuringARunIsSkippedAndRepeatedAfterIt(Claim claim) {
 		this.scheduled.withPropertyValues("claim=" + claim).withUserConfiguration(SlowJobs.class).run((context) -> {
 			Slow job = context.getBean(Slow.class);
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			this.clock.set("2026-05-02T02:00:00Z");
 			Thread first = new Thread(job::run);
 			first.start();
@@ -209,7 +231,7 @@ class DurableScheduleTests {
 	@Test
 	void tickThatIsTooEarlyIsRepeatedInTime() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			this.clock.set("2026-05-02T01:59:58.500Z");
 			context.getBean(Nightly.class).run();
 			assertThat(runs).isEmpty();
@@ -289,7 +311,7 @@ class DurableScheduleTests {
 	@Test
 	void asynchronousMethodClaimsOnItsOwnThread() {
 		this.scheduled.withUserConfiguration(AsyncConfiguration.class).withBean(AsyncJob.class).run((context) -> {
-			await().until(() -> status(context).lastFire() != null);
+			awaitBegin(context);
 			this.clock.set("2026-05-02T02:00:00Z");
 			context.getBean(AsyncJob.class).run();
 			await().until(() -> runs.size() == 1);
@@ -305,6 +327,15 @@ class DurableScheduleTests {
 			context.getBean(Nightly.class).run();
 			assertThat(runs).isEmpty();
 		});
+	}
+
+	/**
+	 * Wait until the job has begun, and the run on grant has ended.
+	 */
+	private static void awaitBegin(ApplicationContext context) {
+		await().until(() -> status(context).lastFire() != null);
+		assertThat(context.getBean(ThreadPoolTaskScheduler.class).submit(() -> {
+		})).succeedsWithin(Duration.ofSeconds(10));
 	}
 
 	private static ScheduleStatus status(ApplicationContext context) {
