@@ -213,7 +213,8 @@ final class GuardRules {
 		Class<?> resultType = GenericTypeResolver.resolveReturnType(method, type);
 		ReactiveResult reactive = ReactiveResult.of(method, resultType);
 		boolean suspending = ReactiveTypes.isSuspending(method);
-		boolean deferred = suspending || ReactiveTypes.isReactive(resultType) || Guard.isFuture(resultType);
+		boolean deferred = suspending || ReactiveTypes.isReactive(resultType) || Guard.isFuture(resultType)
+				|| resultType == Object.class;
 		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
 				: !resultType.isPrimitive() || resultType == void.class;
 		DurableSchedules.check(method, Guard.describe(method, type), new Usage(annotation != null, deferred, skippable,

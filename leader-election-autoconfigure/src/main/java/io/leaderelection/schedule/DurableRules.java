@@ -18,6 +18,8 @@ package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 
 import io.leaderelection.schedule.DurableSchedules.Usage;
 
@@ -58,6 +60,11 @@ record DurableRules(String description, DurableSchedule annotation, Set<Schedule
 					"returns " + method.getReturnType().getName()
 							+ ": the work continues when the transaction of the claim (IN_TRANSACTION) has ended.",
 					"Use claim = BEFORE (at most once) or AFTER (at least once), or do the work before the method returns.");
+		}
+		if (Future.class.isAssignableFrom(method.getReturnType())
+				&& !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
+			throw invalid("returns " + method.getReturnType().getName() + ": its completion cannot be observed.",
+					"Return a CompletableFuture.");
 		}
 		if (this.annotation.limit() < 1) {
 			throw invalid("has limit = " + this.annotation.limit() + ".", "Set a limit of at least 1.");

@@ -17,6 +17,7 @@
 package io.leaderelection.schedule;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
@@ -56,6 +57,8 @@ class DurableScheduleRejectionTests {
 			Primitive; returns int; Return void
 			Publisher; returns reactor.core.publisher.Mono; claim = BEFORE
 			Stage; returns java.util.concurrent.CompletableFuture; claim = BEFORE
+			Result; returns java.lang.Object; claim = BEFORE
+			PlainFuture; returns java.util.concurrent.Future; CompletableFuture
 			Limit; limit = 0; at least 1
 			Within; which is not a positive duration; PT6H
 			NoDuration; which is not a positive duration; PT6H
@@ -217,6 +220,28 @@ class DurableScheduleRejectionTests {
 		@DurableSchedule
 		@Scheduled(cron = "0 0 2 * * *")
 		CompletableFuture<Void> run() {
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	static class Result {
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *")
+		Object run() {
+			return "";
+		}
+
+	}
+
+	static class PlainFuture {
+
+		@LeaderOnly
+		@DurableSchedule(claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *")
+		Future<?> run() {
 			return CompletableFuture.completedFuture(null);
 		}
 
