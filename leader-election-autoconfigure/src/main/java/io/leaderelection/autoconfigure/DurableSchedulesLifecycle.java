@@ -103,6 +103,7 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 	@Override
 	public void stop() {
 		this.running = false;
+		this.schedules.stop();
 	}
 
 }

@@ -36,6 +36,8 @@ final class CatchUp {
 
 	private static final Duration LONGEST_RETRY = Duration.ofMinutes(1);
 
+	private static final int MOST_REPEATS = 5;
+
 	private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
 
 	private final DurableSchedules schedules;
@@ -53,6 +55,10 @@ final class CatchUp {
 	private Instant pendingAt = Instant.MAX;
 
 	private Duration retry = FIRST_RETRY;
+
+	private @Nullable Instant repeated;
+
+	private int repeats;
 
 	/**
 	 * Create a new {@code CatchUp} instance.
@@ -123,9 +129,29 @@ final class CatchUp {
 		}
 	}
 
+	synchronized void cancel() {
+		if (this.pending != null) {
+			this.pending.cancel(false);
+		}
+	}
+
 	/**
-	 * Repeat a claim that has failed, or a run whose database session has ended: the next
-	 * tick may be a day later. Other failures of a run may be permanent.
+	 * Repeat a run whose database session has ended, but not for ever: the run itself may
+	 * be the cause, for instance since its transaction is idle for too long.
+	 */
+	void repeat(Leadership leadership, Instant fire) {
+		synchronized (this) {
+			this.repeats = fire.equals(this.repeated) ? this.repeats + 1 : 1;
+			this.repeated = fire;
+			if (this.repeats > MOST_REPEATS) {
+				return;
+			}
+		}
+		retry(leadership);
+	}
+
+	/**
+	 * Repeat a claim that has failed: the next tick may be a day later.
 	 */
 	void retry(Leadership leadership) {
 		if (!leadership.isCurrent()) {

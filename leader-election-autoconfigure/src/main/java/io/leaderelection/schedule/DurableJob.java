@@ -43,9 +43,6 @@ public final class DurableJob {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
-	/** A tick that is earlier is repeated by the next tick. */
-	private static final Duration EARLIEST_TICK = Duration.ofMinutes(1);
-
 	private static final String COMPLETED = "completed";
 
 	private static final String RUNNING = "running";
@@ -183,6 +180,13 @@ public final class DurableJob {
 	}
 
 	/**
+	 * Remove the run that is pending, since the application stops.
+	 */
+	void stop() {
+		this.catchUp.cancel();
+	}
+
+	/**
 	 * Call the method if a fire is due.
 	 * @param work the work that has been entered
 	 * @param invocation the call
@@ -196,6 +200,7 @@ public final class DurableJob {
 			DurableRun run = begin(leadership);
 			return (run != null) ? run.call(work, invocation) : skipped;
 		}
+		this.schedules.store().checkCaller(this);
 		if (!enter(leadership)) {
 			return skipped;
 		}
@@ -209,39 +214,42 @@ public final class DurableJob {
 
 	private @Nullable Object callInTransaction(Leadership leadership, Invocation invocation, @Nullable Object skipped)
 			throws Throwable {
-		Attempt attempt = new Attempt();
-		Observed before = this.observed;
-		try {
-			Object result = this.schedules.store()
-				.<@Nullable Object>execute(this, leadership, false,
-						(row) -> claimAndRun(row, leadership, invocation, skipped, attempt));
+		while (true) {
+			Attempt attempt = new Attempt();
+			Object result;
+			try {
+				result = this.schedules.store()
+					.<@Nullable Object>execute(this, leadership, false,
+							(row) -> claimAndRun(row, leadership, invocation, skipped, attempt));
+			}
+			catch (Throwable ex) {
+				if (attempt.run == null) {
+					this.catchUp.retry(leadership);
+				}
+				else {
+					failed(attempt.run, ex);
+				}
+				throw ex;
+			}
+			committed(leadership, attempt);
 			if (attempt.run != null) {
 				completed(attempt.run);
 			}
-			return result;
-		}
-		catch (Throwable ex) {
-			this.observed = before;
-			if (attempt.run == null) {
-				this.catchUp.retry(leadership);
+			if (!attempt.begun) {
+				return result;
 			}
-			else {
-				failed(attempt.run, ex);
-			}
-			throw ex;
 		}
 	}
 
 	private @Nullable Object claimAndRun(Row row, Leadership leadership, Invocation invocation,
 			@Nullable Object skipped, Attempt attempt) throws Throwable {
-		Claimed claimed = read(row, leadership);
-		DurableRun run = claimed.run();
+		JobRecord record = read(row, leadership, attempt);
+		DurableRun run = attempt.run;
 		if (run == null) {
 			return skipped;
 		}
-		attempt.run = run;
 		Object result = run.invoke(invocation);
-		save(row, leadership, claimed.record().withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
+		attempt.save(row, record.withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
 		return result;
 	}
 
@@ -252,29 +260,21 @@ public final class DurableJob {
 	 * @throws Throwable if the claim fails
 	 */
 	public @Nullable DurableRun begin(Leadership leadership) throws Throwable {
+		this.schedules.store().checkCaller(this);
 		if (!enter(leadership)) {
 			return null;
 		}
 		DurableRun run = null;
-		Observed before = this.observed;
 		try {
-			run = this.schedules.store().<@Nullable DurableRun>execute(this, leadership, true, (row) -> {
-				Claimed claimed = read(row, leadership);
-				DurableRun due = claimed.run();
-				if (due != null && claim() == Claim.BEFORE) {
-					save(row, leadership, claimed.record()
-						.withLastFire(due.due().lastFire())
-						.withRun(new Run(term(leadership), leadership.getNodeId(), due.started(), null, RUNNING)));
-				}
-				else if (due != null) {
-					row.discard();
-				}
-				return due;
-			});
+			Attempt attempt;
+			do {
+				attempt = claim(leadership);
+			}
+			while (attempt.begun);
+			run = attempt.run;
 			return run;
 		}
 		catch (Throwable ex) {
-			this.observed = before;
 			this.catchUp.retry(leadership);
 			throw ex;
 		}
@@ -283,6 +283,24 @@ public final class DurableJob {
 				leave(leadership);
 			}
 		}
+	}
+
+	private Attempt claim(Leadership leadership) throws Throwable {
+		Attempt attempt = new Attempt();
+		this.schedules.store().<@Nullable Object>execute(this, leadership, true, (row) -> {
+			JobRecord record = read(row, leadership, attempt);
+			DurableRun run = attempt.run;
+			if (run != null && claim() == Claim.BEFORE) {
+				attempt.save(row, record.withLastFire(run.due().lastFire())
+					.withRun(new Run(term(leadership), leadership.getNodeId(), run.started(), null, RUNNING)));
+			}
+			else if (run != null) {
+				row.discard();
+			}
+			return null;
+		});
+		committed(leadership, attempt);
+		return attempt;
 	}
 
 	/**
@@ -308,47 +326,46 @@ public final class DurableJob {
 	}
 
 	private void recordOrRetry(DurableRun run) throws Throwable {
-		Observed before = this.observed;
 		try {
-			record(run);
+			record(run, run.due().lastFire(), COMPLETED);
 		}
 		catch (Throwable ex) {
-			this.observed = before;
 			failed(run, ex);
 			throw ex;
 		}
-	}
-
-	private void record(DurableRun run) throws Throwable {
-		this.schedules.store().<@Nullable Object>execute(this, run.leadership(), true, (row) -> {
-			JobRecord record = lock(row, run.leadership());
-			if (record.lastFire().isBefore(run.due().lastFire())) {
-				save(row, run.leadership(), record.withLastFire(run.due().lastFire()).withRun(ended(run, COMPLETED)));
-			}
-			else {
-				row.discard();
-			}
-			return null;
-		});
 	}
 
 	/**
 	 * Record the outcome of a run, for information.
 	 */
 	private void note(DurableRun run, String outcome) {
-		if (!run.leadership().isCurrent()
-				|| (claim() == Claim.IN_TRANSACTION && this.schedules.store().hasTransaction())) {
+		if (!run.leadership().isCurrent()) {
 			return;
 		}
 		try {
-			this.schedules.store().<@Nullable Object>execute(this, run.leadership(), true, (row) -> {
-				save(row, run.leadership(), lock(row, run.leadership()).withRun(ended(run, outcome)));
-				return null;
-			});
+			record(run, null, outcome);
 		}
 		catch (Throwable ex) {
 			logger.debug(LogMessage.format("The outcome of %s could not be recorded", this), ex);
 		}
+	}
+
+	private void record(DurableRun run, @Nullable Instant lastFire, String outcome) throws Throwable {
+		JobRecord recorded = this.schedules.store().execute(this, run.leadership(), true, (row) -> {
+			JobRecord initial = initial(run.leadership());
+			JobRecord record = begun(row.lock(initial), initial);
+			if (claim() != Claim.BEFORE && !record.lastFire().isBefore(run.due().lastFire())) {
+				// The fire is done: a commit may have succeeded although it has failed
+				// here
+				row.discard();
+				return record;
+			}
+			JobRecord ended = record.withLastFire((lastFire != null) ? lastFire : record.lastFire())
+				.withRun(ended(run, outcome));
+			row.save(ended);
+			return ended;
+		});
+		this.observed = new Observed(run.leadership(), recorded);
 	}
 
 	private Run ended(DurableRun run, String outcome) {
@@ -361,33 +378,49 @@ public final class DurableJob {
 	}
 
 	/**
-	 * Lock the record and determine what is due. Has changed the row if the job is new or
-	 * has changed, or if fires were dropped.
+	 * Lock the record and determine what is due. Changes the row if the job is new or has
+	 * changed, or if fires were dropped.
+	 * <p>
+	 * The begin of a job commits before its first run: if it was rolled back with the
+	 * run, the next leader would begin later.
 	 */
-	private Claimed read(Row row, Leadership leadership) {
+	private JobRecord read(Row row, Leadership leadership, Attempt attempt) {
 		JobRecord initial = initial(leadership);
 		JobRecord found = row.lock(initial);
 		JobRecord record = begun(found, initial);
 		Instant now = this.schedules.now();
 		DueFires due = DueFires.of(times(), definition().misfire(), record.lastFire(), now);
-		if (due.fire() != null) {
+		attempt.record = record;
+		attempt.begun = due.fire() != null && (found == initial || !found.hasSchedule(initial));
+		if (due.fire() != null && !attempt.begun) {
 			boolean late = this.submitted.getAndSet(false) || due.missed() > 0 || due.more();
 			FireTime fireTime = new FireTime(due.fire(), late, due.missed());
-			observe(leadership, record);
-			return new Claimed(record, new DurableRun(this, leadership, due, fireTime, now));
+			attempt.run = new DurableRun(this, leadership, due, fireTime, now);
+			return record;
 		}
-		this.submitted.set(false);
-		JobRecord settled = record.withLastFire(due.lastFire());
-		if (found == initial || !settled.equals(found)) {
-			save(row, leadership, settled);
-			drop(due);
+		JobRecord settled = attempt.begun ? record : record.withLastFire(due.lastFire());
+		if (!settled.equals(found)) {
+			attempt.save(row, settled);
 		}
-		else {
+		else if (found != initial) {
 			row.discard();
-			observe(leadership, found);
 		}
-		repeatEarlyTick(record.lastFire(), now);
-		return new Claimed(settled, null);
+		if (!attempt.begun) {
+			this.submitted.set(false);
+			attempt.dropped = due;
+			repeatEarlyTick(record.lastFire(), now);
+		}
+		return settled;
+	}
+
+	private void committed(Leadership leadership, Attempt attempt) {
+		if (attempt.record != null) {
+			this.observed = new Observed(leadership, attempt.record);
+		}
+		if (attempt.dropped != null) {
+			this.catchUp.succeeded();
+			drop(attempt.dropped);
+		}
 	}
 
 	private void drop(DueFires due) {
@@ -396,11 +429,6 @@ public final class DurableJob {
 			logger.warn(LogMessage.format("%s has dropped %d fires that were too old, the last one of %s", this,
 					due.missed(), due.lastFire()));
 		}
-	}
-
-	private JobRecord lock(Row row, Leadership leadership) {
-		JobRecord initial = initial(leadership);
-		return begun(row.lock(initial), initial);
 	}
 
 	/**
@@ -430,34 +458,23 @@ public final class DurableJob {
 		return initial.withLastFire(begin).withRun(found.last());
 	}
 
-	private void save(Row row, Leadership leadership, JobRecord record) {
-		row.save(record);
-		observe(leadership, record);
-	}
-
-	private void observe(Leadership leadership, JobRecord record) {
-		this.observed = new Observed(leadership, record);
-	}
-
 	/**
 	 * The clock may have been set back while the scheduler waited for the next fire. Its
-	 * next tick may be a day later.
+	 * next tick may be a day later. If the scheduler is in time, its tick comes first.
 	 */
 	private void repeatEarlyTick(Instant lastFire, Instant now) {
 		Instant next = times().next(now.isAfter(lastFire) ? now : lastFire);
 		Instant following = (next != null) ? times().next(next) : null;
-		if (next != null && following != null) {
-			Duration early = Duration.between(now, next);
-			if (early.compareTo(EARLIEST_TICK) <= 0
-					&& early.multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
-				this.catchUp.submit(next);
-			}
+		if (next != null && following != null
+				&& Duration.between(now, next).multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
+			this.catchUp.submit(next.plus(times().tolerance(next)));
 		}
 	}
 
 	private synchronized boolean enter(Leadership leadership) {
 		if (this.running == leadership) {
 			this.again = true;
+			this.submitted.set(false);
 			return false;
 		}
 		// Work of an earlier term may still run, as it may on another node
@@ -498,7 +515,7 @@ public final class DurableJob {
 		this.failed.increment();
 		note(run, "failed: " + failure.getClass().getName());
 		if (claim() != Claim.BEFORE && this.schedules.store().isInterruption(failure)) {
-			this.catchUp.retry(run.leadership());
+			this.catchUp.repeat(run.leadership(), run.due().lastFire());
 		}
 	}
 
@@ -565,21 +582,22 @@ public final class DurableJob {
 	}
 
 	/**
-	 * The result of a claim.
-	 *
-	 * @param record the record
-	 * @param run the run, if a fire is due
-	 */
-	private record Claimed(JobRecord record, @Nullable DurableRun run) {
-
-	}
-
-	/**
 	 * What has happened in a transaction that may fail.
 	 */
 	private static final class Attempt {
 
+		private @Nullable JobRecord record;
+
 		private @Nullable DurableRun run;
+
+		private @Nullable DueFires dropped;
+
+		private boolean begun;
+
+		void save(Row row, JobRecord replacement) {
+			row.save(replacement);
+			this.record = replacement;
+		}
 
 	}
 

@@ -254,6 +254,13 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 		}
 	}
 
+	/**
+	 * Remove the runs that are pending, so that a task scheduler need not wait for them.
+	 */
+	public void stop() {
+		jobs().forEach(DurableJob::stop);
+	}
+
 	Definition define(DurableJob job) {
 		DurableSchedule annotation = job.annotation();
 		String name = resolve(job, "name", annotation.name());

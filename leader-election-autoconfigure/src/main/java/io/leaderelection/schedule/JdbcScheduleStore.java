@@ -57,6 +57,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 /**
@@ -253,8 +254,9 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	}
 
 	@Override
-	boolean hasTransaction() {
-		return TransactionSynchronizationManager.isActualTransactionActive();
+	void checkCaller(DurableJob job) {
+		Assert.state(!TransactionSynchronizationManager.isActualTransactionActive(),
+				() -> job + " has a durable schedule, so it must not be called in a transaction");
 	}
 
 	/**
@@ -462,10 +464,7 @@ public final class JdbcScheduleStore extends ScheduleStore {
 
 		@Override
 		public void discard() {
-			// The transaction of a caller is not ended here
-			if (this.status.isNewTransaction()) {
-				this.status.setRollbackOnly();
-			}
+			this.status.setRollbackOnly();
 		}
 
 	}

@@ -47,11 +47,11 @@ public abstract class ScheduleStore {
 			Operation<T> operation) throws Throwable;
 
 	/**
-	 * Return whether the caller of a job has a transaction on the current thread, which
-	 * may have locked the record.
+	 * Fail if the caller of a job has a transaction on the current thread: a fire would
+	 * be done before that transaction commits, or although it does not.
+	 * @param job the job
 	 */
-	boolean hasTransaction() {
-		return false;
+	void checkCaller(DurableJob job) {
 	}
 
 	/**

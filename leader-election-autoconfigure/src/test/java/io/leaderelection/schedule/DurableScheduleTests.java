@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.annotation.LeaderOnly;
@@ -238,6 +239,18 @@ class DurableScheduleTests {
 			this.clock.set("2026-05-02T02:00:00Z");
 			await().until(() -> runs.size() == 1);
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
+		});
+	}
+
+	@Test
+	void tickOfAClockThatWasSetBackIsRepeated() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			awaitBegin(context);
+			this.clock.set("2026-05-02T01:00:00Z");
+			context.getBean(Nightly.class).run();
+			assertThat(runs).isEmpty();
+			assertThat(context.getBean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
+				.anySatisfy((task) -> assertThat(((Delayed) task).getDelay(TimeUnit.MINUTES)).isBetween(58L, 60L));
 		});
 	}
 
