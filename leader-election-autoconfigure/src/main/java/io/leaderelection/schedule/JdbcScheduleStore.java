@@ -29,11 +29,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -49,6 +45,7 @@ import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -58,7 +55,6 @@ import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
-import org.springframework.util.StringUtils;
 
 /**
  * {@link ScheduleStore} in a table of the election database. All its transactions are
@@ -127,6 +123,8 @@ public final class JdbcScheduleStore extends ScheduleStore {
 
 	private final Map<DurableJob, Target> targets = new ConcurrentHashMap<>();
 
+	private final Set<DataSource> checked = ConcurrentHashMap.newKeySet();
+
 	/**
 	 * Create a new {@code JdbcScheduleStore} instance.
 	 * @param fencing the transaction managers and their coverage
@@ -148,20 +146,25 @@ public final class JdbcScheduleStore extends ScheduleStore {
 
 	@Override
 	void check(Collection<DurableJob> jobs) {
-		SpringTransactions.checkPropagation(jobs);
-		Set<DataSource> checked = new LinkedHashSet<>();
-		for (DurableJob job : jobs) {
-			Target target = target(job);
-			if (checked.add(target.dataSource())) {
-				new JdbcTemplate(target.dataSource()).execute((ConnectionCallback<Boolean>) (connection) -> {
-					checkTable(connection);
-					return true;
-				});
-			}
-		}
+		SpringTransactions.checkPropagation(jobs, this.beanFactory);
+		jobs.forEach(this::target);
+		jobs.forEach((job) -> checkTable(target(job).dataSource()));
 		this.fencing.inspect();
 		for (DurableJob job : jobs) {
 			checkCoverage(job, target(job));
+		}
+	}
+
+	/**
+	 * Check and create the table once. The first claim does it if the database cannot be
+	 * reached at start.
+	 */
+	private void checkTable(DataSource dataSource) {
+		if (!this.checked.contains(dataSource)) {
+			new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) (connection) -> {
+				checkTable(connection);
+				return this.checked.add(dataSource);
+			});
 		}
 	}
 
@@ -279,59 +282,53 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	}
 
 	private Target resolve(DurableJob job) {
-		TransactionAttribute attribute = SpringTransactions.attribute(job);
-		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
-		String name = StringUtils.hasText(qualifier) ? qualifier : managerName(job);
-		checkPossible(job, name);
+		if (!this.fencing.isEnabled()) {
+			throw new InvalidDurableScheduleException(
+					job + " has a durable schedule, but transactions are not fenced (leader-election.fencing=off), "
+							+ "so an earlier leader could claim a fire once more.",
+					"Remove leader-election.fencing=off.");
+		}
+		TransactionAttribute attribute = SpringTransactions.attribute(job, this.beanFactory);
+		PlatformTransactionManager manager = manager(job, attribute);
+		String name = this.fencing.coverage()
+			.keySet()
+			.stream()
+			.filter((candidate) -> this.beanFactory.getBean(candidate) == manager)
+			.findFirst()
+			.orElseThrow(() -> unfenced(job, manager.toString(), Coverage.NOT_REGISTERED.toString()));
 		DataSource dataSource = this.fencing.dataSource(name);
 		if (dataSource == null) {
-			throw unfenced(job, name, "not fenced");
+			throw unfenced(job, name, String.valueOf(this.fencing.coverage().get(name)));
 		}
-		PlatformTransactionManager manager = this.beanFactory.getBean(name, PlatformTransactionManager.class);
 		return new Target(name, new JdbcTemplate(dataSource), dataSource,
 				new SpringTransactions(manager, attribute, TransactionDefinition.PROPAGATION_REQUIRED),
 				new SpringTransactions(manager, null, TransactionDefinition.PROPAGATION_REQUIRES_NEW));
 	}
 
-	private String managerName(DurableJob job) {
-		List<String> names = Arrays.asList(this.beanFactory.getBeanNamesForType(PlatformTransactionManager.class));
-		if (names.isEmpty()) {
+	private PlatformTransactionManager manager(DurableJob job, @Nullable TransactionAttribute attribute) {
+		PlatformTransactionManager manager;
+		try {
+			manager = SpringTransactions.manager(job, attribute, this.beanFactory);
+		}
+		catch (NoSuchBeanDefinitionException ex) {
+			throw new InvalidDurableScheduleException(
+					job + " has a durable schedule, but there is no transaction manager '"
+							+ ((attribute != null) ? attribute.getQualifier() : null) + "'.",
+					"Correct the name in @Transactional.");
+		}
+		if (manager != null) {
+			return manager;
+		}
+		String[] names = this.beanFactory.getBeanNamesForType(PlatformTransactionManager.class);
+		if (names.length == 0) {
 			throw new InvalidDurableScheduleException(job
 					+ " has a durable schedule, but the application has no transaction manager, in whose transactions fires are claimed.",
 					"Define a JdbcTransactionManager for the election database.");
-		}
-		List<String> possible = new ArrayList<>(names);
-		Map<String, Coverage> coverage = this.fencing.coverage();
-		possible.removeIf((name) -> coverage.getOrDefault(name, Coverage.NOT_REGISTERED).isImpossible());
-		if (possible.size() == 1) {
-			return possible.get(0);
-		}
-		List<String> primary = ((possible.isEmpty()) ? names : possible).stream()
-			.filter((name) -> names.size() == 1 || (this.beanFactory.containsBeanDefinition(name)
-					&& this.beanFactory.getBeanDefinition(name).isPrimary()))
-			.toList();
-		if (primary.size() == 1) {
-			return primary.get(0);
 		}
 		throw new InvalidDurableScheduleException(
 				job + " has a durable schedule, but several transaction managers could claim its fires: "
 						+ String.join(", ", names) + ".",
 				"Mark one as primary, or name it in @Transactional on the method.");
-	}
-
-	private void checkPossible(DurableJob job, String name) {
-		if (!this.fencing.isEnabled()) {
-			throw unfenced(job, name, "not fenced (leader-election.fencing=off)");
-		}
-		Coverage coverage = this.fencing.coverage().get(name);
-		if (coverage == null) {
-			throw new InvalidDurableScheduleException(
-					job + " has a durable schedule, but there is no transaction manager '" + name + "'.",
-					"Correct the name in @Transactional.");
-		}
-		if (coverage.isImpossible()) {
-			throw unfenced(job, name, coverage.toString());
-		}
 	}
 
 	/**
@@ -356,13 +353,19 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
 			throws Throwable {
 		Target target = target(job);
+		checkTable(target.dataSource());
 		if (this.fencing.coverage().get(target.name()) != Coverage.FENCED) {
 			this.fencing.inspect();
 			checkCoverage(job, target);
+			Assert.state(this.fencing.coverage().get(target.name()) == Coverage.FENCED,
+					() -> "The database of the transaction manager '" + target.name() + "' is not known yet");
 		}
 		SpringTransactions transactions = own ? target.ownTransactions() : target.transactions();
 		String election = this.electionKeys.apply(leadership.getElection());
 		return transactions.<T>execute((status) -> {
+			// Otherwise each statement would commit on its own
+			Assert.state(TransactionSynchronizationManager.hasResource(target.dataSource()), () -> "Transactions of '"
+					+ target.name() + "' have no JDBC connection, for instance since the JPA dialect exposes none");
 			this.fencing.join(leadership);
 			return operation.run(new JdbcRow(target.jdbc(), status, election, job.name()));
 		});

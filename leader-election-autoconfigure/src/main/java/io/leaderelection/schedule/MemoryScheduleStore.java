@@ -26,7 +26,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -45,13 +45,13 @@ public final class MemoryScheduleStore extends ScheduleStore {
 
 	private final AtomicBoolean reported = new AtomicBoolean();
 
-	private final ListableBeanFactory beanFactory;
+	private final ConfigurableListableBeanFactory beanFactory;
 
 	/**
 	 * Create a new {@code MemoryScheduleStore} instance.
 	 * @param beanFactory the factory of the transaction manager
 	 */
-	public MemoryScheduleStore(ListableBeanFactory beanFactory) {
+	public MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
 	}
 

@@ -18,6 +18,7 @@ package io.leaderelection.integration;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Clock;
 import java.time.Duration;
@@ -38,6 +39,7 @@ import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.LeadershipLostException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableJob;
@@ -63,21 +65,26 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -341,7 +348,7 @@ class DurableScheduleNodesTests {
 	@Test
 	void claimThatFailsIsRepeatedWithoutATick() throws Exception {
 		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		awaitBegin(node);
 		clock.set("2026-05-02T02:00:00Z");
 		try (Connection other = connect(); Statement statement = other.createStatement()) {
 			other.setAutoCommit(false);
@@ -357,7 +364,7 @@ class DurableScheduleNodesTests {
 	void idleTransactionOfAClaimIsEnded() {
 		LocalNode node = start(InTransactionScheduled.class, "leader-election.schedules.transaction-idle-timeout=500ms")
 			.awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		awaitBegin(node);
 		clock.set("2026-05-02T02:00:00Z");
 		hooks.add((fire) -> {
 			hooks.clear();
@@ -376,7 +383,7 @@ class DurableScheduleNodesTests {
 	@Test
 	void runWhoseSessionEndsIsRepeatedWithoutATick() {
 		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		awaitBegin(node);
 		clock.set("2026-05-02T02:00:00Z");
 		hooks.add((fire) -> {
 			hooks.clear();
@@ -459,13 +466,19 @@ class DurableScheduleNodesTests {
 	@Test
 	void severalTransactionManagersAreRefusedUnlessOneIsPrimaryOrNamed() {
 		assertRefused(() -> start(TwoManagers.class)).hasMessageContaining("several transaction managers");
-		LocalNode node = start(NamedManager.class).awaitLeader();
+		LocalNode node = start(NamedManager.class, "report.manager=election", "report.timeout=20").awaitLeader();
 		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).hasSize(1);
 	}
 
 	@Test
 	void transactionOfTheMethodMustJoin() {
-		assertRefused(() -> start(RequiresNew.class)).hasMessageContaining("does not join");
+		for (Propagation propagation : new Propagation[] { Propagation.REQUIRES_NEW, Propagation.NESTED }) {
+			Class<?> configuration = (propagation == Propagation.NESTED) ? Nested.class : RequiresNew.class;
+			assertRefused(() -> start(configuration)).as(propagation.name()).hasMessageContaining("does not join");
+		}
 	}
 
 	@Test
@@ -478,14 +491,68 @@ class DurableScheduleNodesTests {
 			this.server.query(
 					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election%'"
 							+ " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')");
-			Awaitility.await()
-				.atMost(LIMIT)
-				.ignoreExceptions()
-				.until(() -> !node.seen().isEmpty()
-						&& node.events().stream().anyMatch((event) -> event.startsWith("revoked")));
+			awaitRevocation(node);
 		});
-		assertThatException().isThrownBy(() -> run(node));
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> run(node));
 		assertThat(fires()).isEmpty();
+		assertThat(record()).singleElement().asString().startsWith("2026-05-01 12:00:00+00");
+	}
+
+	/**
+	 * The work does not react to its interrupt, so that it reaches the fence.
+	 */
+	private static void awaitRevocation(LocalNode node) {
+		CompletableFuture
+			.runAsync(() -> Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> node.events().stream().anyMatch((event) -> event.startsWith("revoked"))))
+			.join();
+		Thread.interrupted();
+	}
+
+	@Test
+	void callInATransactionIsRefused() {
+		LocalNode node = start(InTransaction.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		TransactionTemplate caller = new TransactionTemplate(node.context().getBean(PlatformTransactionManager.class));
+		assertThatIllegalStateException().isThrownBy(() -> caller.executeWithoutResult((status) -> run(node)))
+			.withMessageContaining("must not be called in a transaction");
+		assertThat(fires()).isEmpty();
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	/**
+	 * Otherwise a crash in the first run would move the begin of the job.
+	 */
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void beginIsRecordedBeforeTheFirstRun(Claim claim) {
+		LocalNode node = start(configuration(claim)).awaitLeader();
+		Awaitility.await().atMost(LIMIT).until(() -> status(node).lag() != null);
+		clock.set("2026-05-02T02:00:00Z");
+		List<String> records = new CopyOnWriteArrayList<>();
+		hooks.add((fire) -> records.addAll(record()));
+		run(node);
+		assertThat(records).singleElement()
+			.asString()
+			.startsWith((claim != Claim.BEFORE) ? "2026-05-01 12:00:00+00" : "2026-05-02 02:00:00+00");
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	@Test
+	void tableIsCreatedByAClaimIfTheDatabaseWasNotReachableAtStart() {
+		LocalNode node = start(UnreachableAtStart.class, "leader-election.datasource.url=" + this.server.jdbcUrl(),
+				"leader-election.datasource.username=" + this.server.username(),
+				"leader-election.datasource.password=" + this.server.password())
+			.awaitLeader();
+		assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not reachable");
+		node.context().getBean(UnreachableDataSource.class).reachable = true;
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
 	}
 
 	private static AbstractThrowableAssert<?, ?> assertRefused(ThrowingCallable start) {
@@ -509,6 +576,15 @@ class DurableScheduleNodesTests {
 
 	private static void run(LocalNode node) {
 		node.context().getBean(Job.class).run();
+	}
+
+	/**
+	 * Wait until the job has begun, and the run on grant has ended.
+	 */
+	private static void awaitBegin(LocalNode node) {
+		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		assertThat(node.context().getBean(ThreadPoolTaskScheduler.class).submit(() -> {
+		})).succeedsWithin(LIMIT);
 	}
 
 	private static ScheduleStatus status(LocalNode node) {
@@ -687,6 +763,57 @@ class DurableScheduleNodesTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	static class Nested extends ClockConfiguration {
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new WritingJob(jdbc) {
+
+				@Override
+				@LeaderOnly
+				@Transactional(propagation = Propagation.NESTED)
+				@DurableSchedule(name = JOB)
+				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+				public void run() {
+					write();
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UnreachableAtStart extends InTransaction {
+
+		@Bean
+		UnreachableDataSource dataSource(@Value("${spring.datasource.url}") String url,
+				@Value("${spring.datasource.username}") String username,
+				@Value("${spring.datasource.password}") String password) {
+			return new UnreachableDataSource(new DriverManagerDataSource(url, username, password));
+		}
+
+	}
+
+	static final class UnreachableDataSource extends DelegatingDataSource {
+
+		private volatile boolean reachable;
+
+		UnreachableDataSource(DataSource target) {
+			super(target);
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			if (!this.reachable) {
+				throw new SQLException("The database is not reachable");
+			}
+			return super.getConnection();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
 	static class TwoManagers extends InTransaction {
 
 		@Bean
@@ -705,6 +832,7 @@ class DurableScheduleNodesTests {
 	static class NamedManager extends ClockConfiguration {
 
 		@Bean
+		@Qualifier("election")
 		PlatformTransactionManager first(DataSource dataSource) {
 			return new DataSourceTransactionManager(dataSource);
 		}
@@ -720,7 +848,7 @@ class DurableScheduleNodesTests {
 
 				@Override
 				@LeaderOnly
-				@Transactional("first")
+				@Transactional(transactionManager = "${report.manager}", timeoutString = "${report.timeout}")
 				@DurableSchedule(name = JOB)
 				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
 				public void run() {
