@@ -182,7 +182,7 @@ final class ReactiveWork {
 							(claimed) -> end(claimed, new CancellationException()))
 					.contextWrite(fireTime)
 				: Mono
-					.usingWhen(Mono.just(run), (claimed) -> Mono.from(source), (claimed) -> end(claimed, null),
+					.usingWhen(Mono.just(run), (claimed) -> Mono.fromDirect(source), (claimed) -> end(claimed, null),
 							ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()))
 					.contextWrite(fireTime);
 	}
