@@ -215,6 +215,10 @@ public final class LeaderElectionAutoConfiguration {
 						"It is not positive, so a leader that has stopped could hold the record of a job for ever.",
 						"Set at least the longest time for which a job executes no statement, for instance 1m.");
 			}
+			if (idle.toMillis() > Integer.MAX_VALUE) {
+				throw new InvalidElectionPropertyException("leader-election.schedules.transaction-idle-timeout", idle,
+						"It is longer than PostgreSQL supports.", "Set a shorter time, for instance 1m.");
+			}
 			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
 					properties.initializeSchema() == SchemaInitialization.ALWAYS, idle,
 					(election) -> sessionsFactory.key(definitions.get(election)));

@@ -115,7 +115,9 @@ public final class MemoryScheduleStore extends ScheduleStore {
 
 		void commit() {
 			if (this.replacement != null) {
-				MemoryScheduleStore.this.records.put(this.job, this.replacement);
+				// A run of an earlier term may end late
+				MemoryScheduleStore.this.records.merge(this.job, this.replacement,
+						(present, later) -> later.lastFire().isBefore(present.lastFire()) ? present : later);
 			}
 		}
 
