@@ -332,11 +332,7 @@ class DurableScheduleNodesTests {
 			other.setAutoCommit(false);
 			statement.execute("SELECT FROM %s_schedule FOR UPDATE".formatted(TABLE));
 			CompletableFuture<Void> run = CompletableFuture.runAsync(() -> run(node));
-			Awaitility.await()
-				.atMost(LIMIT)
-				.until(() -> !this.server.query(
-						"SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%durable_nodes%'")
-					.isEmpty());
+			awaitLockWait();
 			assertThat(run).isNotDone();
 			other.rollback();
 			run.get(30, TimeUnit.SECONDS);
@@ -496,6 +492,39 @@ class DurableScheduleNodesTests {
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> run(node));
 		assertThat(fires()).isEmpty();
 		assertThat(record()).singleElement().asString().startsWith("2026-05-01 12:00:00+00");
+	}
+
+	@Test
+	void nextLeaderWaitsForTheClaimOfAFormerTerm() throws Exception {
+		LocalNode first = start(InTransaction.class).awaitLeader();
+		run(first);
+		LocalNode second = start(InTransaction.class);
+		clock.set("2026-05-02T02:00:00Z");
+		CompletableFuture<Boolean> proceed = new CompletableFuture<Boolean>().completeOnTimeout(false, 30,
+				TimeUnit.SECONDS);
+		hooks.add((fire) -> {
+			hooks.clear();
+			proceed.join();
+			Thread.interrupted();
+		});
+		CompletableFuture<Void> former = CompletableFuture.runAsync(() -> run(first));
+		Awaitility.await().atMost(LIMIT).until(hooks::isEmpty);
+		first.elector().resign();
+		second.awaitLeader();
+		CompletableFuture<Void> next = CompletableFuture.runAsync(() -> run(second));
+		awaitLockWait();
+		proceed.complete(true);
+		next.get(30, TimeUnit.SECONDS);
+		assertThat(former).failsWithin(LIMIT).withThrowableThat().withCauseInstanceOf(LeadershipLostException.class);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	private void awaitLockWait() {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.until(() -> !this.server.query(
+					"SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%durable_nodes%'")
+				.isEmpty());
 	}
 
 	/**

@@ -19,6 +19,8 @@ package io.leaderelection.transaction;
 import java.time.Instant;
 import java.util.List;
 
+import javax.sql.DataSource;
+
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.DurableSchedule;
@@ -30,6 +32,7 @@ import io.leaderelection.transaction.FencedJpaTransactionTests.JpaConfiguration;
 import io.leaderelection.transaction.FencedJpaTransactionTests.Note;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.InitializingBean;
@@ -38,11 +41,15 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.dao.DataIntegrityViolationException;
+import org.springframework.jdbc.datasource.ConnectionHandle;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
+import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Durable schedules whose work is written by Hibernate when the transaction commits.
@@ -77,6 +84,26 @@ class DurableScheduleJpaTests {
 		finally {
 			SpringApplication.exit(context);
 			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
+		}
+	}
+
+	/**
+	 * Otherwise the claim would commit without the work, and without a fence.
+	 */
+	@Test
+	void transactionWithoutAJdbcConnectionIsRefused() throws Exception {
+		ConfigurableApplicationContext context = FencedApplication.start(this.server, WithoutConnection.class,
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always");
+		try {
+			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
+				.isTrue();
+			assertThatIllegalStateException().isThrownBy(context.getBean(Job.class)::run)
+				.withMessageContaining("have no JDBC connection");
+			assertThat(this.server.query("SELECT job FROM durable_jpa_schedule")).isEmpty();
+		}
+		finally {
+			SpringApplication.exit(context);
+			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule");
 		}
 	}
 
@@ -117,6 +144,26 @@ class DurableScheduleJpaTests {
 		@Bean
 		InitializingBean clock(DurableSchedules schedules) {
 			return () -> schedules.setClock(clock);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class WithoutConnection extends JobConfiguration {
+
+		@Bean
+		@Override
+		LocalContainerEntityManagerFactoryBean entityManagerFactory(DataSource dataSource) {
+			LocalContainerEntityManagerFactoryBean factory = super.entityManagerFactory(dataSource);
+			factory.setJpaDialect(new HibernateJpaDialect() {
+
+				@Override
+				public @Nullable ConnectionHandle getJdbcConnection(EntityManager entityManager, boolean readOnly) {
+					return null;
+				}
+
+			});
+			return factory;
 		}
 
 	}
