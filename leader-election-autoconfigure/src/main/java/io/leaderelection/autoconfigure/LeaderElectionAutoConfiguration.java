@@ -35,9 +35,7 @@ import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.StartPolicy;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.JdbcScheduleStore;
-import io.leaderelection.schedule.MemoryScheduleStore;
 import io.leaderelection.schedule.ScheduleStore;
-import io.leaderelection.schedule.UnavailableScheduleStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
@@ -148,8 +146,8 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
 			ConfigurableListableBeanFactory beanFactory) {
-		return new DurableSchedules((properties.mode() == Mode.POSTGRESQL)
-				? store.getIfAvailable(UnavailableScheduleStore::new) : new MemoryScheduleStore(beanFactory));
+		return (properties.mode() == Mode.POSTGRESQL) ? new DurableSchedules(store.getIfAvailable())
+				: DurableSchedules.inMemory(beanFactory);
 	}
 
 	@Bean

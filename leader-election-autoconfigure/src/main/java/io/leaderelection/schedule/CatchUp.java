@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
@@ -46,6 +47,9 @@ final class CatchUp {
 
 	/** Held for reading while a run is in progress that was submitted. */
 	private final ReadWriteLock inProgress = new ReentrantReadWriteLock();
+
+	/** Whether the next call is one of them. */
+	private final AtomicBoolean submission = new AtomicBoolean();
 
 	private volatile @Nullable Grant grant;
 
@@ -81,14 +85,33 @@ final class CatchUp {
 
 	/**
 	 * Return when leadership was granted.
-	 * @param leadership the leadership, or {@code null} for the current one
-	 * @return the time, or {@code null} if the grant has not been received or is over
+	 * @return the time, or {@code null} if this node does not lead
 	 */
-	@Nullable Instant grantTime(@Nullable Leadership leadership) {
+	@Nullable Instant grantTime() {
 		Grant last = this.grant;
-		boolean asked = last != null
-				&& ((leadership != null) ? last.leadership() == leadership : last.leadership().isCurrent());
-		return (last != null && asked) ? last.time() : null;
+		return (last != null && last.leadership().isCurrent()) ? last.time() : null;
+	}
+
+	/**
+	 * Return when a new job begins: not before this node was granted leadership, and not
+	 * after, although the first claim may have failed.
+	 */
+	Instant beginTime(Leadership leadership) {
+		Instant begin = this.schedules.begin();
+		Grant last = this.grant;
+		Instant now = this.schedules.now();
+		if (begin != null) {
+			return begin;
+		}
+		return (last != null && last.leadership() == leadership && last.time().isBefore(now)) ? last.time() : now;
+	}
+
+	/**
+	 * End the submission whose run calls the method now.
+	 * @return whether there was one, and not a tick of the schedule
+	 */
+	boolean endSubmission() {
+		return this.submission.getAndSet(false);
 	}
 
 	/**
@@ -113,6 +136,21 @@ final class CatchUp {
 		}
 	}
 
+	/**
+	 * Submit a run for the next fire if its tick may have come already, and the one after
+	 * it may be a day later: the clock may have been set back while the scheduler waited.
+	 * If the scheduler is in time, its tick comes first.
+	 */
+	void repeatEarlyTick(Instant lastFire) {
+		Instant now = this.schedules.now();
+		Instant next = this.job.times().next(now.isAfter(lastFire) ? now : lastFire);
+		Instant following = (next != null) ? this.job.times().next(next) : null;
+		if (next != null && following != null
+				&& Duration.between(now, next).multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
+			submit(next.plus(this.job.times().tolerance(next)));
+		}
+	}
+
 	private void run() {
 		synchronized (this) {
 			this.pending = null;
@@ -121,6 +159,7 @@ final class CatchUp {
 		this.inProgress.readLock().lock();
 		try {
 			if (current != null && this.schedules.begin() == null) {
+				this.submission.set(true);
 				current.run().run();
 			}
 		}

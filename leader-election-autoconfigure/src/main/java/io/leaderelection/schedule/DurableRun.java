@@ -21,13 +21,19 @@ import java.util.concurrent.CompletionStage;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.Work;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.log.LogMessage;
 
 /**
  * A run of a job outside the transaction of its claim, to be ended on any thread.
  * Internal.
  */
 public final class DurableRun {
+
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
 	private final DurableJob job;
 
@@ -146,8 +152,23 @@ public final class DurableRun {
 			end(failure);
 		}
 		catch (Throwable ex) {
-			this.job.notRecorded(ex);
+			logger.warn(LogMessage.format("The end of a run of %s could not be recorded", this.job), ex);
 		}
+	}
+
+	/**
+	 * A call of the method of a job.
+	 */
+	@FunctionalInterface
+	public interface Invocation {
+
+		/**
+		 * Call the method.
+		 * @return its result
+		 * @throws Throwable its failure
+		 */
+		@Nullable Object proceed() throws Throwable;
+
 	}
 
 }

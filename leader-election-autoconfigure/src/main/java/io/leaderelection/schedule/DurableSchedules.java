@@ -18,11 +18,7 @@ package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
 import java.time.Clock;
-import java.time.DateTimeException;
-import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,28 +30,18 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-import io.leaderelection.schedule.DueFires.Misfire;
-import io.leaderelection.schedule.DurableJob.Definition;
-import io.leaderelection.schedule.FireTimes.Cron;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.boot.convert.DurationStyle;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.core.task.TaskRejectedException;
-import org.springframework.scheduling.SchedulingAwareRunnable;
-import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
-import org.springframework.scheduling.support.CronExpression;
 import org.springframework.util.Assert;
-import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -64,13 +50,7 @@ import org.springframework.util.StringValueResolver;
  */
 public final class DurableSchedules implements SchedulingConfigurer, Ordered, EmbeddedValueResolverAware {
 
-	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
-
-	private static final int LONGEST_NAME = 255;
-
-	private static final Duration ON_TIME = Duration.ofMinutes(1);
-
-	private final ScheduleStore store;
+	private final @Nullable ScheduleStore store;
 
 	private final Map<MethodClassKey, DurableJob> found = new ConcurrentHashMap<>();
 
@@ -80,7 +60,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private final List<BiConsumer<DurableJob, FireTime>> fireListeners = new CopyOnWriteArrayList<>();
 
-	private final Map<DurableJob, Submission> waiting = new LinkedHashMap<>();
+	private final TaskSubmissions submissions = new TaskSubmissions(this::now);
 
 	private volatile Clock clock = Clock.systemUTC();
 
@@ -88,14 +68,21 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private @Nullable StringValueResolver valueResolver;
 
-	private @Nullable TaskScheduler scheduler;
-
 	/**
 	 * Create a new {@code DurableSchedules} instance.
-	 * @param store where fires are recorded
+	 * @param store where fires are recorded, or {@code null} if they cannot be
 	 */
-	public DurableSchedules(ScheduleStore store) {
+	public DurableSchedules(@Nullable ScheduleStore store) {
 		this.store = store;
+	}
+
+	/**
+	 * Return durable schedules of a node without an election database.
+	 * @param beanFactory the factory of the transaction manager
+	 * @return the schedules
+	 */
+	public static DurableSchedules inMemory(ConfigurableListableBeanFactory beanFactory) {
+		return new DurableSchedules(new MemoryScheduleStore(beanFactory));
 	}
 
 	@Override
@@ -127,7 +114,9 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 		this.clock = (clock != null) ? clock : Clock.systemUTC();
 		this.begin = (clock != null) ? clock.instant() : null;
 		jobs().forEach(DurableJob::begin);
-		this.store.clear();
+		if (this.store != null) {
+			this.store.clear();
+		}
 	}
 
 	/**
@@ -142,6 +131,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	}
 
 	ScheduleStore store() {
+		Assert.state(this.store != null, "Fires cannot be recorded");
 		return this.store;
 	}
 
@@ -168,7 +158,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 		}
 	}
 
-	private static Set<Scheduled> schedules(Method method) {
+	static Set<Scheduled> schedules(Method method) {
 		// As Spring does
 		return AnnotatedElementUtils.getMergedRepeatableAnnotations(method, Scheduled.class, Schedules.class);
 	}
@@ -191,10 +181,15 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 * Register the job of a bean.
 	 * @param job the job
 	 * @param election the name of its election
-	 * @throws InvalidDurableScheduleException if its placeholders cannot be resolved, or
-	 * if there is another job of that name
+	 * @throws InvalidDurableScheduleException if its placeholders cannot be resolved, if
+	 * there is another job of that name, or if fires cannot be recorded
 	 */
 	public void register(DurableJob job, String election) {
+		if (this.store == null) {
+			throw new InvalidDurableScheduleException(job
+					+ " has a durable schedule, but Spring's support for JDBC transactions is missing, in which fires are claimed.",
+					"Add the dependency org.springframework.boot:spring-boot-starter-jdbc.");
+		}
 		JobKey key = new JobKey(election, job.name());
 		synchronized (this.jobs) {
 			DurableJob other = this.jobs.putIfAbsent(key, job);
@@ -250,7 +245,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	public void check() {
 		Collection<DurableJob> all = jobs();
 		if (!all.isEmpty()) {
-			this.store.check(all);
+			store().check(all);
 		}
 	}
 
@@ -261,123 +256,22 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 		jobs().forEach(DurableJob::stop);
 	}
 
-	Definition define(DurableJob job) {
-		DurableSchedule annotation = job.annotation();
-		String name = resolve(job, "name", annotation.name());
-		if (name.isEmpty()) {
-			name = job.type().getName() + "." + job.method().getName();
-		}
-		if (name.length() > LONGEST_NAME) {
-			throw invalid(job, "the name '" + name + "', which is longer than " + LONGEST_NAME + " characters",
-					"Set a shorter name.");
-		}
-		List<Cron> crons = new ArrayList<>();
-		String schedulerName = null;
-		for (Scheduled scheduled : schedules(job.method())) {
-			Cron cron = cron(job, scheduled);
-			if (cron != null) {
-				crons.add(cron);
-			}
-			schedulerName = StringUtils.hasText(scheduled.scheduler()) ? scheduled.scheduler() : schedulerName;
-		}
-		return new Definition(name, new FireTimes(crons),
-				new Misfire(annotation.misfire(), within(job, annotation), annotation.limit()),
-				(schedulerName != null) ? resolve(job, "scheduler", schedulerName) : null);
-	}
-
-	private @Nullable Cron cron(DurableJob job, Scheduled scheduled) {
-		String expression = resolve(job, "cron", scheduled.cron());
-		if (expression.equals(Scheduled.CRON_DISABLED)) {
-			return null;
-		}
-		String zone = resolve(job, "zone", scheduled.zone());
-		try {
-			return new Cron(CronExpression.parse(expression), StringUtils.hasText(zone)
-					? StringUtils.parseTimeZoneString(zone).toZoneId() : ZoneId.systemDefault());
-		}
-		catch (IllegalArgumentException | DateTimeException ex) {
-			throw invalid(job, "a cron expression that is not valid: " + ex.getMessage(),
-					"Correct the attribute 'cron' or 'zone' of @Scheduled.");
-		}
-	}
-
-	private @Nullable Duration within(DurableJob job, DurableSchedule annotation) {
-		String within = resolve(job, "within", annotation.within());
-		if (within.isEmpty()) {
-			return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : null;
-		}
-		try {
-			Duration duration = DurationStyle.detectAndParse(within);
-			if (!duration.isZero() && !duration.isNegative()) {
-				return duration;
-			}
-		}
-		catch (IllegalArgumentException ex) {
-			logger.debug("Not a duration: " + within, ex);
-		}
-		throw invalid(job, "within = \"" + within + "\", which is not a positive duration",
-				"Set a duration, for instance PT6H or 6h.");
-	}
-
-	private String resolve(DurableJob job, String attribute, String value) {
-		try {
-			String resolved = (this.valueResolver != null) ? this.valueResolver.resolveStringValue(value) : value;
-			return (resolved != null) ? resolved.trim() : "";
-		}
-		catch (RuntimeException ex) {
-			throw invalid(job, attribute + " = \"" + value + "\", which cannot be resolved: " + ex.getMessage(),
-					"Set the property that the placeholder names, or give the placeholder a default.");
-		}
-	}
-
-	private static InvalidDurableScheduleException invalid(DurableJob job, String reason, String action) {
-		return new InvalidDurableScheduleException(job + " has a durable schedule with " + reason + ".", action);
+	@Nullable String resolve(String value) {
+		return (this.valueResolver != null) ? this.valueResolver.resolveStringValue(value) : value;
 	}
 
 	@Override
 	public void configureTasks(ScheduledTaskRegistrar registrar) {
-		synchronized (this.waiting) {
-			this.scheduler = registrar.getScheduler();
-			this.waiting.forEach((job, submission) -> submit(submission, now()));
-			this.waiting.clear();
-		}
+		this.submissions.begin(registrar.getScheduler());
 	}
 
 	/**
-	 * Submit a run to the task scheduler that runs the {@code @Scheduled} methods. Until
-	 * it is known, since the application has not started completely, the last run of each
-	 * job waits for it.
+	 * Submit a run to the task scheduler that runs the {@code @Scheduled} methods.
 	 * @param time the time by the clock of the jobs
 	 * @return the run, or {@code null} if it waits, was rejected or would disturb a test
 	 */
 	@Nullable ScheduledFuture<?> submit(DurableJob job, Runnable run, Instant time) {
-		if (this.begin != null) {
-			return null;
-		}
-		Submission submission = new Submission(job, run, job.scheduler());
-		synchronized (this.waiting) {
-			if (this.scheduler == null) {
-				this.waiting.put(job, submission);
-				return null;
-			}
-		}
-		return submit(submission, time);
-	}
-
-	private @Nullable ScheduledFuture<?> submit(Submission submission, Instant time) {
-		TaskScheduler target = this.scheduler;
-		if (target == null) {
-			return null;
-		}
-		Duration delay = Duration.between(now(), time);
-		try {
-			return target.schedule(submission,
-					target.getClock().instant().plus(delay.isNegative() ? Duration.ZERO : delay));
-		}
-		catch (TaskRejectedException ex) {
-			logger.debug(submission.job() + " could not be submitted", ex);
-			return null;
-		}
+		return (this.begin == null) ? this.submissions.submit(job, run, time) : null;
 	}
 
 	/**
@@ -400,28 +294,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 * @param name its name
 	 */
 	private record JobKey(String election, String name) {
-
-	}
-
-	/**
-	 * A run of a job, for the scheduler that {@code @Scheduled} names.
-	 *
-	 * @param job the job
-	 * @param task the run
-	 * @param qualifier the name of the scheduler
-	 */
-	private record Submission(DurableJob job, Runnable task,
-			@Nullable String qualifier) implements SchedulingAwareRunnable {
-
-		@Override
-		public void run() {
-			this.task.run();
-		}
-
-		@Override
-		public @Nullable String getQualifier() {
-			return this.qualifier;
-		}
 
 	}
 

@@ -27,14 +27,15 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.ClassUtils;
 
 /**
  * {@link ScheduleStore} of a node without an election database. With
  * {@link Claim#IN_TRANSACTION}, the method still runs in a transaction if there is a
- * transaction manager. Internal.
+ * transaction manager.
  */
-public final class MemoryScheduleStore extends ScheduleStore {
+final class MemoryScheduleStore extends ScheduleStore {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -51,7 +52,7 @@ public final class MemoryScheduleStore extends ScheduleStore {
 	 * Create a new {@code MemoryScheduleStore} instance.
 	 * @param beanFactory the factory of the transaction manager
 	 */
-	public MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
+	MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
 	}
 
@@ -67,16 +68,17 @@ public final class MemoryScheduleStore extends ScheduleStore {
 	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
 			throws Throwable {
 		MemoryRow row = new MemoryRow(job);
-		T result;
-		if (!own && TRANSACTIONS_PRESENT) {
-			SpringTransactions transactions = SpringTransactions.unfenced(job, this.beanFactory);
-			result = (transactions != null) ? transactions.execute((status) -> operation.run(row)) : operation.run(row);
-		}
-		else {
-			result = operation.run(row);
-		}
+		T result = (!own && TRANSACTIONS_PRESENT) ? executeInTransaction(job, row, operation) : operation.run(row);
 		row.commit();
 		return result;
+	}
+
+	private <T extends @Nullable Object> T executeInTransaction(DurableJob job, Row row, Operation<T> operation)
+			throws Throwable {
+		JobTransaction transaction = JobTransaction.of(job, this.beanFactory);
+		PlatformTransactionManager manager = transaction.manager();
+		return (manager != null) ? transaction.joined(manager).execute((status) -> operation.run(row))
+				: operation.run(row);
 	}
 
 	@Override
@@ -106,11 +108,6 @@ public final class MemoryScheduleStore extends ScheduleStore {
 		@Override
 		public void save(JobRecord replacement) {
 			this.replacement = replacement;
-		}
-
-		@Override
-		public void discard() {
-			this.replacement = null;
 		}
 
 		void commit() {

@@ -35,7 +35,8 @@ public abstract class ScheduleStore {
 	abstract void check(Collection<DurableJob> jobs);
 
 	/**
-	 * Run an operation in a transaction that commits only in the term of a leadership.
+	 * Run an operation in a transaction that commits only in the term of a leadership. If
+	 * the operation has not changed the record, the transaction is rolled back.
 	 * @param job the job
 	 * @param leadership the leadership
 	 * @param own whether the transaction must not be that of the caller
@@ -96,11 +97,6 @@ public abstract class ScheduleStore {
 		 * Replace the record.
 		 */
 		void save(JobRecord replacement);
-
-		/**
-		 * Roll the transaction back at its end, since nothing has changed.
-		 */
-		void discard();
 
 	}
 

@@ -17,36 +17,22 @@
 package io.leaderelection.schedule;
 
 import java.lang.reflect.UndeclaredThrowableException;
-import java.util.Collection;
-import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.NoSuchBeanDefinitionException;
-import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
-import org.springframework.beans.factory.config.ConfigurableBeanFactory;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.TransactionSystemException;
-import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
-import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
-import org.springframework.util.StringUtils;
 
 /**
  * Runs operations in transactions of the application. A separate class, since Spring's
  * transaction support may be missing.
  */
 final class SpringTransactions {
-
-	private static final Set<Integer> JOINING = Set.of(TransactionDefinition.PROPAGATION_REQUIRED,
-			TransactionDefinition.PROPAGATION_SUPPORTS, TransactionDefinition.PROPAGATION_MANDATORY);
 
 	private final TransactionTemplate template;
 
@@ -64,84 +50,6 @@ final class SpringTransactions {
 			definition.setTimeout(attribute.getTimeout());
 		}
 		this.template = new TransactionTemplate(manager, definition);
-	}
-
-	/**
-	 * Return the attributes of {@code @Transactional}, or {@code null} without it.
-	 */
-	static @Nullable TransactionAttribute attribute(DurableJob job, ConfigurableBeanFactory beanFactory) {
-		AnnotationTransactionAttributeSource attributes = new AnnotationTransactionAttributeSource(false);
-		attributes.setEmbeddedValueResolver(new EmbeddedValueResolver(beanFactory));
-		try {
-			return attributes.getTransactionAttribute(job.method(), job.type());
-		}
-		catch (IllegalArgumentException ex) {
-			throw new InvalidDurableScheduleException(
-					job + " has a durable schedule, but its @Transactional is not valid: " + ex.getMessage(),
-					"Correct @Transactional.");
-		}
-	}
-
-	/**
-	 * Return the transaction manager of a method as Spring determines it, or {@code null}
-	 * if there is none, or more than one.
-	 * @throws NoSuchBeanDefinitionException if the one that {@code @Transactional} names
-	 * does not exist
-	 */
-	static @Nullable PlatformTransactionManager manager(DurableJob job, @Nullable TransactionAttribute attribute,
-			ListableBeanFactory beanFactory) {
-		if (attribute != null) {
-			if (StringUtils.hasText(attribute.getQualifier())) {
-				return qualified(beanFactory, attribute.getQualifier());
-			}
-			String ofType = BeanFactoryAnnotationUtils.getQualifierValue(job.type());
-			if (StringUtils.hasText(ofType)) {
-				try {
-					return qualified(beanFactory, ofType);
-				}
-				catch (NoSuchBeanDefinitionException ex) {
-					// It qualifies the bean itself
-				}
-			}
-			TransactionInterceptor interceptor = beanFactory.getBeanProvider(TransactionInterceptor.class)
-				.getIfUnique();
-			if (interceptor != null
-					&& interceptor.getTransactionManager() instanceof PlatformTransactionManager manager) {
-				return manager;
-			}
-		}
-		return beanFactory.getBeanProvider(PlatformTransactionManager.class).getIfUnique();
-	}
-
-	private static PlatformTransactionManager qualified(ListableBeanFactory beanFactory, String qualifier) {
-		return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beanFactory, PlatformTransactionManager.class, qualifier);
-	}
-
-	/**
-	 * Return the transactions of the application for a method, or {@code null} if it has
-	 * no single transaction manager.
-	 */
-	static @Nullable SpringTransactions unfenced(DurableJob job, ConfigurableListableBeanFactory beanFactory) {
-		TransactionAttribute attribute = attribute(job, beanFactory);
-		PlatformTransactionManager manager = manager(job, attribute, beanFactory);
-		return (manager != null)
-				? new SpringTransactions(manager, attribute, TransactionDefinition.PROPAGATION_REQUIRED) : null;
-	}
-
-	/**
-	 * Fail if a method runs in another transaction than that of its claim, or could be
-	 * rolled back without it.
-	 */
-	static void checkPropagation(Collection<DurableJob> jobs, ConfigurableBeanFactory beanFactory) {
-		for (DurableJob job : jobs) {
-			TransactionAttribute attribute = attribute(job, beanFactory);
-			if (job.claim() == Claim.IN_TRANSACTION && attribute != null
-					&& !JOINING.contains(attribute.getPropagationBehavior())) {
-				throw new InvalidDurableScheduleException(job
-						+ " has a durable schedule with claim = IN_TRANSACTION, but its @Transactional does not join the transaction of the claim.",
-						"Use the propagation REQUIRED, or claim = BEFORE or AFTER.");
-			}
-		}
 	}
 
 	<T extends @Nullable Object> T execute(Operation<T> operation) throws Throwable {

@@ -56,7 +56,7 @@ class CatchUpTests {
 	private final CatchUp catchUp;
 
 	CatchUpTests() throws Exception {
-		DurableSchedules schedules = new DurableSchedules(new MemoryScheduleStore(new DefaultListableBeanFactory()));
+		DurableSchedules schedules = DurableSchedules.inMemory(new DefaultListableBeanFactory());
 		schedules.setClock(this.clock);
 		TaskScheduler scheduler = mock();
 		given(scheduler.getClock()).willReturn(this.clock);
