@@ -80,7 +80,8 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 			this.fencing.inspect();
 		}
 		Coverage coverage = coverage();
-		if (coverage != Coverage.FENCED && coverage != Coverage.UNKNOWN) {
+		// If only some are fenced, the commit of each claim shows it
+		if (coverage != Coverage.FENCED && coverage != Coverage.PARTLY && coverage != Coverage.UNKNOWN) {
 			throw unfenced(this.job, this.manager, coverage);
 		}
 		return coverage != Coverage.UNKNOWN;

@@ -109,10 +109,7 @@ public final class JdbcScheduleStore extends ScheduleStore {
 				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
 		String election = this.electionKeys.apply(leadership.getElection());
 		return (own ? claims.own() : claims.joined()).<T>execute((status) -> {
-			// Otherwise each statement would commit on its own
-			Assert.state(TransactionSynchronizationManager.hasResource(claims.dataSource()), () -> "Transactions of '"
-					+ claims.manager() + "' have no JDBC connection, for instance since the JPA dialect exposes none");
-			this.fencing.join(leadership);
+			this.fencing.require(claims.manager(), leadership);
 			JdbcRow row = new JdbcRow(claims.jdbc(), this.table.name(), this.longestIdle, election, job.name());
 			T result = operation.run(row);
 			if (!row.isChanged()) {

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 
 import javax.sql.DataSource;
@@ -73,6 +74,12 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * since threads of the application may outlive the context.
 	 */
 	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
+
+	/**
+	 * Transactions that must not commit without a fence.
+	 */
+	private final Set<ConnectionHolder> required = Collections
+		.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
 	private volatile Coverage coverage;
 
@@ -135,6 +142,21 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 	}
 
+	/**
+	 * Bind the current transaction of the current thread to a term, and let it fail if it
+	 * cannot be fenced.
+	 */
+	void require(Leadership leadership) {
+		ConnectionHolder holder = holder();
+		if (holder == null) {
+			// Otherwise each statement would commit on its own
+			throw new IllegalStateException("Transactions of '" + this.name
+					+ "' have no JDBC connection, for instance since the JPA dialect exposes none");
+		}
+		bind(leadership);
+		this.required.add(holder);
+	}
+
 	private @Nullable ConnectionHolder holder() {
 		return (this.dataSource != null
 				&& TransactionSynchronizationManager.getResource(this.dataSource) instanceof ConnectionHolder holder)
@@ -160,11 +182,11 @@ final class FencedTransactions implements TransactionExecutionListener {
 			List<Leadership> terms = this.bound.get(holder);
 			if (terms != null) {
 				this.flush.flush(transaction);
-				fence(this.dataSource, terms, transaction.isReadOnly());
+				fence(this.dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
 			}
 		}
 		else if (!this.fencing.currentWork().isEmpty()) {
-			checkNotRequired(Coverage.NO_DATA_SOURCE);
+			checkNotRequired(false, Coverage.NO_DATA_SOURCE);
 		}
 	}
 
@@ -180,11 +202,13 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private void forget(TransactionExecution transaction) {
 		if (transaction.isNewTransaction()) {
-			this.bound.remove(holder());
+			ConnectionHolder holder = holder();
+			this.bound.remove(holder);
+			this.required.remove(holder);
 		}
 	}
 
-	private void fence(DataSource source, List<Leadership> terms, boolean readOnly) {
+	private void fence(DataSource source, List<Leadership> terms, boolean readOnly, boolean required) {
 		Connection connection = DataSourceUtils.getConnection(source);
 		try {
 			if (readOnly && connection.isReadOnly()) {
@@ -194,7 +218,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 				boolean covered = this.fencing.fence(term, connection);
 				seen(covered);
 				if (!covered) {
-					checkNotRequired(Coverage.OTHER_DATABASE);
+					checkNotRequired(required, Coverage.OTHER_DATABASE);
 				}
 			}
 		}
@@ -210,10 +234,11 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 	}
 
-	private void checkNotRequired(Coverage reason) {
-		if (this.fencing.isRequired()) {
-			throw new IllegalStateException("Transactions of '" + this.name + "' in leader work must be fenced "
-					+ "(leader-election.fencing=required), but this one is " + reason);
+	private void checkNotRequired(boolean required, Coverage reason) {
+		if (required || this.fencing.isRequired()) {
+			throw new IllegalStateException("Transactions of '" + this.name + "' in leader work must be fenced ("
+					+ (required ? "@DurableSchedule" : "leader-election.fencing=required") + "), but this one is "
+					+ reason);
 		}
 	}
 

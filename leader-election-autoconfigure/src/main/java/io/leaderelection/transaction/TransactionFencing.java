@@ -43,6 +43,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.util.Assert;
 
 /**
  * Fences the transactions of leader work in all transaction managers of an application.
@@ -151,14 +152,24 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Bind the transactions of the current thread to a term, as leader work does on its
-	 * own thread.
-	 * @param leadership the leadership
+	 * Bind the transactions of the current thread to a term.
 	 */
-	public void join(Leadership leadership) {
+	private void join(Leadership leadership) {
 		for (FencedTransactions transactions : this.managers.values()) {
 			transactions.bind(leadership);
 		}
+	}
+
+	/**
+	 * Bind the transaction of the current thread to a term, and let its commit fail if it
+	 * cannot be fenced: its data source may lead to another database than before.
+	 * @param name the name of the transaction manager
+	 * @param leadership the leadership
+	 */
+	public void require(String name, Leadership leadership) {
+		FencedTransactions transactions = this.managers.get(name);
+		Assert.state(transactions != null, () -> "Transactions of '" + name + "' are not fenced");
+		transactions.require(leadership);
 	}
 
 	/**
