@@ -29,7 +29,9 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 
 /**
  * Checks at start that the fires of durable schedules can be recorded: after the tables
@@ -44,14 +46,18 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 
 	private final DurableSchedules schedules;
 
+	private final ListableBeanFactory beanFactory;
+
 	private volatile boolean running;
 
 	/**
 	 * Create a new {@code DurableSchedulesLifecycle} instance.
 	 * @param schedules the durable schedules
+	 * @param beanFactory the factory of the processor of {@code @Scheduled}
 	 */
-	DurableSchedulesLifecycle(DurableSchedules schedules) {
+	DurableSchedulesLifecycle(DurableSchedules schedules, ListableBeanFactory beanFactory) {
 		this.schedules = schedules;
+		this.beanFactory = beanFactory;
 	}
 
 	@Override
@@ -67,11 +73,22 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		if (!this.schedules.jobs().isEmpty()) {
+			checkScheduling();
 			CompletableFuture<@Nullable Void> checked = new CompletableFuture<>();
 			DaemonThreads.create("schedules", () -> check(checked)).start();
 			await(checked);
 		}
 		this.running = true;
+	}
+
+	/**
+	 * Not an error: a test may call the jobs by itself.
+	 */
+	private void checkScheduling() {
+		if (this.beanFactory.getBeanNamesForType(ScheduledAnnotationBeanPostProcessor.class, true, false).length == 0) {
+			logger.warn("No durable schedule runs by itself, since scheduling is not enabled: "
+					+ "add @EnableScheduling to a configuration class");
+		}
 	}
 
 	private void check(CompletableFuture<@Nullable Void> checked) {

@@ -39,6 +39,7 @@ import io.leaderelection.schedule.ScheduleStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -152,8 +153,8 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@DependsOn("leaderElectionLifecycle")
-	DurableSchedulesLifecycle durableSchedulesLifecycle(DurableSchedules schedules) {
-		return new DurableSchedulesLifecycle(schedules);
+	DurableSchedulesLifecycle durableSchedulesLifecycle(DurableSchedules schedules, ListableBeanFactory beanFactory) {
+		return new DurableSchedulesLifecycle(schedules, beanFactory);
 	}
 
 	@Bean
