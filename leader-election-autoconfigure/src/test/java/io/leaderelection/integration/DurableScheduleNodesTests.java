@@ -18,45 +18,28 @@ package io.leaderelection.integration;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.Claim;
-import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableSchedule;
-import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.FireTime;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import io.leaderelection.schedule.MisfirePolicy;
-import io.leaderelection.schedule.ScheduleStatus;
-import io.leaderelection.schedule.TestClock;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
-import org.assertj.core.api.AbstractThrowableAssert;
-import org.assertj.core.api.Assertions;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -64,15 +47,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -91,38 +70,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Tests for {@link DurableSchedule} on nodes with a database.
  */
 @Timeout(120)
-class DurableScheduleNodesTests {
-
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
-	private static final String TABLE = "durable_nodes";
-
-	private static final String JOB = "report";
-
-	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
-
-	/** What runs inside a job, after it has written. */
-	private static final List<Consumer<Instant>> hooks = new CopyOnWriteArrayList<>();
-
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String group = "durable-" + UUID.randomUUID();
-
-	private final List<LocalNode> nodes = new ArrayList<>();
-
-	DurableScheduleNodesTests() {
-		clock.set("2026-05-01T12:00:00Z");
-		hooks.clear();
-		this.server.execute(
-				"DROP TABLE IF EXISTS durable_run; CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
-	}
-
-	@AfterEach
-	void closeNodes() {
-		this.nodes.forEach(LocalNode::close);
-		this.server.execute(
-				"DROP TABLE IF EXISTS %1$s, %1$s_fence, %1$s_candidate, %1$s_schedule, durable_run".formatted(TABLE));
-	}
+class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
@@ -394,11 +342,9 @@ class DurableScheduleNodesTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void roundTripsOfAClaim(Claim claim) {
-		LocalNode node = start(configuration(claim), "spring.datasource.hikari.maximum-pool-size=1",
-				"leader-election.datasource.url=" + this.server.jdbcUrl(),
-				"leader-election.datasource.username=" + this.server.username(),
-				"leader-election.datasource.password=" + this.server.password(),
-				"spring.datasource.hikari.data-source-properties.socketFactory=" + RoundTrips.class.getName())
+		LocalNode node = start(configuration(claim),
+				withOwnConnection("spring.datasource.hikari.maximum-pool-size=1",
+						"spring.datasource.hikari.data-source-properties.socketFactory=" + RoundTrips.class.getName()))
 			.awaitLeader();
 		run(node);
 		List<Integer> counts = new ArrayList<>();
@@ -419,44 +365,6 @@ class DurableScheduleNodesTests {
 		int before = RoundTrips.count();
 		run(node);
 		assertThat(RoundTrips.count() - before).as("not due").isLessThanOrEqualTo(3);
-	}
-
-	@Test
-	void missingTableIsRefused() {
-		assertRefused(() -> start(InTransaction.class, "leader-election.initialize-schema=never"))
-			.hasMessageContaining("The table durable_nodes_schedule")
-			.hasMessageContaining("schema-schedule-postgresql.sql");
-	}
-
-	@Test
-	void tableWithOtherColumnsIsRefused() {
-		this.server.execute("CREATE TABLE %s_schedule (job text)".formatted(TABLE));
-		assertRefused(() -> start(InTransaction.class)).hasMessageContaining("cannot record the fires");
-	}
-
-	@Test
-	void unfencedTransactionsAreRefused() {
-		assertRefused(() -> start(InTransaction.class, "leader-election.fencing=off"))
-			.hasMessageContaining("leader-election.fencing=off");
-	}
-
-	@Test
-	void otherDatabaseIsRefused() {
-		this.server.execute("DROP DATABASE IF EXISTS durable_other");
-		this.server.execute("CREATE DATABASE durable_other");
-		try {
-			String url = this.server.jdbcUrl();
-			int end = url.contains("?") ? url.indexOf('?') : url.length();
-			String other = url.substring(0, url.lastIndexOf('/', end) + 1) + "durable_other" + url.substring(end);
-			assertRefused(() -> start(InTransaction.class, "spring.datasource.url=" + other,
-					"leader-election.datasource.url=" + url,
-					"leader-election.datasource.username=" + this.server.username(),
-					"leader-election.datasource.password=" + this.server.password()))
-				.hasMessageContaining("not on the election database");
-		}
-		finally {
-			this.server.execute("DROP DATABASE durable_other WITH (FORCE)");
-		}
 	}
 
 	@Test
@@ -570,41 +478,8 @@ class DurableScheduleNodesTests {
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
 	}
 
-	@Test
-	void tableIsCreatedByAClaimIfTheDatabaseWasNotReachableAtStart() {
-		LocalNode node = start(UnreachableAtStart.class, "leader-election.datasource.url=" + this.server.jdbcUrl(),
-				"leader-election.datasource.username=" + this.server.username(),
-				"leader-election.datasource.password=" + this.server.password())
-			.awaitLeader();
-		assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not reachable");
-		node.context().getBean(UnreachableDataSource.class).reachable = true;
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
-	}
-
-	private static AbstractThrowableAssert<?, ?> assertRefused(ThrowingCallable start) {
-		return assertThat(NestedExceptionUtils.getMostSpecificCause(Assertions.catchThrowable(start)))
-			.isInstanceOf(InvalidDurableScheduleException.class);
-	}
-
-	private LocalNode start(Class<?> configuration, String... properties) {
-		LocalNode node = LocalNode.start(this.server, configuration,
-				Stream.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
-						"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
-						"leader-election.drain-timeout=1s"), Stream.of(properties))
-					.toArray(String[]::new));
-		this.nodes.add(node);
-		return node;
-	}
-
 	private Connection connect() throws Exception {
 		return DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
-	}
-
-	private static void run(LocalNode node) {
-		node.context().getBean(Job.class).run();
 	}
 
 	/**
@@ -616,131 +491,9 @@ class DurableScheduleNodesTests {
 		})).succeedsWithin(LIMIT);
 	}
 
-	private static ScheduleStatus status(LocalNode node) {
-		Collection<DurableJob> jobs = node.context().getBean(DurableSchedules.class).jobs();
-		return jobs.iterator().next().status();
-	}
-
-	private List<String> fires() {
-		return this.server.query("SELECT fire || CASE WHEN late THEN ' late' ELSE '' END FROM durable_run ORDER BY id");
-	}
-
-	private List<String> record() {
-		return this.server
-			.query("SELECT concat_ws(' ', last_fire AT TIME ZONE 'UTC' || '+00', cron, zone, outcome) FROM %s_schedule"
-				.formatted(TABLE));
-	}
-
-	private static Class<?> configuration(Claim claim) {
-		return switch (claim) {
-			case IN_TRANSACTION -> InTransaction.class;
-			case BEFORE -> Before.class;
-			case AFTER -> After.class;
-		};
-	}
-
-	interface Job {
-
-		void run();
-
-	}
-
-	/**
-	 * A job that writes its fire.
-	 */
-	abstract static class WritingJob implements Job {
-
-		private final JdbcClient jdbc;
-
-		WritingJob(JdbcClient jdbc) {
-			this.jdbc = jdbc;
-		}
-
-		void write() {
-			FireTime fire = FireTime.current();
-			this.jdbc.sql("INSERT INTO durable_run (fire, late) VALUES (?, ?)")
-				.params(fire.getNominalTime().toString(), fire.isCatchUp())
-				.update();
-			hooks.forEach((hook) -> hook.accept(fire.getNominalTime()));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ClockConfiguration {
-
-		@Bean
-		InitializingBean clock(DurableSchedules schedules, @Value("${skew:0}") long skew,
-				@Value("${real:false}") boolean real) {
-			return () -> schedules.setClock(Clock.offset(real ? Clock.systemUTC() : clock, Duration.ofSeconds(skew)));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class InTransaction extends ClockConfiguration {
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@Transactional
-				@DurableSchedule(name = JOB)
-				@Scheduled(cron = "${report.cron:0 0 2 * * *}", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling
 	static class InTransactionScheduled extends InTransaction {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Before extends ClockConfiguration {
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@DurableSchedule(name = JOB, claim = Claim.BEFORE)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class After extends ClockConfiguration {
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@DurableSchedule(name = JOB, claim = Claim.AFTER)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
-		}
 
 	}
 
@@ -808,36 +561,6 @@ class DurableScheduleNodesTests {
 				}
 
 			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class UnreachableAtStart extends InTransaction {
-
-		@Bean
-		UnreachableDataSource dataSource(@Value("${spring.datasource.url}") String url,
-				@Value("${spring.datasource.username}") String username,
-				@Value("${spring.datasource.password}") String password) {
-			return new UnreachableDataSource(new DriverManagerDataSource(url, username, password));
-		}
-
-	}
-
-	static final class UnreachableDataSource extends DelegatingDataSource {
-
-		private volatile boolean reachable;
-
-		UnreachableDataSource(DataSource target) {
-			super(target);
-		}
-
-		@Override
-		public Connection getConnection() throws SQLException {
-			if (!this.reachable) {
-				throw new SQLException("The database is not reachable");
-			}
-			return super.getConnection();
 		}
 
 	}

@@ -1,0 +1,271 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.time.ZoneOffset;
+
+import io.leaderelection.schedule.Claim;
+import io.leaderelection.schedule.InvalidDurableScheduleException;
+import io.leaderelection.testsupport.PgBouncer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for the table of durable schedules, and for the database and the role with which
+ * fires are claimed.
+ */
+@Timeout(120)
+class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
+
+	private static final String OTHER = "durable_other";
+
+	private static final String ROLE = "durable_role";
+
+	private static final String ELECTION_ROLE = "durable_election_role";
+
+	@AfterEach
+	void dropRolesAndDatabase() {
+		closeNodes();
+		this.server.execute("DROP SCHEMA IF EXISTS durable_schema CASCADE");
+		for (String role : new String[] { ROLE, ELECTION_ROLE }) {
+			this.server.execute(
+					"DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN DROP OWNED BY %1$s; DROP ROLE %1$s; END IF; END $$"
+						.formatted(role));
+		}
+		this.server.execute("DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(OTHER));
+	}
+
+	@Test
+	void missingTableIsRefused() {
+		assertRefused(() -> start(InTransaction.class, "leader-election.initialize-schema=never"))
+			.hasMessageContaining("The table durable_nodes_schedule")
+			.hasMessageContaining("schema-schedule-postgresql.sql");
+	}
+
+	@Test
+	void tableWithOtherColumnsIsRefused() {
+		this.server.execute("CREATE TABLE %s_schedule (job text)".formatted(TABLE));
+		assertRefused(() -> start(InTransaction.class)).hasMessageContaining("cannot record the fires");
+	}
+
+	@Test
+	void unfencedTransactionsAreRefused() {
+		assertRefused(() -> start(InTransaction.class, "leader-election.fencing=off"))
+			.hasMessageContaining("leader-election.fencing=off");
+	}
+
+	@Test
+	void otherDatabaseIsRefused() {
+		assertRefused(() -> start(InTransaction.class, withOwnConnection("spring.datasource.url=" + createOther())))
+			.hasMessageContaining("not on the election database");
+	}
+
+	/**
+	 * As after a change of the DNS: the pool leads to another database than at start.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void claimOnAnotherDatabaseThanAtStartIsRefused(String store) throws Exception {
+		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=true", "leader-election.store=" + store))
+			.awaitLeader();
+		run(node);
+		FaultyDataSource dataSource = node.context().getBean(FaultyDataSource.class);
+		DriverManagerDataSource target = (DriverManagerDataSource) dataSource.getTargetDataSource();
+		String url = target.getUrl();
+		String other = createOther();
+		target.setUrl(other);
+		JdbcClient jdbc = JdbcClient.create(target);
+		jdbc.sql("CREATE TABLE durable_run (id bigserial, fire text, late boolean)").update();
+		jdbc.sql(new ClassPathResource("io/leaderelection/schema-schedule-postgresql.sql")
+			.getContentAsString(StandardCharsets.UTF_8)
+			.replace("leader_election_schedule (", TABLE + "_schedule (")).update();
+		jdbc.sql("INSERT INTO %s_schedule (election, job, last_fire, cron, zone) VALUES (?, ?, ?, ?, ?)"
+			.formatted(TABLE))
+			.params(this.group + ":default", JOB, clock.instant().atOffset(ZoneOffset.UTC), "0 0 2 * * *", "UTC")
+			.update();
+		clock.set("2026-05-02T02:00:00Z");
+		assertThatIllegalStateException().isThrownBy(() -> run(node))
+			.withMessageContaining("must be fenced (@DurableSchedule)")
+			.withMessageContaining("not on the election database");
+		assertThat(jdbc.sql("SELECT fire FROM durable_run").query(String.class).list()).isEmpty();
+		target.setUrl(url);
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	private String createOther() {
+		this.server.execute("CREATE DATABASE " + OTHER);
+		String url = this.server.jdbcUrl();
+		int end = url.contains("?") ? url.indexOf('?') : url.length();
+		return url.substring(0, url.lastIndexOf('/', end) + 1) + OTHER + url.substring(end);
+	}
+
+	/**
+	 * The outcome of the commit is not known to the node.
+	 */
+	@ParameterizedTest
+	@EnumSource(Claim.class)
+	void fireOfAConnectionThatIsCutAfterItsCommitIsNotRepeated(Claim claim) {
+		LocalNode node = start(configuration(claim), withOwnConnection("faulty=true")).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		node.context().getBean(FaultyDataSource.class).cut.set(true);
+		assertThatException().isThrownBy(() -> run(node)).withRootCauseInstanceOf(SQLException.class);
+		run(node);
+		run(node);
+		// The commit before the work is in doubt: the work must not run
+		assertThat(fires()).hasSize((claim != Claim.BEFORE) ? 1 : 0);
+		assertThat(record()).singleElement()
+			.asString()
+			.startsWith("2026-05-02 02:00:00+00")
+			.endsWith((claim != Claim.BEFORE) ? "completed" : "running");
+		clock.set("2026-05-03T02:00:00Z");
+		run(node);
+		assertThat(fires()).last().asString().isEqualTo("2026-05-03T02:00:00Z");
+	}
+
+	@Test
+	void electionThatIsTooLongToBeRecordedIsRefused() {
+		assertRefused(() -> start(InTransaction.class, "leader-election.group=" + "g".repeat(250)))
+			.hasMessageContaining("longer than 255 characters")
+			.hasMessageContaining("leader-election.group");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { TABLE, "durable_schema." + TABLE })
+	void missingPrivilegeIsRefusedUntilItIsGranted(String table) {
+		this.server.execute("CREATE SCHEMA durable_schema");
+		String name = "leader-election.table-name=" + table;
+		start(InTransaction.class, name).close();
+		createRole(ROLE, "SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq",
+				"SELECT, INSERT ON " + table + "_schedule");
+		String[] properties = withOwnConnection(name, "spring.datasource.username=" + ROLE,
+				"spring.datasource.password=right");
+		assertRefused(() -> start(InTransaction.class, properties))
+			.hasMessageContaining("The role \"" + ROLE + "\" lacks privileges on the table " + table + "_schedule")
+			.isInstanceOfSatisfying(InvalidDurableScheduleException.class, this::grant);
+		LocalNode node = start(InTransaction.class, properties).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	@Test
+	void claimWithoutPrivilegesFailsUntilTheyAreGranted() {
+		start(InTransaction.class).close();
+		createRole(ROLE, "SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq");
+		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=unreachable",
+				"spring.datasource.username=" + ROLE, "spring.datasource.password=right"))
+			.awaitLeader();
+		node.context().getBean(FaultyDataSource.class).reachable = true;
+		assertThatExceptionOfType(InvalidDurableScheduleException.class).isThrownBy(() -> run(node))
+			.withMessageContaining("lacks privileges on the table")
+			.satisfies(this::grant);
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	/**
+	 * As in the page on security.
+	 */
+	@Test
+	void electionAndApplicationMayHaveSeparateRoles() {
+		start(InTransaction.class, "leader-election.store=table").close();
+		createRole(ELECTION_ROLE, "SELECT, INSERT, UPDATE ON %1$s, %1$s_fence".formatted(TABLE),
+				"SELECT, INSERT, UPDATE, DELETE ON %s_candidate".formatted(TABLE));
+		createRole(ROLE, "SELECT ON " + TABLE, "SELECT, UPDATE (locked) ON %s_fence".formatted(TABLE),
+				"SELECT, INSERT, UPDATE ON %s_schedule".formatted(TABLE), "SELECT, INSERT ON durable_run",
+				"USAGE ON SEQUENCE durable_run_id_seq");
+		LocalNode node = start(InTransaction.class,
+				withOwnConnection("leader-election.store=table", "leader-election.initialize-schema=never",
+						"leader-election.datasource.username=" + ELECTION_ROLE,
+						"leader-election.datasource.password=right", "spring.datasource.username=" + ROLE,
+						"spring.datasource.password=right"))
+			.awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+	private void createRole(String role, String... privileges) {
+		this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+		for (String privilege : privileges) {
+			this.server.execute("GRANT " + privilege + " TO " + role);
+		}
+	}
+
+	private void grant(InvalidDurableScheduleException ex) {
+		this.server.execute(ex.getAction().substring(ex.getAction().indexOf("GRANT")));
+	}
+
+	@Tag("faults")
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void firesAreClaimedThroughAPoolerInTransactionMode(String store) {
+		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction", "default_pool_size=2")) {
+			for (Claim claim : Claim.values()) {
+				clock.set("2026-05-01T12:00:00Z");
+				this.server.execute("TRUNCATE durable_run; DROP TABLE IF EXISTS %s_schedule".formatted(TABLE));
+				LocalNode node = start(configuration(claim),
+						withOwnConnection("leader-election.store=" + store,
+								"spring.datasource.url=" + this.server.jdbcUrl(pooler.port()) + "?prepareThreshold=0"))
+					.awaitLeader();
+				run(node);
+				for (int day = 2; day < 12; day++) {
+					clock.set("2026-05-%02dT02:00:00Z".formatted(day));
+					run(node);
+					run(node);
+				}
+				assertThat(fires()).as(claim.name()).hasSize(10).doesNotHaveDuplicates();
+				assertThat(record()).singleElement().asString().endsWith("completed");
+				node.close();
+			}
+		}
+	}
+
+	@Test
+	void tableIsCreatedByAClaimIfTheDatabaseWasNotReachableAtStart() {
+		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=unreachable")).awaitLeader();
+		assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not reachable");
+		node.context().getBean(FaultyDataSource.class).reachable = true;
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+	}
+
+}
