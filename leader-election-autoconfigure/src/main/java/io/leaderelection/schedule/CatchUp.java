@@ -143,11 +143,12 @@ final class CatchUp {
 	 */
 	void repeatEarlyTick(Instant lastFire) {
 		Instant now = this.schedules.now();
-		Instant next = this.job.times().next(now.isAfter(lastFire) ? now : lastFire);
-		Instant following = (next != null) ? this.job.times().next(next) : null;
+		FireTimes times = this.job.definition().times();
+		Instant next = times.next(now.isAfter(lastFire) ? now : lastFire);
+		Instant following = (next != null) ? times.next(next) : null;
 		if (next != null && following != null
 				&& Duration.between(now, next).multipliedBy(2).compareTo(Duration.between(next, following)) <= 0) {
-			submit(next.plus(this.job.times().tolerance(next)));
+			submit(next.plus(times.tolerance(next)));
 		}
 	}
 

@@ -25,6 +25,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 
 /**
  * The fenced transactions in which the fires of a job are claimed.
@@ -65,8 +66,8 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 			throw unfenced(job, name, fencing.coverage().getOrDefault(name, Coverage.NOT_REGISTERED));
 		}
 		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
-				transaction.joined(manager),
-				new SpringTransactions(manager, null, TransactionDefinition.PROPAGATION_REQUIRES_NEW));
+				transaction.joined(manager), new SpringTransactions(manager,
+						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)));
 	}
 
 	/**

@@ -20,7 +20,6 @@ import java.lang.reflect.Method;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.Work;
-import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.DurableRun.Invocation;
 import org.jspecify.annotations.Nullable;
 
@@ -111,19 +110,7 @@ public final class DurableJob {
 		this.election = election;
 	}
 
-	FireTimes times() {
-		return definition().times();
-	}
-
-	Misfire misfire() {
-		return definition().misfire();
-	}
-
-	@Nullable String scheduler() {
-		return definition().scheduler();
-	}
-
-	private JobDefinition definition() {
+	JobDefinition definition() {
 		// A race is harmless: all threads compute the same value
 		JobDefinition definition = this.definition;
 		if (definition == null) {
@@ -197,7 +184,7 @@ public final class DurableJob {
 	 * @return the status
 	 */
 	public ScheduleStatus status() {
-		return this.runs.history().status(times(), this.schedules.now(), this.catchUp.grantTime());
+		return this.runs.history().status(definition().times(), this.schedules.now(), this.catchUp.grantTime());
 	}
 
 	@Override

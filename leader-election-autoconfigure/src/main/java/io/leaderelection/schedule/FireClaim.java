@@ -104,7 +104,8 @@ final class FireClaim {
 		JobRecord found = row.lock(initial);
 		JobRecord present = begun(found, initial);
 		Instant now = this.schedules.now();
-		DueFires fires = DueFires.of(this.job.times(), this.job.misfire(), present.lastFire(), now);
+		JobDefinition definition = this.job.definition();
+		DueFires fires = DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now);
 		this.due = fires;
 		if (fires.fire() != null && found != initial && found.hasSchedule(initial)) {
 			this.record = found;
@@ -164,7 +165,8 @@ final class FireClaim {
 	private JobRecord initial() {
 		// Not rounded up by the database
 		Instant begin = this.catchUp.beginTime(this.leadership).truncatedTo(ChronoUnit.MILLIS);
-		return new JobRecord(begin, this.job.times().expression(), this.job.times().zone(), null);
+		FireTimes times = this.job.definition().times();
+		return new JobRecord(begin, times.expression(), times.zone(), null);
 	}
 
 	private JobRecord begun(JobRecord found, JobRecord initial) {

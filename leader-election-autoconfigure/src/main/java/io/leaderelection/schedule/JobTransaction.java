@@ -29,6 +29,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.util.StringUtils;
 
 /**
@@ -73,7 +74,13 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 	 * @param manager their transaction manager
 	 */
 	SpringTransactions joined(PlatformTransactionManager manager) {
-		return new SpringTransactions(manager, this.attribute, TransactionDefinition.PROPAGATION_REQUIRED);
+		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
+		if (this.attribute != null) {
+			// The transaction that joins has no effect on them
+			definition.setIsolationLevel(this.attribute.getIsolationLevel());
+			definition.setTimeout(this.attribute.getTimeout());
+		}
+		return new SpringTransactions(manager, definition);
 	}
 
 	/**

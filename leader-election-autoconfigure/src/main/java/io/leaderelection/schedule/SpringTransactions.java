@@ -16,64 +16,47 @@
 
 package io.leaderelection.schedule;
 
-import java.lang.reflect.UndeclaredThrowableException;
-
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
-import org.springframework.transaction.TransactionSystemException;
-import org.springframework.transaction.interceptor.TransactionAttribute;
-import org.springframework.transaction.support.DefaultTransactionDefinition;
-import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * Runs operations in transactions of the application. A separate class, since Spring's
- * transaction support may be missing.
+ * Runs operations in transactions of the application. A separate type, since Spring's
+ * transaction support may be missing. Unlike with Spring's template, an operation may
+ * throw any exception, and a rollback that fails, since the session has ended, does not
+ * replace it.
+ *
+ * @param manager the transaction manager
+ * @param definition the definition of the transactions
  */
-final class SpringTransactions {
+record SpringTransactions(PlatformTransactionManager manager, TransactionDefinition definition) {
 
-	private final TransactionTemplate template;
-
-	/**
-	 * Create a new {@code SpringTransactions} instance.
-	 * @param manager the transaction manager
-	 * @param attribute the attributes of the method's own transaction, which will join
-	 * @param propagation the propagation
-	 */
-	SpringTransactions(PlatformTransactionManager manager, @Nullable TransactionAttribute attribute, int propagation) {
-		DefaultTransactionDefinition definition = new DefaultTransactionDefinition(propagation);
-		if (attribute != null) {
-			// The transaction that joins has no effect on them
-			definition.setIsolationLevel(attribute.getIsolationLevel());
-			definition.setTimeout(attribute.getTimeout());
-		}
-		this.template = new TransactionTemplate(manager, definition);
-	}
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
 	<T extends @Nullable Object> T execute(Operation<T> operation) throws Throwable {
+		TransactionStatus status = this.manager.getTransaction(this.definition);
+		T result;
 		try {
-			return this.template.execute((status) -> {
-				try {
-					return operation.run(status);
-				}
-				catch (RuntimeException | Error ex) {
-					throw ex;
-				}
-				catch (Throwable ex) {
-					throw new CheckedException(ex);
-				}
-			});
+			result = operation.run(status);
 		}
-		catch (CheckedException ex) {
-			throw ex.getUndeclaredThrowable();
+		catch (Throwable ex) {
+			rollback(status);
+			throw ex;
 		}
-		catch (TransactionSystemException ex) {
-			// The rollback fails too if the session has ended
-			Throwable cause = ex.getApplicationException();
-			throw (cause instanceof CheckedException checked) ? checked.getUndeclaredThrowable()
-					: (cause != null) ? cause : ex;
+		this.manager.commit(status);
+		return result;
+	}
+
+	private void rollback(TransactionStatus status) {
+		try {
+			this.manager.rollback(status);
+		}
+		catch (RuntimeException ex) {
+			logger.debug("A transaction could not be rolled back", ex);
 		}
 	}
 
@@ -86,18 +69,6 @@ final class SpringTransactions {
 	interface Operation<T extends @Nullable Object> {
 
 		T run(TransactionStatus status) throws Throwable;
-
-	}
-
-	/**
-	 * Carries an exception through a callback that declares none.
-	 */
-	@SuppressWarnings("serial")
-	private static final class CheckedException extends UndeclaredThrowableException {
-
-		CheckedException(Throwable cause) {
-			super(cause);
-		}
 
 	}
 

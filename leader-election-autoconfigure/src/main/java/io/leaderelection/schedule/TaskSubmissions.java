@@ -71,7 +71,7 @@ final class TaskSubmissions {
 	 * @return the run, or {@code null} if it waits or was rejected
 	 */
 	@Nullable ScheduledFuture<?> submit(DurableJob job, Runnable run, Instant time) {
-		Submission submission = new Submission(job, run, job.scheduler());
+		Submission submission = new Submission(job, run, job.definition().scheduler());
 		TaskScheduler target;
 		synchronized (this) {
 			target = this.scheduler;
