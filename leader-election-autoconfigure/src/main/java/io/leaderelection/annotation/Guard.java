@@ -34,6 +34,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
@@ -87,7 +88,7 @@ final class Guard {
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);
 		this.elections = elections;
-		this.durableJobs = (DurableSchedules.annotationOf(method) != null)
+		this.durableJobs = (DurableRules.annotationOf(method) != null)
 				? () -> schedules.get().find(method, type, this.method) : null;
 	}
 

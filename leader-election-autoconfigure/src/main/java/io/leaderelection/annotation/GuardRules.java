@@ -29,8 +29,8 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.DurableSchedules.Usage;
+import io.leaderelection.schedule.DurableRules;
+import io.leaderelection.schedule.DurableRules.Usage;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
@@ -206,7 +206,7 @@ final class GuardRules {
 	}
 
 	private static void checkDurable(Method method, Class<?> type) {
-		if (DurableSchedules.annotationOf(method) == null) {
+		if (DurableRules.annotationOf(method) == null) {
 			return;
 		}
 		LeaderOnly annotation = annotationOf(method, type);
@@ -217,7 +217,7 @@ final class GuardRules {
 				|| resultType == Object.class;
 		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
 				: !resultType.isPrimitive() || resultType == void.class;
-		DurableSchedules.check(method, Guard.describe(method, type), new Usage(annotation != null, deferred, skippable,
+		DurableRules.check(method, Guard.describe(method, type), new Usage(annotation != null, deferred, skippable,
 				annotation != null && annotation.runOnGrant(), method.getParameterCount() - (suspending ? 1 : 0)));
 	}
 

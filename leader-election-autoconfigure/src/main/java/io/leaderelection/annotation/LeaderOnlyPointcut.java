@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
@@ -120,7 +121,7 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private static boolean runsOnGrant(Method method) {
 		LeaderOnly annotation = GuardRules.annotationOf(method);
-		return (annotation != null && annotation.runOnGrant()) || DurableSchedules.annotationOf(method) != null;
+		return (annotation != null && annotation.runOnGrant()) || DurableRules.annotationOf(method) != null;
 	}
 
 	private Set<Method> inspect(Class<?> type) {

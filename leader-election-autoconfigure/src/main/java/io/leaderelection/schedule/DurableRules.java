@@ -21,20 +21,58 @@ import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
-import io.leaderelection.schedule.DurableSchedules.Usage;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.Schedules;
 
 /**
- * Rejects unsupported uses of {@link DurableSchedule @DurableSchedule}.
- *
- * @param description the method
- * @param annotation its annotation
- * @param schedules its schedules
+ * Rejects unsupported uses of {@link DurableSchedule @DurableSchedule}. Internal.
  */
-record DurableRules(String description, DurableSchedule annotation, Set<Scheduled> schedules) {
+public final class DurableRules {
 
-	void check(Method method, Usage usage) {
+	private final String description;
+
+	private final DurableSchedule annotation;
+
+	private final Set<Scheduled> schedules;
+
+	private DurableRules(String description, DurableSchedule annotation, Set<Scheduled> schedules) {
+		this.description = description;
+		this.annotation = annotation;
+		this.schedules = schedules;
+	}
+
+	/**
+	 * Return the annotation of a method.
+	 * @param method the method
+	 * @return the annotation, or {@code null}
+	 */
+	public static @Nullable DurableSchedule annotationOf(Method method) {
+		return AnnotatedElementUtils.findMergedAnnotation(method, DurableSchedule.class);
+	}
+
+	/**
+	 * Check what the declaration of a method says without its placeholders.
+	 * @param method the method
+	 * @param description the method, for messages
+	 * @param usage how the method is used
+	 * @throws InvalidDurableScheduleException if it cannot be durable
+	 */
+	public static void check(Method method, String description, Usage usage) {
+		DurableSchedule annotation = annotationOf(method);
+		if (annotation != null) {
+			new DurableRules(description, annotation, schedules(method)).check(method, usage);
+		}
+	}
+
+	static Set<Scheduled> schedules(Method method) {
+		// As Spring does
+		return AnnotatedElementUtils.getMergedRepeatableAnnotations(method, Scheduled.class, Schedules.class);
+	}
+
+	private void check(Method method, Usage usage) {
 		if (!usage.guarded()) {
 			throw invalid("is not guarded by @LeaderOnly, so it would run on every node.", "Add @LeaderOnly.");
 		}
@@ -78,6 +116,19 @@ record DurableRules(String description, DurableSchedule annotation, Set<Schedule
 
 	private InvalidDurableScheduleException invalid(String reason, String action) {
 		return new InvalidDurableScheduleException(this.description + " has a durable schedule, but " + reason, action);
+	}
+
+	/**
+	 * How a method with {@link DurableSchedule @DurableSchedule} is used.
+	 *
+	 * @param guarded whether it is guarded by {@code @LeaderOnly}
+	 * @param deferred whether its work continues after it has returned
+	 * @param skippable whether a skipped call has a result
+	 * @param runOnGrant whether it also runs on every grant
+	 * @param parameters the number of its parameters
+	 */
+	public record Usage(boolean guarded, boolean deferred, boolean skippable, boolean runOnGrant, int parameters) {
+
 	}
 
 }

@@ -23,7 +23,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledFuture;
@@ -36,9 +35,6 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 import org.springframework.util.Assert;
@@ -136,34 +132,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	}
 
 	/**
-	 * Return the annotation of a method.
-	 * @param method the method
-	 * @return the annotation, or {@code null}
-	 */
-	public static @Nullable DurableSchedule annotationOf(Method method) {
-		return AnnotatedElementUtils.findMergedAnnotation(method, DurableSchedule.class);
-	}
-
-	/**
-	 * Check what the declaration of a method says without its placeholders.
-	 * @param method the method
-	 * @param description the method, for messages
-	 * @param usage how the method is used
-	 * @throws InvalidDurableScheduleException if it cannot be durable
-	 */
-	public static void check(Method method, String description, Usage usage) {
-		DurableSchedule annotation = annotationOf(method);
-		if (annotation != null) {
-			new DurableRules(description, annotation, schedules(method)).check(method, usage);
-		}
-	}
-
-	static Set<Scheduled> schedules(Method method) {
-		// As Spring does
-		return AnnotatedElementUtils.getMergedRepeatableAnnotations(method, Scheduled.class, Schedules.class);
-	}
-
-	/**
 	 * Return the job of a method.
 	 * @param method the most specific method
 	 * @param type the class of the bean
@@ -171,7 +139,7 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 * @return the job
 	 */
 	public DurableJob find(Method method, Class<?> type, String description) {
-		DurableSchedule annotation = annotationOf(method);
+		DurableSchedule annotation = DurableRules.annotationOf(method);
 		Assert.state(annotation != null, () -> description + " has no durable schedule");
 		return this.found.computeIfAbsent(new MethodClassKey(method, type),
 				(key) -> new DurableJob(this, method, type, description, annotation));
@@ -272,19 +240,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 */
 	@Nullable ScheduledFuture<?> submit(DurableJob job, Runnable run, Instant time) {
 		return (this.begin == null) ? this.submissions.submit(job, run, time) : null;
-	}
-
-	/**
-	 * How a method with {@link DurableSchedule @DurableSchedule} is used.
-	 *
-	 * @param guarded whether it is guarded by {@code @LeaderOnly}
-	 * @param deferred whether its work continues after it has returned
-	 * @param skippable whether a skipped call has a result
-	 * @param runOnGrant whether it also runs on every grant
-	 * @param parameters the number of its parameters
-	 */
-	public record Usage(boolean guarded, boolean deferred, boolean skippable, boolean runOnGrant, int parameters) {
-
 	}
 
 	/**
