@@ -20,26 +20,29 @@ export function show({ rows }) {
   figure("rows-count", rows.count, counted);
   figure("rows-duplicates", rows.duplicates, counted);
   figure("rows-outdated", rows.outdated, counted);
-  const state = stateOf(rows);
+  const state = (rows.duplicates + rows.outdated > 0) ? "broken" : ageOf(rows);
   attribute(byId("counter"), "data-state", state);
-  text(byId("verdict"), VERDICT[state] ?? "Not counted since " + time(rows.at));
+  text(byId("verdict"), VERDICT[state] ?? since(rows));
   if (!broken && state === "broken") {
     announce(VERDICT.broken);
   }
   broken = state === "broken";
 }
 
-function stateOf(rows) {
-  if (rows.duplicates + rows.outdated > 0) {
-    return "broken";
-  }
+/** Whether there is a recent count. */
+export function ageOf(rows) {
   if (!(rows.at > 0)) {
     return "waiting";
   }
   return (now() > rows.next + LATE) ? "stale" : "clean";
 }
 
-function figure(id, number, counted) {
+export const since = (rows) => "Not counted since " + time(rows.at);
+
+export function figure(id, number, counted) {
   text(byId(id), counted ? count(number) : "\u2013");
-  attribute(byId(id).parentElement, "data-bad", number > 0);
+  const must = byId(id).closest(".must");
+  if (must) {
+    attribute(must, "data-bad", number > 0);
+  }
 }

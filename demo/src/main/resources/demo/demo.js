@@ -6,6 +6,7 @@ import { colourOf } from "./colours.js";
 import * as counter from "./counter.js";
 import { announce, byId, calm, text } from "./dom.js";
 import * as faults from "./faults.js";
+import * as fires from "./fires.js";
 import { duration, time } from "./format.js";
 import * as headline from "./headline.js";
 import * as leader from "./leader.js";
@@ -47,6 +48,7 @@ function show() {
   leader.show(last);
   store.show(last);
   counter.show(last);
+  fires.show(last);
   cards.show(last);
   timeline.show(last);
   faults.show(last, (fault) => timeline.seek(fault));

@@ -23,7 +23,7 @@ export function show(state) {
 function showLatest(fault, state) {
   if (!fault) {
     text(byId("latest"), "Kill the leader. Another node should lead within "
-        + (isTable(state) ? seconds(state.silence) : "less than a second") + ", and both green figures should remain zero.");
+        + (isTable(state) ? seconds(state.silence) : "less than a second") + ", and all green figures should remain zero.");
   }
   else {
     text(byId("latest"), describe(fault));

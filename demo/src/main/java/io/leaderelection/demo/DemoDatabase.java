@@ -30,11 +30,11 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 /**
- * The table that the leader-only job writes to, as the demo reads it.
+ * The tables that the leader-only jobs write to, as the demo reads them.
  */
 class DemoDatabase implements AutoCloseable {
 
-	private static final String TABLE = """
+	private static final String TABLES = """
 			create table demo_tick (
 			  id bigint generated always as identity primary key,
 			  token bigint not null,
@@ -45,7 +45,12 @@ class DemoDatabase implements AutoCloseable {
 			);
 			create index on demo_tick (tick);
 			create index on demo_tick (at);
-			create index on demo_tick (term, at)""";
+			create index on demo_tick (term, at);
+			create table demo_fire (
+			  job text not null,
+			  nominal timestamptz not null
+			);
+			create index on demo_fire (job, nominal)""";
 
 	/**
 	 * A number is written twice if two leaders took it at once. A row is outdated if it
@@ -63,6 +68,17 @@ class DemoDatabase implements AutoCloseable {
 			    max(token) over (order by pg_xact_commit_timestamp(xmin), id
 			      rows between unbounded preceding and 1 preceding) as committed
 			  from demo_tick) as row""";
+
+	/**
+	 * A second without a run is a hole once a later one has run. Until then, it may still
+	 * be caught up.
+	 */
+	private static final String FIRES = """
+			select count(*) as count, count(*) - count(distinct nominal) as doubles,
+			  extract(epoch from max(nominal) - min(nominal))::bigint + 1 - count(distinct nominal) as holes,
+			  extract(epoch from min(nominal))::bigint * 1000 as first,
+			  extract(epoch from max(nominal))::bigint * 1000 as last
+			from demo_fire where job = ?""";
 
 	private final SingleConnectionDataSource dataSource;
 
@@ -83,8 +99,8 @@ class DemoDatabase implements AutoCloseable {
 		this.dataSource.resetConnection();
 	}
 
-	void createTable() {
-		this.jdbc.sql(TABLE).update();
+	void createTables() {
+		this.jdbc.sql(TABLES).update();
 	}
 
 	synchronized List<DemoState.Tick> ticksSince(Instant since) {
@@ -98,6 +114,14 @@ class DemoDatabase implements AutoCloseable {
 	synchronized Counts count() {
 		return this.jdbc.sql(COUNT)
 			.query((row, number) -> new Counts(row.getLong("rows"), row.getLong("duplicates"), row.getLong("outdated")))
+			.single();
+	}
+
+	synchronized DemoState.Fires fires(String job) {
+		return this.jdbc.sql(FIRES)
+			.param(job)
+			.query((row, number) -> new DemoState.Fires(row.getLong("count"), row.getLong("doubles"),
+					row.getLong("holes"), row.getLong("first"), row.getLong("last")))
 			.single();
 	}
 

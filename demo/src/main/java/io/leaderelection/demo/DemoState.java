@@ -125,17 +125,34 @@ record DemoState(String run, String store, String lease, String trust, String si
 	}
 
 	/**
-	 * What is in the table that the leader writes to.
+	 * What is in the tables that the leader writes to.
 	 *
 	 * @param at when that was counted, 0 if it was not yet
 	 * @param next when it is counted next
 	 * @param count how many rows
 	 * @param duplicates how many of them have a number that another one had before
 	 * @param outdated how many were written or committed after one of a later term
+	 * @param durable the fires of the job with a durable schedule
+	 * @param plain the fires of the same job without one
 	 */
-	record Rows(long at, long next, long count, long duplicates, long outdated) {
+	record Rows(long at, long next, long count, long duplicates, long outdated, Fires durable, Fires plain) {
 
-		static final Rows NONE = new Rows(0, 0, 0, 0, 0);
+		static final Rows NONE = new Rows(0, 0, 0, 0, 0, Fires.NONE, Fires.NONE);
+
+	}
+
+	/**
+	 * The fires of a job that runs every second.
+	 *
+	 * @param count how many fires have run
+	 * @param doubles how many of them were for a second that had run before
+	 * @param holes how many seconds between the first and the last one have not run
+	 * @param first the first second, 0 if there is none
+	 * @param last the last second, 0 if there is none
+	 */
+	record Fires(long count, long doubles, long holes, long first, long last) {
+
+		static final Fires NONE = new Fires(0, 0, 0, 0, 0);
 
 	}
 

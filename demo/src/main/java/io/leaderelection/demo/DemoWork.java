@@ -16,11 +16,17 @@
 
 package io.leaderelection.demo;
 
+import java.sql.Timestamp;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.FireTime;
+import io.leaderelection.schedule.MisfirePolicy;
 
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -28,15 +34,21 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.util.Assert;
 
 /**
- * Work at a visible pace: a job of the leader that writes a row with every tick, and a
- * job of all nodes. Their metrics are those that Spring and the election keep. No
- * component, or the sample would find it.
+ * Work at a visible pace: a job of the leader that writes a row with every tick, a job of
+ * all nodes, and two jobs of the leader for every second. Their metrics are those that
+ * Spring and the election keep. No component, or the sample would find it.
  */
 class DemoWork {
 
 	static final int LEADER_PERIOD = 200;
 
 	static final int ALL_PERIOD = 500;
+
+	static final String DURABLE = "durable";
+
+	static final String PLAIN = "plain";
+
+	private static final String EVERY_SECOND = "* * * * * *";
 
 	private final JdbcClient jdbc;
 
@@ -71,6 +83,26 @@ class DemoWork {
 	@Scheduled(fixedRate = ALL_PERIOD)
 	void everywhere() {
 		// Only its runs are counted
+	}
+
+	@LeaderOnly
+	@DurableSchedule(name = "every-second", misfire = MisfirePolicy.RUN_ALL, limit = 3600)
+	@Scheduled(cron = EVERY_SECOND)
+	void everySecond() {
+		fired(DURABLE, FireTime.current().getNominalTime());
+	}
+
+	@LeaderOnly
+	@Transactional
+	@Scheduled(cron = EVERY_SECOND)
+	void everySecondWithoutRecord() {
+		fired(PLAIN, Instant.now().truncatedTo(ChronoUnit.SECONDS));
+	}
+
+	private void fired(String job, Instant nominal) {
+		this.jdbc.sql("insert into demo_fire (job, nominal) values (?, ?)")
+			.params(job, Timestamp.from(nominal))
+			.update();
 	}
 
 }

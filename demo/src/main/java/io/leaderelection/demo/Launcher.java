@@ -109,7 +109,7 @@ final class Launcher {
 			throw new DemoException("Stopped");
 		}
 		DemoDatabase database = new DemoDatabase(connection);
-		database.createTable();
+		database.createTables();
 		this.database = database;
 		NodeCommand command = new NodeCommand(this.directory, connection,
 				new Expectation.Settings(options.store(), options.lease(), TAKEOVER_DELAY));

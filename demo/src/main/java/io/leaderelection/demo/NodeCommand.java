@@ -55,17 +55,19 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 		return builder.start();
 	}
 
-	// Health and work do not wait half a minute for a database that is cut off
+	// Health and work do not wait half a minute for a database that is cut off, and fires
+	// wait for a frozen leader no longer than its lease
 	private List<String> arguments(String name, int port) {
 		return List.of(this.directory.portFile(name).toString(), "--server.port=0", "--server.address=localhost",
 				"--spring.datasource.url=jdbc:postgresql://localhost:" + port + "/" + DemoPostgres.USER
 						+ "?socketTimeout=10",
 				"--spring.datasource.username=" + DemoPostgres.USER,
 				"--spring.datasource.hikari.connection-timeout=2000", "--spring.datasource.hikari.maximum-pool-size=5",
-				"--spring.task.scheduling.pool.size=6", "--leader-election.node-id=" + name,
+				"--spring.task.scheduling.pool.size=8", "--leader-election.node-id=" + name,
 				"--leader-election.store=" + this.settings.store(), "--leader-election.initialize-schema=always",
 				"--leader-election.lease-duration=" + this.settings.lease(),
 				"--leader-election.takeover-delay=" + this.settings.takeoverDelay(),
+				"--leader-election.schedules.transaction-idle-timeout=" + this.settings.lease(),
 				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");
 	}
 

@@ -63,10 +63,12 @@ class RowCounter implements AutoCloseable {
 	private Duration count() {
 		Instant begin = Instant.now();
 		DemoDatabase.Counts counts = this.database.count();
+		DemoState.Fires durable = this.database.fires(DemoWork.DURABLE);
+		DemoState.Fires plain = this.database.fires(DemoWork.PLAIN);
 		Duration tenfold = Duration.between(begin, Instant.now()).multipliedBy(10);
 		Duration pause = (tenfold.compareTo(INTERVAL) > 0) ? tenfold : INTERVAL;
 		this.rows = new DemoState.Rows(begin.toEpochMilli(), Instant.now().plus(pause).toEpochMilli(), counts.rows(),
-				counts.duplicates(), counts.outdated());
+				counts.duplicates(), counts.outdated(), durable, plain);
 		return pause;
 	}
 

@@ -66,6 +66,7 @@ class DemoClusterTests {
 			assertThat(demo.get("/").body()).contains("<title>");
 			assertThat(demo.get("/nothing").statusCode()).isEqualTo(404);
 			awaitTicks(demo);
+			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
 
 			String killed = demo.awaitLeader();
 			JsonNode outcome = fault(demo, killed, "kill");
@@ -83,6 +84,7 @@ class DemoClusterTests {
 			assertThat(demo.post("").statusCode()).isEqualTo(202);
 			demo.await("further node", (state) -> node(state, "node-4").path("process").asString().equals("running"));
 			assertRowsAreRight(demo);
+			assertEachSecondRanOnce(demo, first);
 			processes = directory.living();
 			assertThat(processes).extracting(ChildProcess::name)
 				.containsExactlyInAnyOrder("launcher", "postgres", "node-1", "node-2", "node-3", "node-4");
@@ -143,6 +145,7 @@ class DemoClusterTests {
 
 			String interrupted = demo.awaitLeader();
 			long rows = demo.state().path("rows").path("count").asLong();
+			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
 			act(demo, interrupted, "cut");
 			act(demo, interrupted, "reconnect");
 			assertThat(await(demo, 0, "millis").path("sameTerm").asBoolean()).isTrue();
@@ -161,6 +164,7 @@ class DemoClusterTests {
 			assertThat(state.path("rows").path("outdated").asLong()).isZero();
 			assertThat(state.path("terms").valueStream().map((term) -> term.path("reason").asString("leads")))
 				.containsExactly("process ended", "resigned", "leads");
+			assertEachSecondRanOnce(demo, first);
 		}
 	}
 
@@ -196,6 +200,25 @@ class DemoClusterTests {
 	}
 
 	/**
+	 * Wait until both jobs for every second have run for one after the given time.
+	 */
+	private static JsonNode awaitFires(DemoRun demo, long time) {
+		return demo
+			.await("fires",
+					(state) -> Stream.of("durable", "plain")
+						.allMatch((job) -> state.path("rows").path(job).path("last").asLong() > time))
+			.path("rows");
+	}
+
+	private static void assertEachSecondRanOnce(DemoRun demo, long first) throws Exception {
+		JsonNode durable = awaitFires(demo, demo.state().path("now").asLong()).path("durable");
+		assertThat(durable.path("doubles").asLong()).isZero();
+		assertThat(durable.path("holes").asLong()).isZero();
+		assertThat(durable.path("first").asLong()).isEqualTo(first);
+		assertThat(durable.path("count").asLong()).isEqualTo((durable.path("last").asLong() - first) / 1000 + 1);
+	}
+
+	/**
 	 * Do something, and wait until its outcome is complete.
 	 */
 	private static JsonNode fault(DemoRun demo, String node, String action) throws Exception {
@@ -224,6 +247,21 @@ class DemoClusterTests {
 			.filter((node) -> node.path("name").asString().equals(name))
 			.findFirst()
 			.orElseThrow();
+	}
+
+	@Test
+	@Tag("faults")
+	void durableScheduleRunsWhatIsMissedWithoutIt() throws Exception {
+		try (DemoRun demo = start("--lease=2s", "--nodes=1").awaitOpen()) {
+			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
+			act(demo, "node-1", "freeze");
+			long frozen = demo.state().path("now").asLong();
+			demo.await("whole seconds", (state) -> state.path("now").asLong() > frozen + 3500);
+			act(demo, "node-1", "thaw");
+			JsonNode plain = awaitFires(demo, demo.state().path("now").asLong()).path("plain");
+			assertThat(plain.path("holes").asLong()).isGreaterThanOrEqualTo(2);
+			assertEachSecondRanOnce(demo, first);
+		}
 	}
 
 	@Test

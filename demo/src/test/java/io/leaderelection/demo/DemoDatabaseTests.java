@@ -57,18 +57,18 @@ class DemoDatabaseTests {
 	}
 
 	@BeforeEach
-	void createTable() {
+	void createTables() {
 		Properties connection = new Properties();
 		connection.setProperty("port", String.valueOf(postgres.port()));
 		connection.setProperty("password", PASSWORD);
 		this.database = new DemoDatabase(connection);
-		this.database.createTable();
+		this.database.createTables();
 	}
 
 	@AfterEach
-	void dropTable() throws SQLException {
+	void dropTables() throws SQLException {
 		try (Connection connection = connect()) {
-			execute(connection, "drop table demo_tick");
+			execute(connection, "drop table demo_tick, demo_fire");
 		}
 		this.database.close();
 	}
@@ -124,6 +124,27 @@ class DemoDatabaseTests {
 			}
 		}
 		assertRows(6, 3, 3);
+	}
+
+	@Test
+	void countsDoublesAndHolesOfEachJob() throws SQLException {
+		assertThat(this.database.fires(DemoWork.DURABLE)).isEqualTo(DemoState.Fires.NONE);
+		try (Connection connection = connect()) {
+			// Across the end of a day, and not in order
+			fire(connection, DemoWork.DURABLE, "23:59:58", "23:59:59", "00:00:01", "00:00:00", "00:00:02");
+			fire(connection, DemoWork.PLAIN, "23:59:58", "23:59:58", "23:59:58", "00:00:01", "00:00:04");
+		}
+		long first = Instant.parse("2026-11-23T23:59:58Z").toEpochMilli();
+		assertThat(this.database.fires(DemoWork.DURABLE)).isEqualTo(new DemoState.Fires(5, 0, 0, first, first + 4000));
+		assertThat(this.database.fires(DemoWork.PLAIN)).isEqualTo(new DemoState.Fires(5, 2, 4, first, first + 6000));
+	}
+
+	private static void fire(Connection connection, String job, String... times) throws SQLException {
+		for (String time : times) {
+			String day = time.startsWith("23") ? "2026-11-23" : "2026-11-24";
+			execute(connection, "insert into demo_fire (job, nominal) values ('" + job + "', timestamptz '" + day + " "
+					+ time + "Z')");
+		}
 	}
 
 	@Test

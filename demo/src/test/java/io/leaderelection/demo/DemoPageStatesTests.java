@@ -144,6 +144,37 @@ class DemoPageStatesTests {
 	}
 
 	@Test
+	void durableScheduleIsGreenWhileEachSecondRanOnce() {
+		open(Map.of("rows", ScriptedDemo.rows(0, 0, 0, 0)));
+		assertThat(this.page.text("fires-verdict")).isEqualTo("Not counted yet");
+		assertThat(this.page.text("durable-holes")).isEqualTo("\u2013");
+		showFires(ScriptedDemo.fires(this.now - 1000, 0, 0));
+		awaitFires("clean", "Each second once since ");
+		assertThat(this.page.text("durable-count")).isEqualTo("60");
+		// What is beside it does not matter
+		assertThat(this.page.text("plain-doubles")).isEqualTo("2");
+		assertThat(this.page.text("plain-holes")).isEqualTo("3");
+		showFires(ScriptedDemo.fires(this.now - 7500, 0, 0));
+		awaitFires("due", "7 seconds due");
+		showFires(ScriptedDemo.fires(this.now, 0, 1));
+		awaitFires("broken", "not at all");
+		showFires(ScriptedDemo.fires(this.now, 1, 0));
+		awaitFires("broken", "ran twice");
+		assertThat(this.page.attribute(this.page.find("durable-doubles"), "data-bad")).isEqualTo("true");
+		assertThat(this.page.attribute(this.page.find("durable-holes"), "data-bad")).isEqualTo("false");
+		assertThat(this.page.attribute(this.page.find("counter"), "data-state")).isEqualTo("clean");
+	}
+
+	private void showFires(Map<String, Object> durable) {
+		demo.show(Map.of("rows", ScriptedDemo.rows(this.now, this.now + 600_000, 0, 0, durable)));
+	}
+
+	private void awaitFires(String state, String verdict) {
+		this.page.await(DemoPage.SOON, () -> this.page.attribute(this.page.find("fires"), "data-state").equals(state)
+				&& this.page.text("fires-verdict").contains(verdict));
+	}
+
+	@Test
 	void supersededFaultIsNeitherWatchedNorCounted() {
 		Map<String, Object> outcome = Map.of("leader", "node-2", "millis", 6200, "overlapMillis", 0, "missedTicks", 30,
 				"complete", true);

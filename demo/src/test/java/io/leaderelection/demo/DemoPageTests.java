@@ -112,6 +112,8 @@ class DemoPageTests {
 		JsonNode rows = facts.rows();
 		assertThat(rows.path("duplicates").asLong(-1)).isZero();
 		assertThat(rows.path("outdated").asLong(-1)).isZero();
+		assertThat(rows.path("durable").path("doubles").asLong(-1)).isZero();
+		assertThat(rows.path("durable").path("holes").asLong(-1)).isZero();
 		assertThat(driver.manage().logs().get(LogType.BROWSER).getAll())
 			.filteredOn((entry) -> !entry.getMessage().contains("net::ERR_"))
 			.isEmpty();
@@ -201,10 +203,25 @@ class DemoPageTests {
 		this.page.await(DemoPage.SOON,
 				() -> this.page.text(leader, "lease-text").matches("Lease: [0-3]\\.\\d s remaining"));
 		long before = facts.rows().path("count").asLong();
-		this.page.await(DemoPage.SOON, () -> rowsShown() > before);
-		assertThat(rowsShown()).isLessThanOrEqualTo(facts.rows().path("count").asLong());
+		this.page.await(DemoPage.SOON, () -> figure("rows-count") > before);
+		assertThat(figure("rows-count")).isLessThanOrEqualTo(facts.rows().path("count").asLong());
 		assertThat(this.page.text("rows-duplicates")).isEqualTo("0");
 		assertThat(this.page.text("rows-outdated")).isEqualTo("0");
+	}
+
+	@Test
+	@Order(5)
+	void showsTheFiresOfTheJobsForEverySecond() throws Exception {
+		long before = facts.rows().path("durable").path("count").asLong();
+		this.page.await(DemoPage.SOON, () -> figure("durable-count") > before);
+		assertThat(figure("durable-count")).isLessThanOrEqualTo(facts.rows().path("durable").path("count").asLong());
+		assertThat(this.page.text("durable-doubles")).isEqualTo("0");
+		assertThat(this.page.text("durable-holes")).isEqualTo("0");
+		this.page.await(DemoPage.SOON, () -> this.page.text("fires-verdict").contains("Each second once since "));
+		JsonNode plain = facts.rows().path("plain");
+		this.page.await(DemoPage.SOON, () -> figure("plain-count") > plain.path("count").asLong());
+		assertThat(figure("plain-doubles")).isGreaterThanOrEqualTo(plain.path("doubles").asLong());
+		assertThat(figure("plain-holes")).isGreaterThanOrEqualTo(plain.path("holes").asLong());
 	}
 
 	private List<String> shown(String node) {
@@ -221,8 +238,8 @@ class DemoPageTests {
 				DemoFacts.actuator(node, "health").path("status").asString(""), "pid " + node.path("pid").asLong());
 	}
 
-	private long rowsShown() {
-		return Long.parseLong(this.page.text("rows-count").replace(",", ""));
+	private long figure(String testId) {
+		return Long.parseLong(this.page.text(testId).replace(",", ""));
 	}
 
 	@Test

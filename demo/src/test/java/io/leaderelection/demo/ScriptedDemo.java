@@ -85,7 +85,20 @@ final class ScriptedDemo implements AutoCloseable {
 	}
 
 	static Map<String, Object> rows(long at, long next, long duplicates, long outdated) {
-		return Map.of("at", at, "next", next, "count", 10, "duplicates", duplicates, "outdated", outdated);
+		return rows(at, next, duplicates, outdated, fires(at, 0, 0));
+	}
+
+	static Map<String, Object> rows(long at, long next, long duplicates, long outdated, Map<String, Object> durable) {
+		return Map.of("at", at, "next", next, "count", 10, "duplicates", duplicates, "outdated", outdated, "durable",
+				durable, "plain", fires(at, 2, 3));
+	}
+
+	/**
+	 * The fires of a job of which the last was at a time.
+	 */
+	static Map<String, Object> fires(long last, long doubles, long holes) {
+		return Map.of("count", 60 + doubles - holes, "doubles", doubles, "holes", holes, "first", last - 59_000, "last",
+				last);
 	}
 
 	private void stream(HttpExchange exchange) throws IOException {
