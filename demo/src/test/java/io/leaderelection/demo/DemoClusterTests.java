@@ -141,11 +141,11 @@ class DemoClusterTests {
 			assertThat(demo.output()).contains("store table");
 			assertThat(demo.state().path("store").asString()).isEqualTo("table");
 			awaitTicks(demo);
+			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
 			awaitCandidates(demo, 3);
 
 			String interrupted = demo.awaitLeader();
 			long rows = demo.state().path("rows").path("count").asLong();
-			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
 			act(demo, interrupted, "cut");
 			act(demo, interrupted, "reconnect");
 			assertThat(await(demo, 0, "millis").path("sameTerm").asBoolean()).isTrue();
