@@ -108,19 +108,11 @@ final class ScheduleTable {
 	}
 
 	private boolean inspect(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement();
-				ResultSet row = statement.executeQuery(INSPECT.formatted(this.name))) {
-			row.next();
-			if (!row.getBoolean("privileges")) {
-				throw privileges(row.getString("role"));
-			}
-			return true;
+		try (Statement statement = connection.createStatement()) {
+			return exists(statement) && inspect(statement);
 		}
 		catch (SQLException ex) {
 			switch (String.valueOf(ex.getSQLState())) {
-				case "42P01", "3F000" -> {
-					return false;
-				}
 				case "42703" -> throw new InvalidDurableScheduleException(
 						"The table " + this.name + " cannot record the fires of durable schedules: "
 								+ String.valueOf(ex.getMessage()).lines().findFirst().orElse("") + ".",
@@ -129,6 +121,26 @@ final class ScheduleTable {
 				case "42501" -> throw privileges(connection.getMetaData().getUserName());
 				default -> throw ex;
 			}
+		}
+	}
+
+	/**
+	 * Return whether there is such a table, without an error in the log of the server.
+	 */
+	private boolean exists(Statement statement) throws SQLException {
+		try (ResultSet row = statement.executeQuery("SELECT to_regclass('" + this.name + "') IS NOT NULL")) {
+			row.next();
+			return row.getBoolean(1);
+		}
+	}
+
+	private boolean inspect(Statement statement) throws SQLException {
+		try (ResultSet row = statement.executeQuery(INSPECT.formatted(this.name))) {
+			row.next();
+			if (!row.getBoolean("privileges")) {
+				throw privileges(row.getString("role"));
+			}
+			return true;
 		}
 	}
 

@@ -19,6 +19,7 @@ package io.leaderelection.integration;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.ZoneOffset;
+import java.util.UUID;
 
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.InvalidDurableScheduleException;
@@ -70,6 +71,15 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		assertRefused(() -> start(InTransaction.class, "leader-election.initialize-schema=never"))
 			.hasMessageContaining("The table durable_nodes_schedule")
 			.hasMessageContaining("schema-schedule-postgresql.sql");
+	}
+
+	@Test
+	void missingTableIsCreatedWithoutAnErrorInTheLogOfTheServer() {
+		String table = "durable_schema.created_" + UUID.randomUUID().toString().replace('-', '_');
+		this.server.execute("CREATE SCHEMA durable_schema");
+		start(InTransaction.class, "leader-election.table-name=" + table);
+		assertThat(this.server.query("SELECT to_regclass('%s_schedule')".formatted(table))).doesNotContainNull();
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(table) && line.contains("ERROR"));
 	}
 
 	@Test
