@@ -34,6 +34,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for uses of {@link DurableSchedule} that prevent the start.
@@ -105,6 +106,15 @@ class DurableScheduleRejectionTests {
 			.withBean(Named.class)
 			.withBean(NamedInReports.class)
 			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void firesThatCannotBeRecorded() throws Exception {
+		DurableSchedules schedules = new DurableSchedules(null);
+		DurableJob job = schedules.find(Named.class.getDeclaredMethod("run"), Named.class, "Method 'run'");
+		assertThatExceptionOfType(InvalidDurableScheduleException.class)
+			.isThrownBy(() -> schedules.register(job, "default"))
+			.withMessageContaining("spring-boot-starter-jdbc");
 	}
 
 	@Test
