@@ -208,7 +208,8 @@ final class Cluster implements AutoCloseable {
 			arguments.addAll(List.of("--leader-election.store=" + TABLE, "--leader-election.initialize-schema=always"));
 		}
 		Stream.concat(this.properties.stream(), Stream.of(more)).forEach((property) -> arguments.add("--" + property));
-		return arguments;
+		// A test may set what the store requires, too
+		return arguments.stream().distinct().toList();
 	}
 
 	private String writesUrl(String proxyUrl) {

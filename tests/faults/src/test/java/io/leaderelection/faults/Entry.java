@@ -130,6 +130,12 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		/** That transaction has ended; the details give its number and how. */
 		HELD_ENDED,
 
+		/** A fire of a durable schedule was committed; the details give its second. */
+		FIRED,
+
+		/** Its transaction has failed, as far as the node can tell. */
+		NOT_FIRED,
+
 		/** What the node waits for before its grant, if it does; the details say it. */
 		BLOCKED_BY,
 

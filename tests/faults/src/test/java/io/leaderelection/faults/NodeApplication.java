@@ -37,6 +37,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.EnableScheduling;
@@ -49,6 +50,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 @EnableScheduling
+@Import(FireJob.class)
 public class NodeApplication {
 
 	public static void main(String[] args) {
@@ -66,6 +68,7 @@ public class NodeApplication {
 			writer.start();
 			commands.putAll(writer.commands());
 		});
+		context.getBeanProvider(FireJob.Job.class).ifAvailable((job) -> commands.putAll(job.commands()));
 		Recorder.obey(commands);
 	}
 

@@ -197,7 +197,15 @@ final class NodeProcess implements AutoCloseable {
 	 * The last entry of a kind, if any.
 	 */
 	Optional<Entry> last(Kind kind) {
-		return of(kind).reduce((first, second) -> second);
+		synchronized (this.history) {
+			// It is asked for often, and found near the end of a long history
+			for (int i = this.history.size() - 1; i >= 0; i--) {
+				if (this.history.get(i).kind() == kind) {
+					return Optional.of(this.history.get(i));
+				}
+			}
+		}
+		return Optional.empty();
 	}
 
 	private Stream<Entry> of(Kind kind) {

@@ -100,6 +100,14 @@ public enum Mutant {
 	FENCE_FOR_SHARE,
 
 	/** Table: a crash of the server may lose renewals. */
-	RENEWAL_NOT_FLUSHED
+	RENEWAL_NOT_FLUSHED,
+
+	/**
+	 * Schedule: fires after the grant are due, although an earlier leader has done them.
+	 */
+	NO_CLAIM,
+
+	/** Schedule: fires before the grant are not due, although nobody has done them. */
+	NO_CATCH_UP
 
 }
