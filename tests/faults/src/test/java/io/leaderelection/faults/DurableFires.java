@@ -18,7 +18,6 @@ package io.leaderelection.faults;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,13 +27,11 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FireJob.Place;
-import io.leaderelection.faults.FireOrder.Fire;
 import io.leaderelection.faults.FireOrder.Violation;
 import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.Mutant;
@@ -74,7 +71,7 @@ final class DurableFires implements AutoCloseable {
 
 	private final Map<NodeProcess, Duration> clocks = new LinkedHashMap<>();
 
-	private final List<Injection> injections = new ArrayList<>();
+	private final FireFaults faults = new FireFaults();
 
 	/**
 	 * Create a new {@code DurableFires} instance.
@@ -127,10 +124,15 @@ final class DurableFires implements AutoCloseable {
 		Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		Place place = Place.values()[this.random.nextInt(2)];
 		Optional<Entry> held = (this.random.nextInt(3) == 0) ? hold(leader, place) : Optional.empty();
-		this.injections.add(new Injection(fault + (held.isPresent() ? " in " + place : ""), Instant.now()));
+		this.faults.add(fault + (held.isPresent() ? " in " + place : ""));
 		switch (fault) {
 			case TERMINATE -> {
 				held.ifPresent(this::terminateRun);
+				if (held.isPresent() && place == Place.RUN) {
+					// The leader itself repeats it
+					leader.command(RELEASE);
+					awaitFire((fire) -> secondOf(fire) >= secondOf(held.get()));
+				}
 				takeLeadershipAway(leader);
 			}
 			case RESIGN -> leader.command("resign");
@@ -246,57 +248,51 @@ final class DurableFires implements AutoCloseable {
 	}
 
 	/**
-	 * Return how late the latest fire after each injection was, up to the next one.
+	 * Return the seconds whose fires were committed without the knowledge of their nodes.
 	 */
+	private List<Long> unknown() {
+		Set<String> committed = this.order.fires()
+			.stream()
+			.map((fire) -> fire.term() + " " + fire.second())
+			.collect(Collectors.toSet());
+		Set<Long> reported = reported();
+		return this.cluster.history()
+			.of(Kind.NOT_FIRED)
+			.stream()
+			.filter((entry) -> committed.contains(entry.requiredTerm() + " " + secondOf(entry)))
+			.map(DurableFires::secondOf)
+			.filter((second) -> !reported.contains(second))
+			.toList();
+	}
+
 	Map<String, List<Duration>> lateness() {
-		Map<String, List<Duration>> lateness = new TreeMap<>();
-		for (int i = 0; i < this.injections.size(); i++) {
-			Injection injection = this.injections.get(i);
-			Instant until = (i + 1 < this.injections.size()) ? this.injections.get(i + 1).time() : Instant.MAX;
-			this.order.fires()
-				.stream()
-				.filter((fire) -> fire.time().isAfter(injection.time()) && fire.time().isBefore(until))
-				.map(Fire::lateness)
-				.max(Duration::compareTo)
-				.ifPresent((latest) -> lateness.computeIfAbsent(injection.fault(), (fault) -> new ArrayList<>())
-					.add(latest));
-		}
-		lateness.values().forEach((durations) -> durations.sort(Duration::compareTo));
-		return lateness;
+		return this.faults.lateness(this.order.fires());
 	}
 
 	/**
 	 * Describe what has happened, for the message of a failure.
 	 */
 	String describe() {
-		return this.injections + "\n" + this.cluster.describe();
+		return this.faults + "\n" + this.cluster.describe();
 	}
 
 	@Override
 	public String toString() {
-		Map<String, Long> faults = this.injections.stream()
-			.collect(Collectors.groupingBy(Injection::fault, TreeMap::new, Collectors.counting()));
+		Map<String, Long> counts = this.faults.counts();
 		Map<FireOrder.Kind, Long> violations = this.order.violations()
 			.stream()
 			.collect(Collectors.groupingBy(Violation::kind, TreeMap::new, Collectors.counting()));
-		StringBuilder text = new StringBuilder("""
+		String text = """
 				Durable fires with store %s, clocks %s apart, mistake %s, on PostgreSQL %s, seed %d, %d s:
 				%d failovers %s
 				%d fires in %d terms that have one, violations %s
+				%d transactions have failed for their nodes, of which %d were committed nevertheless
 				""".formatted(this.cluster.isTable() ? "table" : "advisory-lock", this.skew.multipliedBy(2),
 				this.mutant, this.server.query("SHOW server_version").get(0), this.seed,
-				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.injections.size(), faults,
-				this.order.committed(), this.order.terms(), violations));
-		if (this.skew.isZero()) {
-			text.append("| fault | failovers | latest fire: median, p90, max (ms) |\n");
-			lateness().forEach((fault,
-					sorted) -> text.append("| %s | %d | %s |\n".formatted(fault, sorted.size(),
-							IntStream.of(50, 90, 100)
-								.mapToObj((percent) -> sorted.get((sorted.size() * percent + 99) / 100 - 1).toMillis())
-								.map(String::valueOf)
-								.collect(Collectors.joining(", ")))));
-		}
-		return text.toString();
+				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(),
+				counts.values().stream().mapToLong(Long::longValue).sum(), counts, this.order.committed(),
+				this.order.terms(), violations, this.cluster.history().of(Kind.NOT_FIRED).size(), unknown().size());
+		return this.skew.isZero() ? text + this.faults.table(this.order.fires()) : text;
 	}
 
 	@Override
@@ -327,16 +323,6 @@ final class DurableFires implements AutoCloseable {
 				default -> TERMINATE;
 			};
 		}
-
-	}
-
-	/**
-	 * A fault that was injected.
-	 *
-	 * @param fault which, and whether it hit a run
-	 * @param time when
-	 */
-	private record Injection(String fault, Instant time) {
 
 	}
 

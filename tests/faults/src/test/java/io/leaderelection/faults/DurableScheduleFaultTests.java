@@ -40,11 +40,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("faults")
 class DurableScheduleFaultTests {
 
-	private static final String PROPERTY = "leader-election.test.schedule-failovers";
-
 	private static final Duration SKEW = Duration.ofSeconds(2);
 
-	private static final int FAILOVERS = 10;
+	private static final int FAILOVERS = Integer.getInteger("leader-election.test.schedule-failovers", 12);
 
 	/** Until a mistake has shown. */
 	private static final int MOST_FAILOVERS = 30;
@@ -55,7 +53,7 @@ class DurableScheduleFaultTests {
 	@Test
 	void everySecondHasOneFireInOrder() throws InterruptedException {
 		try (DurableFires fires = new DurableFires(Duration.ZERO, Mutant.NONE)) {
-			verify(fires.run(Integer.getInteger(PROPERTY, FAILOVERS)));
+			verify(fires.run(FAILOVERS));
 			assertThat(fires.lateness().values().stream().flatMap(Collection::stream)).isNotEmpty()
 				.allMatch((lateness) -> lateness.compareTo(LATEST) < 0);
 		}
@@ -64,7 +62,7 @@ class DurableScheduleFaultTests {
 	@Test
 	void everySecondHasOneFireInOrderWithClocksApart() throws InterruptedException {
 		try (DurableFires fires = new DurableFires(SKEW, Mutant.NONE)) {
-			verify(fires.run(Integer.getInteger(PROPERTY, 2 * FAILOVERS)));
+			verify(fires.run(FAILOVERS));
 		}
 	}
 
