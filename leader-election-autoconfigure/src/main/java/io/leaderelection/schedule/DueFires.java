@@ -33,14 +33,25 @@ import org.jspecify.annotations.Nullable;
 record DueFires(@Nullable Instant fire, Instant lastFire, int missed, boolean more) {
 
 	/**
-	 * Return what is due.
+	 * Return what is due at a tick of the scheduler, which may be early.
 	 * @param times the fires of the job
 	 * @param misfire its policy
 	 * @param lastFire the last fire that was claimed
 	 * @param now the current time
 	 */
 	static DueFires of(FireTimes times, Misfire misfire, Instant lastFire, Instant now) {
-		Instant until = times.dueUntil(now);
+		return of(times, misfire, lastFire, now, times.dueUntil(now));
+	}
+
+	/**
+	 * Return what is due.
+	 * @param times the fires of the job
+	 * @param misfire its policy
+	 * @param lastFire the last fire that was claimed
+	 * @param now the current time
+	 * @param until the time up to which fires are due
+	 */
+	static DueFires of(FireTimes times, Misfire misfire, Instant lastFire, Instant now, Instant until) {
 		if (!until.isAfter(lastFire)) {
 			return new DueFires(null, lastFire, 0, false);
 		}

@@ -105,11 +105,13 @@ final class FireClaim {
 		JobRecord present = begun(found, initial);
 		Instant now = this.schedules.now();
 		JobDefinition definition = this.job.definition();
-		DueFires fires = DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now);
+		boolean submitted = this.catchUp.endSubmission();
+		DueFires fires = submitted ? DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now, now)
+				: DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now);
 		this.due = fires;
 		if (fires.fire() != null && found != initial && found.hasSchedule(initial)) {
 			this.record = found;
-			boolean late = this.catchUp.endSubmission() || fires.missed() > 0 || fires.more();
+			boolean late = submitted || fires.missed() > 0 || fires.more();
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
 			this.run = new DurableRun(this.job, this.leadership, fires, fireTime, now);
 			return this.run;

@@ -153,7 +153,6 @@ final class JobRuns {
 		if (settled == null) {
 			return;
 		}
-		this.catchUp.endSubmission();
 		this.catchUp.succeeded();
 		if (settled.missed() > 0) {
 			this.history.missed(settled.missed());

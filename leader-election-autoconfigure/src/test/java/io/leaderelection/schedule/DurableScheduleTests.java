@@ -144,6 +144,27 @@ class DurableScheduleTests {
 		});
 	}
 
+	@Test
+	void grantShortlyBeforeAFireDoesNotRunIt() {
+		this.scheduled.withBean(Nightly.class).run((context) -> {
+			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			awaitBegin(context);
+			elector.stop().join();
+			this.clock.set("2026-05-02T01:59:59.500Z");
+			elector.start().join();
+			await().until(() -> context.getBean(ThreadPoolTaskScheduler.class)
+				.getScheduledThreadPoolExecutor()
+				.getQueue()
+				.stream()
+				.anyMatch((task) -> ((Delayed) task).getDelay(TimeUnit.MILLISECONDS) > 500
+						&& ((Delayed) task).getDelay(TimeUnit.MILLISECONDS) <= 1500));
+			assertThat(runs).isEmpty();
+			this.clock.set("2026-05-02T02:00:00Z");
+			await().until(() -> runs.size() == 1);
+			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
+		});
+	}
+
 	/**
 	 * The only thread of the task scheduler is busy during two grants.
 	 */
