@@ -61,8 +61,11 @@ final class JdbcRow implements Row {
 			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
 			""";
 
+	/** Waits for a session that has inserted the record and not committed it. */
 	private static final String INSERT = """
-			INSERT INTO %1$s (election, job, last_fire, cron, zone) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+			SELECT pg_catalog.set_config('lock_timeout', '%2$s', true);
+			INSERT INTO %1$s (election, job, last_fire, cron, zone) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
 			""";
 
 	private static final String UPDATE = """
@@ -108,9 +111,7 @@ final class JdbcRow implements Row {
 		if (existing != null) {
 			return existing;
 		}
-		int inserted = this.jdbc.update(INSERT.formatted(this.table), this.election, this.job, time(initial.lastFire()),
-				initial.cron(), initial.zone());
-		if (inserted > 0) {
+		if (insert(initial)) {
 			this.changed = true;
 			return initial;
 		}
@@ -119,6 +120,22 @@ final class JdbcRow implements Row {
 			throw new IllegalStateException("The record of the job " + this.job + " has been deleted");
 		}
 		return concurrent;
+	}
+
+	private boolean insert(JobRecord initial) {
+		return Boolean.TRUE.equals(this.jdbc.execute((ConnectionCallback<Boolean>) (connection) -> {
+			try (PreparedStatement statement = connection
+				.prepareStatement(INSERT.formatted(this.table, LOCK_TIMEOUT))) {
+				statement.setString(1, this.election);
+				statement.setString(2, this.job);
+				statement.setObject(3, time(initial.lastFire()));
+				statement.setString(4, initial.cron());
+				statement.setString(5, initial.zone());
+				statement.execute();
+				statement.getMoreResults();
+				return statement.getUpdateCount() > 0;
+			}
+		}));
 	}
 
 	private @Nullable JobRecord select() {

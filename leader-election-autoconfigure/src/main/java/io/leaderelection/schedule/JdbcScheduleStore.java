@@ -20,6 +20,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
@@ -28,7 +29,6 @@ import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 /**
@@ -36,6 +36,8 @@ import org.springframework.util.Assert;
  * fenced ones of the application. Internal.
  */
 public final class JdbcScheduleStore extends ScheduleStore {
+
+	private static final Set<String> INTERRUPTIONS = Set.of("08", "25P03", "40", "57P");
 
 	private final TransactionFencing fencing;
 
@@ -90,12 +92,6 @@ public final class JdbcScheduleStore extends ScheduleStore {
 				(key) -> ClaimTransactions.of(key, this.fencing, this.beanFactory));
 	}
 
-	@Override
-	void checkCaller(DurableJob job) {
-		Assert.state(!TransactionSynchronizationManager.isActualTransactionActive(),
-				() -> job + " has a durable schedule, so it must not be called in a transaction");
-	}
-
 	/**
 	 * Return whether the session of the transaction has ended, or the transaction was in
 	 * conflict with another one.
@@ -103,8 +99,8 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	@Override
 	boolean isInterruption(Throwable failure) {
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException ex && ex.getSQLState() != null && (ex.getSQLState().startsWith("08")
-					|| ex.getSQLState().startsWith("57P") || ex.getSQLState().startsWith("40"))) {
+			if (cause instanceof SQLException ex && ex.getSQLState() != null
+					&& INTERRUPTIONS.stream().anyMatch(ex.getSQLState()::startsWith)) {
 				return true;
 			}
 		}

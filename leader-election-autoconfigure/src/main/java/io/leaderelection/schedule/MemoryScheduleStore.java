@@ -28,7 +28,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.util.ClassUtils;
 
 /**
  * {@link ScheduleStore} of a node without an election database. With
@@ -38,9 +37,6 @@ import org.springframework.util.ClassUtils;
 final class MemoryScheduleStore extends ScheduleStore {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
-
-	private static final boolean TRANSACTIONS_PRESENT = ClassUtils.isPresent(
-			"org.springframework.transaction.PlatformTransactionManager", MemoryScheduleStore.class.getClassLoader());
 
 	private final Map<DurableJob, JobRecord> records = new ConcurrentHashMap<>();
 

@@ -21,10 +21,17 @@ import java.util.Collection;
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
+
 /**
  * Where fires are recorded. Internal.
  */
 public abstract class ScheduleStore {
+
+	static final boolean TRANSACTIONS_PRESENT = ClassUtils
+		.isPresent("org.springframework.transaction.PlatformTransactionManager", ScheduleStore.class.getClassLoader());
 
 	/**
 	 * Check that fires of jobs can be recorded. May block for as long as a pool blocks.
@@ -53,6 +60,8 @@ public abstract class ScheduleStore {
 	 * @param job the job
 	 */
 	void checkCaller(DurableJob job) {
+		Assert.state(!TRANSACTIONS_PRESENT || !TransactionSynchronizationManager.isActualTransactionActive(),
+				() -> job + " has a durable schedule, so it must not be called in a transaction");
 	}
 
 	/**

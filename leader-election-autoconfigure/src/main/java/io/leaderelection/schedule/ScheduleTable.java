@@ -47,6 +47,9 @@ final class ScheduleTable {
 			  RIGHT JOIN (SELECT 1) AS one ON true
 			""";
 
+	/** No schema, no privilege or no writes. */
+	private static final Set<String> DENIED = Set.of("3F000", "42501", "25006");
+
 	private final String name;
 
 	private final boolean create;
@@ -168,9 +171,18 @@ final class ScheduleTable {
 			throw new IllegalStateException("The script " + SCRIPT + " cannot be read", ex);
 		}
 		catch (SQLException ex) {
-			if (!inspect(connection)) {
-				throw ex;
+			if (inspect(connection)) {
+				return;
 			}
+			if (DENIED.contains(String.valueOf(ex.getSQLState()))) {
+				throw new InvalidDurableScheduleException(
+						"The table " + this.name
+								+ ", which records the fires of durable schedules, could not be created: "
+								+ String.valueOf(ex.getMessage()).lines().findFirst().orElse("") + ".",
+						"Create it with the script " + SCRIPT + " as a role that may do so, or grant CREATE on the "
+								+ "schema, which must exist.");
+			}
+			throw ex;
 		}
 	}
 

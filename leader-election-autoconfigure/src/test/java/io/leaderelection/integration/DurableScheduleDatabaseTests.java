@@ -83,6 +83,16 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	}
 
 	@Test
+	void roleThatMayNotCreateTheMissingTableIsRefused() {
+		this.server.execute("CREATE SCHEMA durable_schema");
+		createRole(ROLE, "USAGE ON SCHEMA durable_schema");
+		assertRefused(() -> start(InTransaction.class,
+				withOwnConnection("leader-election.table-name=durable_schema." + TABLE,
+						"spring.datasource.username=" + ROLE, "spring.datasource.password=right")))
+			.hasMessageContaining("could not be created: ERROR: permission denied for schema durable_schema");
+	}
+
+	@Test
 	void tableWithOtherColumnsIsRefused() {
 		this.server.execute("CREATE TABLE %s_schedule (job text)".formatted(TABLE));
 		assertRefused(() -> start(InTransaction.class)).hasMessageContaining("cannot record the fires");
