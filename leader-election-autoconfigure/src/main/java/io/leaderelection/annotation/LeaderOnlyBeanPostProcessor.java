@@ -171,7 +171,16 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	/**
-	 * Run the methods with {@link LeaderOnly#runOnGrant()}, each on a separate thread.
+	 * Begin the term of durable schedules, before the listeners of the grant are called.
+	 * @param leadership the leadership that was granted
+	 */
+	public void granted(Leadership leadership) {
+		this.runsOnGrant.granted(leadership);
+	}
+
+	/**
+	 * Run the methods with {@link LeaderOnly#runOnGrant()}, each on a separate thread,
+	 * and the durable schedules for which a fire is due.
 	 * @param leadership the leadership that was granted
 	 */
 	public void runOnGrant(Leadership leadership) {

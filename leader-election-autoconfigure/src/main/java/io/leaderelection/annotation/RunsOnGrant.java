@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
@@ -89,29 +90,45 @@ final class RunsOnGrant {
 	}
 
 	/**
+	 * Begin the term of durable schedules, whose ticks claim fires from now on. Neither
+	 * waits nor throws.
+	 * @param leadership the leadership that was granted
+	 */
+	void granted(Leadership leadership) {
+		forEach(leadership, (run) -> {
+			DurableJob job = run.guard().durableJob();
+			if (job != null) {
+				job.granted(leadership, () -> run.call(leadership));
+			}
+		});
+	}
+
+	/**
 	 * Start the methods that run in a term that was granted. Neither waits nor throws.
 	 * @param leadership the leadership
 	 */
 	void start(Leadership leadership) {
+		forEach(leadership, (run) -> {
+			DurableJob job = run.guard().durableJob();
+			if (job != null) {
+				job.catchUp();
+			}
+			else {
+				DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
+			}
+		});
+	}
+
+	private void forEach(Leadership leadership, Consumer<Run> action) {
 		for (Run run : this.runs) {
 			try {
 				if (run.guard().electionName().equals(leadership.getElection())) {
-					start(run, leadership);
+					action.accept(run);
 				}
 			}
 			catch (Throwable ex) {
 				run.failed(ex);
 			}
-		}
-	}
-
-	private static void start(Run run, Leadership leadership) {
-		DurableJob job = run.guard().durableJob();
-		if (job != null) {
-			job.granted(leadership, () -> run.call(leadership));
-		}
-		else {
-			DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
 		}
 	}
 

@@ -134,6 +134,9 @@ public final class LeaderElectionAutoConfiguration {
 
 	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard,
 			Consumer<LeadershipEvent> publisher) {
+		if (event instanceof LeadershipGrantedEvent) {
+			guard.granted(event.getLeadership());
+		}
 		try {
 			publisher.accept(event);
 		}

@@ -44,6 +44,7 @@ final class Watcher {
 
 	private static final int READ_TIMEOUT_MILLIS = 1000;
 
+	/** In observations, about five minutes. */
 	private static final int PAUSE = 60;
 
 	private final ConnectionSource source;

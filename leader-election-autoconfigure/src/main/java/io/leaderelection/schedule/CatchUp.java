@@ -75,12 +75,11 @@ final class CatchUp {
 	}
 
 	/**
-	 * Submit a run, and use it for later ones in the same term.
+	 * Use a run for all that are submitted in this term.
 	 */
 	void granted(Leadership leadership, Runnable run) {
-		Instant now = this.schedules.now();
-		this.grant = new Grant(leadership, now, run);
-		submit(now);
+		this.grant = new Grant(leadership, this.schedules.now(), run);
+		succeeded();
 	}
 
 	/**
@@ -181,8 +180,12 @@ final class CatchUp {
 	 */
 	void repeat(Leadership leadership, Instant fire) {
 		synchronized (this) {
-			this.repeats = fire.equals(this.repeated) ? this.repeats + 1 : 1;
-			this.repeated = fire;
+			if (!fire.equals(this.repeated)) {
+				this.repeated = fire;
+				this.repeats = 0;
+				this.retry = FIRST_RETRY;
+			}
+			this.repeats++;
 			if (this.repeats > MOST_REPEATS) {
 				return;
 			}

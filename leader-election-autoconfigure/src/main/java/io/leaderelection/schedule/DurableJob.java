@@ -121,13 +121,21 @@ public final class DurableJob {
 	}
 
 	/**
-	 * Submit a run to the task scheduler of the application, and more runs in the same
-	 * term when they are due.
+	 * Begin a term, in which runs can be submitted to the task scheduler of the
+	 * application.
 	 * @param leadership the leadership that was granted
 	 * @param run calls the method if the leadership is current
 	 */
 	public void granted(Leadership leadership, Runnable run) {
 		this.catchUp.granted(leadership, run);
+	}
+
+	/**
+	 * Submit a run for the fires that are due, and more runs in the same term when they
+	 * are due.
+	 */
+	public void catchUp() {
+		this.catchUp.submit(this.schedules.now());
 	}
 
 	/**

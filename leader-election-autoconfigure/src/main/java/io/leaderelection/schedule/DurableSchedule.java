@@ -25,18 +25,19 @@ import java.lang.annotation.Target;
 import org.springframework.aot.hint.annotation.Reflective;
 
 /**
- * Runs a method for every fire of its cron expression, also for a fire at which no node
- * led. Requires {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} and one or
- * more {@link org.springframework.scheduling.annotation.Scheduled @Scheduled} with a cron
+ * Runs a method for the fires of its cron expression, also for fires at which no node
+ * led, which run later by the {@link #misfire() misfire policy}. Requires
+ * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} and one or more
+ * {@link org.springframework.scheduling.annotation.Scheduled @Scheduled} with a cron
  * expression on the same method. May be used as a meta-annotation.
  * <p>
  * The election database records the last fire of each job by its nominal time, the time
  * that the cron expression yields. A call of the method claims the fires between that
  * time and the current time according to the {@link #misfire() misfire policy}, and is
- * skipped if none is due. Since nominal times are claimed, a fire does not run twice if
- * the clocks of nodes differ. This applies to every call through the proxy of the bean,
- * not only to those of the scheduler. A skipped call returns an empty result, as on a
- * follower.
+ * skipped if none is due. Since nominal times are claimed, a fire that has been claimed
+ * does not run again if the clocks of nodes differ. This applies to every call through
+ * the proxy of the bean, not only to those of the scheduler. A skipped call returns an
+ * empty result, as on a follower.
  * <p>
  * Whenever this node is granted leadership, each job is submitted once to the task
  * scheduler of the application, so that a fire that was missed runs as soon as a node

@@ -45,6 +45,8 @@ final class FireClaim {
 
 	private final Leadership leadership;
 
+	private final boolean submitted;
+
 	private @Nullable JobRecord record;
 
 	private @Nullable DurableRun run;
@@ -57,12 +59,14 @@ final class FireClaim {
 	 * @param job the job
 	 * @param catchUp its runs in addition to ticks
 	 * @param leadership the leadership of the work
+	 * @param submitted whether the call was submitted, and is not a tick
 	 */
-	FireClaim(DurableSchedules schedules, DurableJob job, CatchUp catchUp, Leadership leadership) {
+	FireClaim(DurableSchedules schedules, DurableJob job, CatchUp catchUp, Leadership leadership, boolean submitted) {
 		this.schedules = schedules;
 		this.job = job;
 		this.catchUp = catchUp;
 		this.leadership = leadership;
+		this.submitted = submitted;
 	}
 
 	Leadership leadership() {
@@ -105,13 +109,13 @@ final class FireClaim {
 		JobRecord present = begun(found, initial);
 		Instant now = this.schedules.now();
 		JobDefinition definition = this.job.definition();
-		boolean submitted = this.catchUp.endSubmission();
-		DueFires fires = submitted ? DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now, now)
+		DueFires fires = this.submitted
+				? DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now, now)
 				: DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now);
 		this.due = fires;
 		if (fires.fire() != null && found != initial && found.hasSchedule(initial)) {
 			this.record = found;
-			boolean late = submitted || fires.missed() > 0 || fires.more();
+			boolean late = this.submitted || fires.missed() > 0 || fires.more();
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
 			this.run = new DurableRun(this.job, this.leadership, fires, fireTime, now);
 			return this.run;

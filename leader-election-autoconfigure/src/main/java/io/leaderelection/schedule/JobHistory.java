@@ -40,7 +40,9 @@ final class JobHistory {
 	private volatile @Nullable Observed observed;
 
 	void observed(Leadership leadership, @Nullable JobRecord record) {
-		this.observed = (record != null) ? new Observed(leadership, record) : this.observed;
+		if (record != null) {
+			this.observed = new Observed(leadership, record);
+		}
 	}
 
 	void forget() {

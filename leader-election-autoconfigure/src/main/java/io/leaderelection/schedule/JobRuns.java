@@ -72,16 +72,16 @@ final class JobRuns {
 			return skipped;
 		}
 		try {
-			return callInTransaction(leadership, invocation, skipped);
+			return callInTransaction(leadership, this.catchUp.endSubmission(), invocation, skipped);
 		}
 		finally {
 			leave(leadership);
 		}
 	}
 
-	private @Nullable Object callInTransaction(Leadership leadership, Invocation invocation, @Nullable Object skipped)
-			throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership);
+	private @Nullable Object callInTransaction(Leadership leadership, boolean submitted, Invocation invocation,
+			@Nullable Object skipped) throws Throwable {
+		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership, submitted);
 		Object result;
 		try {
 			result = this.schedules.store().<@Nullable Object>execute(this.job, leadership, false, (row) -> {
@@ -96,7 +96,7 @@ final class JobRuns {
 		}
 		catch (Throwable ex) {
 			if (claim.run() != null) {
-				failed(claim.run(), ex);
+				failed(claim.run(), ex, this.schedules.store().isInterruption(ex));
 			}
 			else {
 				this.catchUp.retry(leadership);
@@ -107,7 +107,7 @@ final class JobRuns {
 		if (claim.run() != null) {
 			completed(claim.run());
 		}
-		return claim.hasBegun() ? callInTransaction(leadership, invocation, skipped) : result;
+		return claim.hasBegun() ? callInTransaction(leadership, submitted, invocation, skipped) : result;
 	}
 
 	/**
@@ -120,7 +120,7 @@ final class JobRuns {
 		}
 		DurableRun run = null;
 		try {
-			run = claimFire(leadership);
+			run = claimFire(leadership, this.catchUp.endSubmission());
 			return run;
 		}
 		catch (Throwable ex) {
@@ -134,8 +134,8 @@ final class JobRuns {
 		}
 	}
 
-	private @Nullable DurableRun claimFire(Leadership leadership) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership);
+	private @Nullable DurableRun claimFire(Leadership leadership, boolean submitted) throws Throwable {
+		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership, submitted);
 		this.schedules.store().<@Nullable Object>execute(this.job, leadership, true, (row) -> {
 			DurableRun run = claim.open(row);
 			if (run != null && this.job.claim() == Claim.BEFORE) {
@@ -144,7 +144,7 @@ final class JobRuns {
 			return null;
 		});
 		committed(claim);
-		return claim.hasBegun() ? claimFire(leadership) : claim.run();
+		return claim.hasBegun() ? claimFire(leadership, submitted) : claim.run();
 	}
 
 	private void committed(FireClaim claim) {
@@ -154,11 +154,8 @@ final class JobRuns {
 			return;
 		}
 		this.catchUp.succeeded();
-		if (settled.missed() > 0) {
-			this.history.missed(settled.missed());
-			logger.warn(LogMessage.format("%s has dropped %d fires that were too old, the last one of %s", this.job,
-					settled.missed(), settled.lastFire()));
-		}
+		this.history.missed(settled.missed());
+		warnOfDropped(settled.missed());
 		this.catchUp.repeatEarlyTick(settled.lastFire());
 	}
 
@@ -168,7 +165,7 @@ final class JobRuns {
 	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
 		try {
 			if (failure != null) {
-				failed(run, failure);
+				failed(run, failure, this.schedules.store().isInterruption(failure));
 				return;
 			}
 			if (this.job.claim() == Claim.AFTER) {
@@ -189,7 +186,7 @@ final class JobRuns {
 			record(run, true, COMPLETED);
 		}
 		catch (Throwable ex) {
-			failed(run, ex);
+			failed(run, ex, true);
 			throw ex;
 		}
 	}
@@ -209,7 +206,7 @@ final class JobRuns {
 	}
 
 	private void record(DurableRun run, boolean done, String outcome) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, run.leadership());
+		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, run.leadership(), false);
 		this.schedules.store().<@Nullable Object>execute(this.job, run.leadership(), true, (row) -> {
 			claim.end(row, run, done, outcome);
 			return null;
@@ -220,6 +217,9 @@ final class JobRuns {
 	private void completed(DurableRun run) {
 		this.catchUp.succeeded();
 		this.history.completed(run);
+		if (this.job.annotation().misfire() == MisfirePolicy.RUN_ALL) {
+			warnOfDropped(run.due().missed());
+		}
 		if (run.fireTime().isCatchUp()) {
 			logger.info(LogMessage.format("%s has caught up the fire of %s", this.job, run.fireTime()));
 		}
@@ -229,10 +229,16 @@ final class JobRuns {
 		}
 	}
 
-	private void failed(DurableRun run, Throwable failure) {
+	private void warnOfDropped(int fires) {
+		if (fires > 0) {
+			logger.warn(LogMessage.format("%s has dropped %d fires that were too old or too many", this.job, fires));
+		}
+	}
+
+	private void failed(DurableRun run, Throwable failure, boolean passing) {
 		this.history.failed();
 		note(run, "failed: " + failure.getClass().getName());
-		if (this.job.claim() != Claim.BEFORE && this.schedules.store().isInterruption(failure)) {
+		if (this.job.claim() != Claim.BEFORE && passing) {
 			this.catchUp.repeat(run.leadership(), run.due().lastFire());
 		}
 	}

@@ -15,8 +15,9 @@
  */
 
 /**
- * Durable schedules: every fire of a cron expression runs, whichever node leads. The API
- * consists of {@link io.leaderelection.schedule.DurableSchedule @DurableSchedule},
+ * Durable schedules: the fires of a cron expression are recorded, so that those at which
+ * no node led run later, by the misfire policy. The API consists of
+ * {@link io.leaderelection.schedule.DurableSchedule @DurableSchedule},
  * {@link io.leaderelection.schedule.Claim},
  * {@link io.leaderelection.schedule.MisfirePolicy} and
  * {@link io.leaderelection.schedule.FireTime}.

@@ -75,9 +75,6 @@ class CatchUpTests {
 				schedules.find(Job.class.getDeclaredMethod("run"), Job.class, "Method 'run'"));
 		this.catchUp.granted(this.leadership, () -> {
 		});
-		runNext();
-		this.delays.clear();
-		this.pending.clear();
 	}
 
 	private void runNext() {
@@ -95,6 +92,7 @@ class CatchUpTests {
 		assertThat(this.tasks).isEmpty();
 		this.catchUp.repeat(this.leadership, FIRE.plusSeconds(1));
 		assertThat(this.tasks).as("another fire").hasSize(1);
+		assertThat(this.delays).last().isEqualTo(Duration.ofSeconds(1));
 	}
 
 	@Test
@@ -104,6 +102,13 @@ class CatchUpTests {
 			runNext();
 		}
 		assertThat(this.delays).map(Duration::toSeconds).endsWith(60L, 60L);
+		this.catchUp.granted(this.leadership, () -> {
+		});
+		this.catchUp.retry(this.leadership);
+		runNext();
+		assertThat(this.delays).last().isEqualTo(Duration.ofSeconds(1));
+		this.catchUp.retry(this.leadership);
+		runNext();
 		this.catchUp.succeeded();
 		this.catchUp.retry(this.leadership);
 		assertThat(this.delays).last().isEqualTo(Duration.ofSeconds(1));

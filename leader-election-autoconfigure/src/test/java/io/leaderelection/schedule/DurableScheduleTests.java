@@ -26,6 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -54,6 +55,7 @@ import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -145,6 +147,44 @@ class DurableScheduleTests {
 	}
 
 	@Test
+	void newJobBeginsAtTheGrantAlsoWhileListenersOfTheGrantAreCalled() {
+		CountDownLatch called = new CountDownLatch(1);
+		CountDownLatch proceed = new CountDownLatch(1);
+		this.calledByTest.withBean(Nightly.class)
+			.withInitializer((context) -> context.addApplicationListener((event) -> {
+				if (event instanceof LeadershipGrantedEvent) {
+					called.countDown();
+					awaitZero(proceed);
+				}
+			}))
+			.run((context) -> {
+				awaitZero(called);
+				this.clock.set("2026-05-02T02:00:00.005Z");
+				context.getBean(Nightly.class).run();
+				assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
+				proceed.countDown();
+			});
+	}
+
+	private static void awaitZero(CountDownLatch latch) {
+		await().until(() -> latch.getCount() == 0);
+	}
+
+	@Test
+	void callInATransactionIsRefused() {
+		this.calledByTest.withBean(Nightly.class).run((context) -> {
+			TransactionSynchronizationManager.setActualTransactionActive(true);
+			try {
+				assertThatIllegalStateException().isThrownBy(context.getBean(Nightly.class)::run)
+					.withMessageContaining("must not be called in a transaction");
+			}
+			finally {
+				TransactionSynchronizationManager.setActualTransactionActive(false);
+			}
+		});
+	}
+
+	@Test
 	void grantShortlyBeforeAFireDoesNotRunIt() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
 			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
@@ -201,7 +241,7 @@ class DurableScheduleTests {
 	}
 
 	@Test
-	void runAllRunsEachFireInOrder() {
+	void runAllRunsEachFireInOrder(CapturedOutput output) {
 		this.scheduled.withBean(RunAll.class).run((context) -> {
 			awaitBegin(context);
 			this.clock.set("2026-05-05T02:00:00Z");
@@ -209,6 +249,7 @@ class DurableScheduleTests {
 			await().until(() -> runs.size() == 3);
 			assertThat(runs).containsExactly("2026-05-03T02:00:00Z catches up 1", "2026-05-04T02:00:00Z catches up 0",
 					"2026-05-05T02:00:00Z catches up 0");
+			assertThat(output).containsOnlyOnce("has dropped");
 		});
 	}
 
