@@ -269,8 +269,8 @@ public interface ElectionSession {
 
 		@Override
 		public String toString() {
-			return this.session + " holds " + (this.blocking ? "the" : "a")
-					+ " lock of this election but is not a node of it";
+			return this.session + (this.blocking ? " holds the lock of this election but is not a node of it"
+					: " holds a lock of this election but is not a node of it");
 		}
 
 	}
