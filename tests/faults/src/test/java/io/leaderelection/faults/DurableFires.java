@@ -154,6 +154,8 @@ final class DurableFires implements AutoCloseable {
 				this.cluster.proxy(leader).heal();
 			}
 			case KILL -> {
+				// Otherwise no node may be left while two of them are starting
+				this.cluster.nodes().forEach(NodeProcess::awaitStarted);
 				leader.signal("KILL");
 				this.cluster.remove(leader);
 				launch(this.clocks.get(leader));
