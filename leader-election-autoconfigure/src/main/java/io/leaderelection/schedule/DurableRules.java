@@ -78,7 +78,7 @@ public final class DurableRules {
 		}
 		if (this.schedules.isEmpty() || !this.schedules.stream().allMatch(DurableRules::isCron)) {
 			throw invalid(
-					"is not scheduled by cron expressions only: fixed rates and delays have no nominal times that could be recorded.",
+					"is not scheduled by cron expressions only: without @Scheduled, or with fixed rates and delays, there are no nominal times that could be recorded.",
 					"Use @Scheduled(cron = ...).");
 		}
 		if (usage.parameters() > 0) {

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
+import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableSchedules;
 
 /**
@@ -72,7 +73,8 @@ final class ManualSchedules implements TestSchedules {
 	@Override
 	public List<Instant> getFires(String job) {
 		if (this.schedules.jobs().stream().noneMatch((candidate) -> candidate.name().equals(job))) {
-			throw new IllegalArgumentException("There is no durable schedule '" + job + "'");
+			throw new IllegalArgumentException("There is no durable schedule '" + job + "', but: "
+					+ this.schedules.jobs().stream().map(DurableJob::name).sorted().toList());
 		}
 		return List.copyOf(fires(job));
 	}
