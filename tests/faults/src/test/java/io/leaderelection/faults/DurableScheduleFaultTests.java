@@ -45,7 +45,7 @@ class DurableScheduleFaultTests {
 	private static final int FAILOVERS = Integer.getInteger("leader-election.test.schedule-failovers", 12);
 
 	/** Until a mistake has shown. */
-	private static final int MOST_FAILOVERS = 30;
+	private static final int MOST_FAILOVERS = 100;
 
 	/** A restart of the server takes the longest. */
 	private static final Duration LATEST = Duration.ofSeconds(30);
