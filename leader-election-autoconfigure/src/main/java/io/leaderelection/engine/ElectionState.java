@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.Position.Elected;
@@ -81,10 +82,12 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	/**
-	 * Return whether a foreign session holds the lock, as far as this node knows.
+	 * Return the foreign session that holds the lock, as far as this node knows, or
+	 * {@code null}.
 	 */
-	boolean isLockForeign() {
-		return this.view.foreign() != null && this.view.foreign().blocking();
+	@Nullable ForeignHolder blockingHolder() {
+		ForeignHolder foreign = this.view.foreign();
+		return (foreign != null && foreign.blocking()) ? foreign : null;
 	}
 
 	boolean isStopping() {

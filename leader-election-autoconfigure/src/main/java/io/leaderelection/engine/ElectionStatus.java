@@ -23,6 +23,7 @@ import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Suspension;
@@ -125,8 +126,11 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {
-		return (state.position() instanceof Elected elected) ? elected.blockedBy()
-				: (state.view().foreign() != null && state.isLockForeign()) ? state.view().foreign().session() : null;
+		if (state.position() instanceof Elected elected) {
+			return elected.blockedBy();
+		}
+		ForeignHolder holder = state.blockingHolder();
+		return (holder != null) ? holder.session() : null;
 	}
 
 	private static @Nullable String problem(ElectionState state, long now) {
@@ -147,7 +151,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 	}
 
 	private static boolean isUnusable(ElectionState state) {
-		return state.isLockForeign() || (state.contact().problem() != null && state.contact().problem().unusable());
+		return state.blockingHolder() != null
+				|| (state.contact().problem() != null && state.contact().problem().unusable());
 	}
 
 }

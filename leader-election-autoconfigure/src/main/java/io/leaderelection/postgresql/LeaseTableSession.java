@@ -94,7 +94,7 @@ final class LeaseTableSession implements ElectionSession {
 	/** Whether no node with the other store has been found since the last takeover. */
 	private boolean alone;
 
-	private @Nullable String foreign;
+	private @Nullable ForeignHolder foreign;
 
 	/** When to try a takeover again that has failed, or 0. */
 	private long retry;
@@ -192,11 +192,11 @@ final class LeaseTableSession implements ElectionSession {
 		Takeover takeover = this.requests.run(this, (connection, sql) -> unlessLocked(Takeover.LOCKED, connection,
 				sql.takeOver(row, this.keys, this.holder), (taken) -> Takeover.of(taken, this.termEpoch)));
 		if (takeover == Takeover.LOCKED) {
-			this.foreign = "session that has locked a table of the elections";
+			this.foreign = new ForeignHolder("session that has locked a table of the elections", true);
 			return null;
 		}
 		if (takeover.otherStore() != 0) {
-			this.foreign = describeOtherStore(takeover.otherStore());
+			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), true);
 			return null;
 		}
 		Term taken = takeover.term();
@@ -253,8 +253,7 @@ final class LeaseTableSession implements ElectionSession {
 		// A holder whose lease has expired does not lead any longer
 		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
 		Leader leader = (row != null && node != null) ? new Leader(node, NAMES.of(node), term(row), row.since()) : null;
-		return new View(leader, snapshot.candidates(),
-				(this.foreign != null) ? new ForeignHolder(this.foreign, true) : null);
+		return new View(leader, snapshot.candidates(), this.foreign);
 	}
 
 	private Term term(LeaseRow row) {
