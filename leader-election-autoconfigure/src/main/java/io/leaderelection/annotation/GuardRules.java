@@ -31,6 +31,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableRules.Usage;
+import io.leaderelection.schedule.DurableSchedule;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
@@ -206,7 +207,8 @@ final class GuardRules {
 	}
 
 	private static void checkDurable(Method method, Class<?> type) {
-		if (DurableRules.annotationOf(method) == null) {
+		DurableSchedule schedule = DurableRules.annotationOf(method);
+		if (schedule == null) {
 			return;
 		}
 		LeaderOnly annotation = annotationOf(method, type);
@@ -217,8 +219,9 @@ final class GuardRules {
 				|| resultType == Object.class;
 		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
 				: !resultType.isPrimitive() || resultType == void.class;
-		DurableRules.check(method, Guard.describe(method, type), new Usage(annotation != null, deferred, skippable,
-				annotation != null && annotation.runOnGrant(), method.getParameterCount() - (suspending ? 1 : 0)));
+		DurableRules.check(method, schedule, Guard.describe(method, type),
+				new Usage(annotation != null, deferred, skippable, annotation != null && annotation.runOnGrant(),
+						method.getParameterCount() - (suspending ? 1 : 0)));
 	}
 
 	static InvalidLeaderOnlyException notWork(Method method, Class<?> type, String exemption) {

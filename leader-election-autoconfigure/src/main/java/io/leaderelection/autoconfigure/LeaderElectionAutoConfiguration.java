@@ -134,16 +134,16 @@ public final class LeaderElectionAutoConfiguration {
 
 	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard,
 			Consumer<LeadershipEvent> publisher) {
-		if (event instanceof LeadershipGrantedEvent) {
-			guard.granted(event.getLeadership());
+		if (!(event instanceof LeadershipGrantedEvent)) {
+			publisher.accept(event);
+			return;
 		}
+		guard.granted(event.getLeadership());
 		try {
 			publisher.accept(event);
 		}
 		finally {
-			if (event instanceof LeadershipGrantedEvent) {
-				guard.runOnGrant(event.getLeadership());
-			}
+			guard.runOnGrant(event.getLeadership());
 		}
 	}
 

@@ -47,13 +47,14 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 	 */
 	static ClaimTransactions of(DurableJob job, TransactionFencing fencing,
 			ConfigurableListableBeanFactory beanFactory) {
+		JobTransaction transaction = JobTransaction.of(job, beanFactory);
+		transaction.checkPropagation();
 		if (!fencing.isEnabled()) {
 			throw new InvalidDurableScheduleException(
 					job + " has a durable schedule, but transactions are not fenced (leader-election.fencing=off), "
 							+ "so an earlier leader could claim a fire once more.",
 					"Remove leader-election.fencing=off.");
 		}
-		JobTransaction transaction = JobTransaction.of(job, beanFactory);
 		PlatformTransactionManager manager = transaction.requiredManager();
 		String name = fencing.coverage()
 			.keySet()
@@ -77,10 +78,11 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 	 * @throws InvalidDurableScheduleException if they are not
 	 */
 	boolean areOnElectionDatabase() {
-		if (coverage() == Coverage.UNKNOWN) {
-			this.fencing.inspect();
-		}
 		Coverage coverage = coverage();
+		if (coverage == Coverage.UNKNOWN) {
+			this.fencing.inspect();
+			coverage = coverage();
+		}
 		// If only some are fenced, the commit of each claim shows it
 		if (coverage != Coverage.FENCED && coverage != Coverage.PARTLY && coverage != Coverage.UNKNOWN) {
 			throw unfenced(this.job, this.manager, coverage);

@@ -56,15 +56,13 @@ public final class DurableRules {
 	/**
 	 * Check what the declaration of a method says without its placeholders.
 	 * @param method the method
+	 * @param annotation its annotation
 	 * @param description the method, for messages
 	 * @param usage how the method is used
 	 * @throws InvalidDurableScheduleException if it cannot be durable
 	 */
-	public static void check(Method method, String description, Usage usage) {
-		DurableSchedule annotation = annotationOf(method);
-		if (annotation != null) {
-			new DurableRules(description, annotation, schedules(method)).check(method, usage);
-		}
+	public static void check(Method method, DurableSchedule annotation, String description, Usage usage) {
+		new DurableRules(description, annotation, schedules(method)).check(method, usage);
 	}
 
 	static Set<Scheduled> schedules(Method method) {

@@ -71,7 +71,7 @@ public final class JdbcScheduleStore extends ScheduleStore {
 
 	@Override
 	void check(Collection<DurableJob> jobs) {
-		jobs.forEach((job) -> JobTransaction.of(job, this.beanFactory).checkPropagation());
+		jobs.forEach(this::transactions);
 		jobs.forEach(this::checkElection);
 		jobs.forEach((job) -> this.table.check(transactions(job).dataSource()));
 		jobs.forEach((job) -> transactions(job).areOnElectionDatabase());
