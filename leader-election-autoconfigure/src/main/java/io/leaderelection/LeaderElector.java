@@ -78,6 +78,19 @@ public interface LeaderElector {
 	@Nullable Leadership getLeadership();
 
 	/**
+	 * Return the leader as this node knows it. If {@link #isLeader()} is {@code true},
+	 * this is this node itself. Otherwise it is the node that was last observed: a node
+	 * that waits for the lock observes at least every three seconds, other nodes at least
+	 * every eight. Performs no I/O and takes no lock.
+	 * <p>
+	 * The result is for information, for instance to route a request to the leader, which
+	 * must verify that it leads. Two nodes may return different leaders at the same time.
+	 * @return the leader, or {@code null} if none is known: there is none, or this node
+	 * has no contact with the database
+	 */
+	@Nullable Leader getLeader();
+
+	/**
 	 * Return the leadership in whose term the guarded work on the current thread was
 	 * started, whether or not that term has ended.
 	 * @return the leadership of the current work, or {@code null} outside guarded work

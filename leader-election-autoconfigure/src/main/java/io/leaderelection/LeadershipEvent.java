@@ -16,18 +16,14 @@
 
 package io.leaderelection;
 
-import org.springframework.context.ApplicationEvent;
-
 /**
  * A change of this node's leadership. For each election, granted and revoked events
  * strictly alternate, and a revoked event contains the same term as the granted event
- * before it. Events are delivered in order, one at a time, on a dedicated thread. A slow
- * listener delays later events and a hand-over, but never the lease. This order does not
- * apply to asynchronous listeners.
+ * before it.
  *
  * @since 0.1.0
  */
-public abstract sealed class LeadershipEvent extends ApplicationEvent
+public abstract sealed class LeadershipEvent extends ElectionEvent
 		permits LeadershipGrantedEvent, LeadershipRevokedEvent {
 
 	private final transient Leadership leadership;
@@ -43,14 +39,6 @@ public abstract sealed class LeadershipEvent extends ApplicationEvent
 	 */
 	public Leadership getLeadership() {
 		return this.leadership;
-	}
-
-	/**
-	 * Return the elector of the election whose leadership has changed.
-	 * @return the elector
-	 */
-	public LeaderElector getLeaderElector() {
-		return (LeaderElector) getSource();
 	}
 
 }

@@ -29,5 +29,6 @@ CREATE TABLE IF NOT EXISTS leader_election_candidate (
   session     uuid NOT NULL PRIMARY KEY,
   node        varchar(255) NOT NULL,
   elections   varchar(255)[] NOT NULL,
-  seen        timestamp with time zone NOT NULL
+  seen        timestamp with time zone NOT NULL,
+  profiles    varchar(255)[] NOT NULL DEFAULT '{}' -- in each election: protocol, priority, metadata
 ) WITH (fillfactor = 10);

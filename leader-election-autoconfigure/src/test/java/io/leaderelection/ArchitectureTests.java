@@ -51,7 +51,8 @@ class ArchitectureTests {
 	/**
 	 * The packages whose public types users may name.
 	 */
-	private static final Set<String> API = Set.of(BASE, BASE + ".annotation", BASE + ".schedule");
+	private static final Set<String> API = Set.of(BASE, BASE + ".annotation", BASE + ".observation",
+			BASE + ".schedule");
 
 	/**
 	 * The types of the engine through which a connection of the application passes.
@@ -64,21 +65,24 @@ class ArchitectureTests {
 	 */
 	private static final List<String> PUBLIC_OUTSIDE_API = List.of("actuate.LeadershipEndpoint",
 			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionProperties",
+			"autoconfigure.LeadershipIntegrationAutoConfiguration",
 			"autoconfigure.ResignWhenUnhealthyAutoConfiguration",
 			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
-			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration", "engine.DefaultLeaderElector",
+			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration",
+			"autoconfigure.observation.LeaderWorkObservationAutoConfiguration", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",
 			"engine.DaemonThreads", "engine.ElectionSessions", "engine.ElectionSettings", "engine.ElectionStatistics",
 			"engine.ElectionStatus", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
 			"engine.LocalSessions", "engine.ManualSessions", "engine.Platform", "engine.ResignationAnswer",
 			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.TransactionFence",
 			"engine.Transition", "engine.UnusableStoreException", "engine.Work", "engine.WorkGate",
-			"health.HealthWatch", "health.LeadershipHealthIndicator", "metrics.LeadershipMetrics",
-			"metrics.ScheduleMetrics", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
-			"postgresql.LeaseTable", "postgresql.PostgreSqlSessions", "lifecycle.LeaderService",
-			"lifecycle.LeaderServices", "lifecycle.StartPolicy", "transaction.Coverage",
-			"transaction.TransactionFencing");
+			"engine.WorkObservation", "engine.WorkObserver", "engine.NodeProfile", "postgresql.Profiles",
+			"health.HealthWatch", "health.LeadershipHealthIndicator", "integration.RoleEventPublisher",
+			"metrics.LeadershipMetrics", "metrics.ScheduleMetrics", "postgresql.ConnectionSource",
+			"postgresql.ElectionKeys", "postgresql.LeaseTable", "postgresql.PostgreSqlSessions",
+			"postgresql.ServerInspection", "lifecycle.LeaderService", "lifecycle.LeaderServices",
+			"lifecycle.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
 

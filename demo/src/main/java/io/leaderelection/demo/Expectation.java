@@ -81,9 +81,10 @@ record Expectation(String text, @Nullable Duration bound) {
 					+ " after its last confirmation. "
 					+ (settings.isTable() ? "If it is reconnected before that, it continues to lead"
 							: "Reconnecting resets its connections, which also ends its leadership");
-			default -> settings.isTable() ? ofEnd(action, inSilence) : cut
-					? "the database is not notified, as the node is cut off: " + inSilence
-					: "another node leads shortly after the takeover delay of " + seconds(settings.takeoverDelay());
+			default -> settings.isTable() ? ofEnd(action, inSilence)
+					: cut ? "the database is not notified, as the node is cut off: " + inSilence
+							: "another node leads at once, or shortly after the takeover delay of "
+									+ seconds(settings.takeoverDelay());
 		};
 	}
 

@@ -133,18 +133,14 @@ public class LeadershipEndpoint {
 		}
 		ElectionStatus status = elector.status();
 		String leader = status.leader();
-		if (leader == null || !isSame(new SessionNames(election), node, leader)) {
+		// Only the leader knows its full id, and the caller may use either form
+		if (leader == null || !new SessionNames(election).isSame(node, leader)) {
 			return new ResignationDescriptor("refused", null, leader, "node '" + node + "' does not lead");
 		}
 		if (status.leaderTerm() == null) {
 			return new ResignationDescriptor("refused", null, leader, "the term of node '" + node + "' is not known");
 		}
 		return ask(elector, status);
-	}
-
-	// Only the leader knows its full id, and the caller may use either form
-	private static boolean isSame(SessionNames names, String node, String leader) {
-		return names.visibleId(node).equals(names.visibleId(leader));
 	}
 
 	// Without a body, the response would look like that of a successful write
@@ -214,8 +210,10 @@ public class LeadershipEndpoint {
 				@Nullable Map<String, ScheduleDescriptor> schedules) {
 			ElectionStatus status = elector.status();
 			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
-			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
-					status.leaderSession(), text(status.leaderTerm()), status.leaderSince()) : null;
+			LeaderDescriptor leader = (status.leader() != null)
+					? new LeaderDescriptor(status.leader(), status.leaderSession(), text(status.leaderTerm()),
+							status.leaderSince(), status.leaderProfile().priority(), status.leaderProfile().metadata())
+					: null;
 			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
 					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
@@ -233,9 +231,11 @@ public class LeadershipEndpoint {
 	 * @param applicationName the {@code application_name} of its session on the database
 	 * @param term its term
 	 * @param since since when it leads, to the second
+	 * @param priority its priority
+	 * @param metadata what it publishes about itself
 	 */
 	public record LeaderDescriptor(String node, @Nullable String applicationName, @Nullable String term,
-			@Nullable Instant since) {
+			@Nullable Instant since, int priority, Map<String, String> metadata) {
 
 	}
 

@@ -142,6 +142,14 @@ final class Guard {
 	}
 
 	/**
+	 * Return the class and the name of the method, under which its calls are counted and
+	 * observed.
+	 */
+	String label() {
+		return this.label;
+	}
+
+	/**
 	 * Return the result of a call that may not run, or throw its exception.
 	 * @return the result of the call
 	 */

@@ -16,14 +16,13 @@
 
 package io.leaderelection.annotation;
 
-import java.util.function.Supplier;
-
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -43,16 +42,24 @@ record GuardedElection(String name, WorkGate gate, InvocationCounts invocations)
 	 */
 	static final class Resolver {
 
-		private final Supplier<DefaultLeaderElectors> electors;
+		private final ObjectProvider<DefaultLeaderElectors> electors;
 
 		private @Nullable StringValueResolver valueResolver;
 
-		Resolver(Supplier<DefaultLeaderElectors> electors) {
+		Resolver(ObjectProvider<DefaultLeaderElectors> electors) {
 			this.electors = electors;
 		}
 
 		void setValueResolver(StringValueResolver valueResolver) {
 			this.valueResolver = valueResolver;
+		}
+
+		/**
+		 * Return whether there are elections. There are none in a test slice, for
+		 * instance.
+		 */
+		boolean exist() {
+			return this.electors.getIfAvailable() != null;
 		}
 
 		/**
@@ -67,7 +74,14 @@ record GuardedElection(String name, WorkGate gate, InvocationCounts invocations)
 		}
 
 		DefaultLeaderElector find(String election, String method) {
-			DefaultLeaderElectors electors = this.electors.get();
+			DefaultLeaderElectors electors = this.electors.getIfAvailable();
+			if (electors == null) {
+				throw new InvalidLeaderOnlyException(
+						"%s is guarded by @LeaderOnly, but there is no leader election in this application context."
+							.formatted(method),
+						"In a test, add @AutoConfigureTestLeadership of the artifact leader-election-test to the test class. "
+								+ "In an application, add @EnableAutoConfiguration to a configuration class.");
+			}
 			String name = resolvePlaceholders(election, method);
 			if (name.isEmpty()) {
 				name = electors.getDefault().getElection();

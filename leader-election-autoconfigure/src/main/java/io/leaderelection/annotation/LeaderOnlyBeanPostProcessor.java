@@ -82,7 +82,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 */
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
 			ObjectProvider<DurableSchedules> schedules) {
-		this.elections = new GuardedElection.Resolver(electors::getObject);
+		this.elections = new GuardedElection.Resolver(electors);
 		this.pointcut = new LeaderOnlyPointcut(this.elections, schedules::getObject);
 		this.runsOnGrant = new RunsOnGrant(this.pointcut, schedules::getObject);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
@@ -189,6 +189,11 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	@Override
 	public void afterSingletonsInstantiated() {
+		if (!this.elections.exist()) {
+			// Beans that have been created, not classes that a test has mocked
+			this.pointcut.checkElections();
+			return;
+		}
 		if (this.beanFactory != null) {
 			findRunsOnGrant(this.beanFactory);
 		}

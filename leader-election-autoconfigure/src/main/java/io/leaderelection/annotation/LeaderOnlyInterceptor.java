@@ -54,16 +54,29 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		}
 		try {
 			DurableJob job = guard.durableJob();
-			Object result = (job != null) ? job.call(work, invocation::proceed, guard.skip()) : invocation.proceed();
+			Object result = (job != null) ? job.call(work, () -> proceed(invocation, guard, work), guard.skip())
+					: proceed(invocation, guard, work);
 			guard.checkResult(result);
 			if (job == null && result instanceof CompletionStage<?> stage) {
 				work.continueUntil(stage);
 			}
 			return result;
 		}
+		catch (Throwable ex) {
+			work.failed(ex);
+			throw ex;
+		}
 		finally {
 			work.close();
 		}
+	}
+
+	/**
+	 * Call the method. Observed from here on: a job that is not due does no work.
+	 */
+	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
+		work.observe(guard.label());
+		return invocation.proceed();
 	}
 
 }

@@ -90,7 +90,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	 */
 	public LeaderServiceBeanPostProcessor(LeaderServices services, ObjectProvider<DefaultLeaderElectors> electors) {
 		this.services = services;
-		this.elections = new GuardedElection.Resolver(electors::getObject);
+		this.elections = new GuardedElection.Resolver(electors);
 		// After the processor of the guard, so that an existing proxy is reused
 		setOrder(Ordered.LOWEST_PRECEDENCE - 1);
 	}
@@ -228,7 +228,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			this.electionsKnown = true;
 		}
 		this.pending.forEach(Runnable::run);
-		if (this.beanFactory != null) {
+		if (this.beanFactory != null && this.elections.exist()) {
 			for (String beanName : this.beanFactory.getSingletonNames()) {
 				Object bean = this.beanFactory.getSingleton(beanName);
 				if (bean instanceof Lifecycle && !this.beanNames.contains(beanName)

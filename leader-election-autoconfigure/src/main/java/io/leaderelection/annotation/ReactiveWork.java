@@ -36,6 +36,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.CoroutinesUtils;
@@ -132,15 +133,23 @@ final class ReactiveWork {
 			return;
 		}
 		try (work) {
+			DurableJob job = this.guard.durableJob();
+			if (job == null) {
+				observe(work, subscriber.currentContext());
+			}
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
 			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
-			DurableJob job = this.guard.durableJob();
-			((job != null) ? call(job, work) : call()).subscribe(inner);
+			((job != null) ? call(job, work, inner.currentContext()) : call()).subscribe(inner);
 		}
 		catch (Throwable ex) {
+			work.failed(ex);
 			work.end();
 			throw ex;
 		}
+	}
+
+	private void observe(Work work, ContextView context) {
+		work.observe(this.guard.label(), (key) -> context.getOrDefault(key, null));
 	}
 
 	/**
@@ -162,7 +171,7 @@ final class ReactiveWork {
 	 * Call the method if a fire is due. The claim and the record of its end may block;
 	 * the latter, which may follow on any thread, does so on a thread for blocking calls.
 	 */
-	private Publisher<Object> call(DurableJob job, Work work) {
+	private Publisher<Object> call(DurableJob job, Work work, ContextView context) {
 		DurableRun run;
 		try {
 			run = job.begin(work.getLeadership());
@@ -174,8 +183,9 @@ final class ReactiveWork {
 		if (run == null) {
 			return Mono.empty();
 		}
+		observe(work, context);
 		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
-		Context fireTime = Context.of(FireTime.class, run.fireTime());
+		ContextView fireTime = Context.of(FireTime.class, run.fireTime()).putAllMap(work.context());
 		return this.type.multiValue()
 				? Flux
 					.usingWhen(Mono.just(run), (claimed) -> source, (claimed) -> end(claimed, null), ReactiveWork::end,

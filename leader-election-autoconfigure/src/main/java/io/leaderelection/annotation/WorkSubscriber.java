@@ -70,7 +70,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 		this.subscriber = Operators.serialize(subscriber);
 		this.work = work;
 		this.single = single;
-		this.context = subscriber.currentContext().put(key, work);
+		this.context = subscriber.currentContext().put(key, work).putAllMap(work.context());
 	}
 
 	@Override
@@ -97,6 +97,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 			}
 		}
 		finally {
+			this.work.failed(failure);
 			this.work.endCancelled();
 			if (subscription == null) {
 				Operators.error(this.subscriber, failure);
@@ -143,6 +144,7 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 
 	@Override
 	public void onError(Throwable failure) {
+		this.work.failed(failure);
 		this.work.end();
 		if (endsAsPublished()) {
 			this.subscriber.onError(failure);

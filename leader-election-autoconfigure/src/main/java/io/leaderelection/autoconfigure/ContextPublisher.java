@@ -18,7 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import java.util.function.Consumer;
 
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -31,7 +31,7 @@ import org.springframework.context.ConfigurableApplicationContext;
  * of a revocation may be published after the context was closed, if a listener of the
  * grant closes the context or does not return before it is closed.
  */
-final class ContextPublisher implements Consumer<LeadershipEvent> {
+final class ContextPublisher implements Consumer<ElectionEvent> {
 
 	private static final Log logger = LogFactory.getLog(ContextPublisher.class);
 
@@ -46,7 +46,7 @@ final class ContextPublisher implements Consumer<LeadershipEvent> {
 	}
 
 	@Override
-	public void accept(LeadershipEvent event) {
+	public void accept(ElectionEvent event) {
 		if (event instanceof LeadershipRevokedEvent revoked
 				&& this.context instanceof ConfigurableApplicationContext configurable && !configurable.isActive()) {
 			logger.warn("Listeners of LeadershipRevokedEvent are not called (" + revoked.getLeadership() + ", "

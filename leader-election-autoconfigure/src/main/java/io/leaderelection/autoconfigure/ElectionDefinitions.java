@@ -27,6 +27,8 @@ import java.util.regex.Pattern;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.postgresql.Profiles;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -57,6 +59,10 @@ final class ElectionDefinitions {
 
 	private static final Duration LONGEST_UNHEALTHY = Duration.ofDays(1);
 
+	private static final Duration SHORTEST_HOLD = Duration.ofSeconds(1);
+
+	private static final Duration LONGEST_HOLD = Duration.ofDays(1);
+
 	private static final int LONGEST_DELAY_IN_LEASES = 2;
 
 	private static final int MAX_EPOCH = 15;
@@ -72,6 +78,10 @@ final class ElectionDefinitions {
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
 	private static final Pattern NODE_ID = Pattern.compile("[^\\p{Cntrl}]{1,255}");
+
+	private static final Pattern METADATA = Pattern.compile("[^\\p{Cntrl}]*");
+
+	private static final Pattern METADATA_NAME = Pattern.compile("[^\\p{Cntrl}=]+");
 
 	private final List<ElectionDefinition> definitions;
 
@@ -127,6 +137,7 @@ final class ElectionDefinitions {
 			.orElse(DEFAULT_PHASE_TIMEOUT);
 		String nodeId = nodeId(properties, environment);
 		checkName(PREFIX + "name", properties.name());
+		checkMetadata(properties.metadata());
 		List<ElectionDefinition> definitions = new ArrayList<>();
 		definitions.add(new Reader(properties, null, properties.name(), phaseTimeout).read(nodeId));
 		properties.elections().forEach((name, election) -> {
@@ -165,6 +176,24 @@ final class ElectionDefinitions {
 					name.isEmpty() ? "The name of an election must not be empty."
 							: "The name of an election is part of thread names, metrics and PostgreSQL's views.",
 					"Use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.");
+		}
+	}
+
+	private static void checkMetadata(Map<String, String> metadata) {
+		metadata.forEach((name, value) -> {
+			if (!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches()) {
+				throw new InvalidElectionPropertyException(PREFIX + "metadata." + name, value,
+						"A name or value of metadata must not contain control characters, and a name no '='.",
+						"Remove these characters.");
+			}
+		});
+		int length = Profiles.metadataLength(metadata);
+		if (length > Profiles.MAX_METADATA_LENGTH) {
+			throw new InvalidElectionPropertyException(PREFIX + "metadata", metadata,
+					"All names and values together have " + length
+							+ " bytes in UTF-8, and a candidate holds a lock on the database for each three of them.",
+					"Publish at most " + Profiles.MAX_METADATA_LENGTH
+							+ " bytes, for instance a URL from which other nodes can read the rest.");
 		}
 	}
 
@@ -270,8 +299,9 @@ final class ElectionDefinitions {
 		ElectionDefinition read(String nodeId) {
 			Duration lease = lease();
 			return new ElectionDefinition(new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease),
-					drainTimeout(),
-					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys()),
+					this.properties.fastTakeover(), drainTimeout(),
+					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys(),
+					new NodeProfile(NodeProfile.PROTOCOL, priority(), this.properties.metadata()), priorityHold()),
 					lockId(), termEpoch());
 		}
 
@@ -346,6 +376,29 @@ final class ElectionDefinitions {
 						"Set a number from 1 to " + MOST_STANDBYS + ", for instance 3.");
 			}
 			return standbys;
+		}
+
+		private int priority() {
+			Integer value = (this.own != null) ? this.own.priority() : null;
+			int priority = inherit(value, this.properties.priority());
+			if (priority < 0 || priority > NodeProfile.MAX_PRIORITY) {
+				throw new InvalidElectionPropertyException(property("priority", value), priority,
+						"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
+								+ "; a candidate with a higher number goes first.");
+			}
+			return priority;
+		}
+
+		private Duration priorityHold() {
+			Duration value = (this.own != null) ? this.own.priorityHold() : null;
+			Duration hold = inherit(value, this.properties.priorityHold());
+			if (hold.compareTo(SHORTEST_HOLD) < 0 || hold.compareTo(LONGEST_HOLD) > 0) {
+				throw new InvalidElectionPropertyException(property("priority-hold", value), print(hold),
+						"A shorter time would move leadership while nodes start, a longer one hardly ever.",
+						"Set a duration from " + print(SHORTEST_HOLD) + " to " + LONGEST_HOLD.toHours()
+								+ "h with its unit, for instance 1m.");
+			}
+			return hold;
 		}
 
 		private @Nullable Long lockId() {

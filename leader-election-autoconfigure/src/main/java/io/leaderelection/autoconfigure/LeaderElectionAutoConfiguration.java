@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElectionDataSource;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
@@ -123,7 +123,7 @@ public final class LeaderElectionAutoConfiguration {
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
 			LeaderServices services, LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard,
 			ApplicationContext context, ObjectProvider<ElectionTimings> timings) {
-		Consumer<LeadershipEvent> publisher = services.around(new ContextPublisher(context),
+		Consumer<ElectionEvent> publisher = services.around(new ContextPublisher(context),
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),
@@ -132,18 +132,18 @@ public final class LeaderElectionAutoConfiguration {
 				(event) -> publish(event, guard, publisher));
 	}
 
-	private static void publish(LeadershipEvent event, LeaderOnlyBeanPostProcessor guard,
-			Consumer<LeadershipEvent> publisher) {
-		if (!(event instanceof LeadershipGrantedEvent)) {
+	private static void publish(ElectionEvent event, LeaderOnlyBeanPostProcessor guard,
+			Consumer<ElectionEvent> publisher) {
+		if (!(event instanceof LeadershipGrantedEvent granted)) {
 			publisher.accept(event);
 			return;
 		}
-		guard.granted(event.getLeadership());
+		guard.granted(granted.getLeadership());
 		try {
 			publisher.accept(event);
 		}
 		finally {
-			guard.runOnGrant(event.getLeadership());
+			guard.runOnGrant(granted.getLeadership());
 		}
 	}
 

@@ -17,12 +17,14 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.Assert;
 
 /**
  * Configuration properties for leader election.
@@ -43,10 +45,13 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * Generated from host name, process id and a random suffix unless set.
  * @param leaseDuration Time after which the database ends the session of an unresponsive
  * node, so that another node can lead. From 500ms to 1h.
- * @param takeoverDelay Time for which a new leader waits before the grant, unless its
- * predecessor completed an orderly hand-over. Covers the time that a leader needs to
- * notice that the server has ended its session. A delay of one lease always covers it. At
- * most twice the lease.
+ * @param takeoverDelay Time for which a new leader waits before the grant if the old
+ * leader may still have to notice that the server has ended its session. A delay of one
+ * lease always covers it. At most twice the lease.
+ * @param fastTakeover Whether a new leader waits for 5ms only if the server reports that
+ * the session of the old leader was ended by its client, for instance by the end of its
+ * process. To be disabled if a TCP proxy is between node and server. PostgreSQL 15 and
+ * later, without a connection pooler, and if takeover-delay is shorter than the lease.
  * @param drainTimeout Time for which an orderly hand-over waits for leader work and
  * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
  * interrupted work and 1s for a database that does not answer.
@@ -55,6 +60,13 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * once. With the advisory lock, they wait for it on a connection each; with the table,
  * they read it every 0.8s. Other candidates observe less often and take the place of a
  * standby that is gone. From 1 to 1000.
+ * @param metadata What this node publishes about itself to the other nodes, for instance
+ * its URL or zone. At most 128 bytes.
+ * @param priority Number from 0 to 100. A candidate of higher priority goes first, and
+ * requests a leader of lower priority to hand over after priority-hold.
+ * @param priorityHold Time for which a leader of lower priority must have led, and this
+ * node must have waited, before this node requests it to hand over. Doubles with each
+ * request until this node has led for as long. From 1s to 24h.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.
@@ -69,23 +81,31 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param health Health of elections.
  * @param resignWhenUnhealthy Resignation while the application is unhealthy.
  * @param schedules Durable schedules.
+ * @param observation Observations of leader work with Micrometer.
+ * @param mdc Context of leader work in logs.
+ * @param integration Leader events of Spring Integration.
  * @param datasource Connection to the election database.
  * @param elections Further elections by name. Each has its own lock-id, lease-duration,
- * takeover-delay, drain-timeout, candidate, standbys and term-epoch. Properties that are
- * not set are inherited from the default election, except lock-id.
+ * takeover-delay, drain-timeout, candidate, standbys, priority, priority-hold and
+ * term-epoch. Properties that are not set are inherited from the default election, except
+ * lock-id.
  */
 @ConfigurationProperties("leader-election")
 public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("advisory-lock") Store store, @DefaultValue("leader_election") String tableName,
 		@DefaultValue("embedded") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
-		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("100ms") Duration takeoverDelay,
-		@DefaultValue("20s") Duration drainTimeout, @DefaultValue("true") boolean candidate,
-		@DefaultValue("3") int standbys, @DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
-		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
-		@DefaultValue Services services, @DefaultValue Manual manual, @DefaultValue Health health,
-		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Schedules schedules,
-		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("250ms") Duration takeoverDelay,
+		@DefaultValue("true") boolean fastTakeover, @DefaultValue("20s") Duration drainTimeout,
+		@DefaultValue("true") boolean candidate, @DefaultValue("3") int standbys,
+		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
+		@DefaultValue("1m") Duration priorityHold, @DefaultValue("0") int termEpoch,
+		@DefaultValue("false") boolean failFast, @DefaultValue("false") boolean allowSessionPooler,
+		@DefaultValue("auto") Fencing fencing, @DefaultValue Services services, @DefaultValue Manual manual,
+		@DefaultValue Health health, @DefaultValue ResignWhenUnhealthy resignWhenUnhealthy,
+		@DefaultValue Schedules schedules, @DefaultValue Observation observation, @DefaultValue Mdc mdc,
+		@DefaultValue Integration integration, @DefaultValue Datasource datasource,
+		@DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Whether elections are held on a database.
@@ -222,6 +242,36 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	}
 
 	/**
+	 * Observations of leader work with Micrometer.
+	 *
+	 * @param enabled Whether leader work is observed. Requires an ObservationRegistry.
+	 */
+	public record Observation(@DefaultValue("false") boolean enabled) {
+
+	}
+
+	/**
+	 * Context of leader work in logs.
+	 *
+	 * @param enabled Whether the MDC contains election, node and term during leader work.
+	 */
+	public record Mdc(@DefaultValue("false") boolean enabled) {
+
+	}
+
+	/**
+	 * Leader events of Spring Integration.
+	 *
+	 * @param enabled Whether to publish the leader events of Spring Integration if it is
+	 * on the class path.
+	 * @param roles Roles of Spring Integration that follow an election, by the name of
+	 * the election. An election that is not listed has one role, which has its name.
+	 */
+	public record Integration(@DefaultValue("true") boolean enabled, @DefaultValue Map<String, List<String>> roles) {
+
+	}
+
+	/**
 	 * Connection to the election database.
 	 *
 	 * @param url JDBC URL of the election database. That of the application's DataSource
@@ -255,11 +305,27 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * @param candidate Whether this node may lead.
 	 * @param standbys Number of candidates besides the leader that are ready to take over
 	 * at once.
+	 * @param priority Number from 0 to 100. A candidate of higher priority goes first,
+	 * and requests a leader of lower priority to hand over after priority-hold.
+	 * @param priorityHold Time for which a leader of lower priority must have led before
+	 * this node requests it to hand over.
 	 * @param termEpoch Number from 0 to 15, the most significant part of every term.
 	 */
 	public record Election(@Nullable String lockId, @Nullable Duration leaseDuration, @Nullable Duration takeoverDelay,
 			@Nullable Duration drainTimeout, @Nullable Boolean candidate, @Nullable Integer standbys,
-			@Nullable Integer termEpoch) {
+			@Nullable Integer priority, @Nullable Duration priorityHold, @Nullable Integer termEpoch) {
+
+		/**
+		 * Convert the value of an election that has nothing but a name, which Spring Boot
+		 * 4.0 does not do by itself.
+		 * @param value an empty value
+		 * @return an election without properties of its own
+		 * @throws IllegalArgumentException if the value is not empty
+		 */
+		public static Election from(String value) {
+			Assert.isTrue(value.isEmpty(), "An election has properties, not a value");
+			return new Election(null, null, null, null, null, null, null, null, null);
+		}
 
 	}
 

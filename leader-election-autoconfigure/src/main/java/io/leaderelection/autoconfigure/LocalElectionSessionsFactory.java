@@ -67,7 +67,8 @@ final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
 	public ElectionSettings settings(ElectionDefinition definition) {
 		ElectionSettings settings = definition.settings();
 		return new ElectionSettings(settings.election(), settings.nodeId(), LEASE, Duration.ZERO,
-				settings.drainTimeout(), settings.candidate(), settings.standbys());
+				settings.fastTakeover(), settings.drainTimeout(), settings.candidate(), settings.standbys(),
+				settings.profile(), settings.priorityHold());
 	}
 
 	@Override

@@ -16,6 +16,8 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 
@@ -27,12 +29,16 @@ import com.zaxxer.hikari.util.Credentials;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.Driver;
 
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.jdbc.datasource.AbstractDriverBasedDataSource;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * Determines the target of a {@link DataSource}, so that a separate connection can be
@@ -59,6 +65,13 @@ final class PooledDataSources {
 	private static final Set<String> PLAIN = Set.of(SimpleDriverDataSource.class.getName(),
 			DriverManagerDataSource.class.getName(), "org.postgresql.ds.PGSimpleDataSource");
 
+	/**
+	 * Methods that return the properties for the driver, by classes of pools. That of
+	 * DBCP is not public.
+	 */
+	private static final Map<String, String> DRIVER_PROPERTIES = Map.of("org.apache.commons.dbcp2.BasicDataSource",
+			"getConnectionProperties", "org.apache.tomcat.jdbc.pool.DataSourceProxy", "getDbProperties");
+
 	private PooledDataSources() {
 	}
 
@@ -77,7 +90,33 @@ final class PooledDataSources {
 	 * @return whether it is a pool
 	 */
 	static boolean isPool(DataSource dataSource) {
-		return isPool(DataSourceUnwrapper.unwrapRoot(dataSource).getClass());
+		return isPool(root(dataSource).getClass());
+	}
+
+	/**
+	 * As {@code DataSourceUnwrapper.unwrapRoot}, which Spring Boot 4.0 does not have.
+	 * There, {@link DataSourceBuilder#derivedFrom(DataSource)} does not look behind a
+	 * {@link DelegatingDataSource} or a proxy either.
+	 */
+	private static DataSource root(DataSource dataSource) {
+		DataSource target = target(dataSource);
+		return (target == null || target == dataSource) ? dataSource : root(target);
+	}
+
+	private static @Nullable DataSource target(DataSource dataSource) {
+		if (dataSource instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
+			return delegating.getTargetDataSource();
+		}
+		if (AopUtils.isAopProxy(dataSource)
+				&& AopProxyUtils.getSingletonTarget(dataSource) instanceof DataSource target) {
+			return target;
+		}
+		try {
+			return dataSource.isWrapperFor(DataSource.class) ? dataSource.unwrap(DataSource.class) : null;
+		}
+		catch (Exception ex) {
+			return null;
+		}
 	}
 
 	private static boolean isPool(Class<?> type) {
@@ -99,7 +138,7 @@ final class PooledDataSources {
 	 */
 	static @Nullable ConnectionTarget derive(DataSource dataSource) {
 		// The driver is overridden, since that of another database may be missing
-		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
+		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(root(dataSource))
 			.type(SimpleDriverDataSource.class)
 			.driverClassName(Driver.class.getName())
 			.build();
@@ -114,7 +153,10 @@ final class PooledDataSources {
 
 	private static java.sql.@Nullable Driver wrapperDriver(DataSource dataSource) {
 		try {
-			return DataSourceBuilder.derivedFrom(dataSource).type(SimpleDriverDataSource.class).build().getDriver();
+			return DataSourceBuilder.derivedFrom(root(dataSource))
+				.type(SimpleDriverDataSource.class)
+				.build()
+				.getDriver();
 		}
 		catch (RuntimeException ex) {
 			// Resolved by the DriverManager later
@@ -134,7 +176,22 @@ final class PooledDataSources {
 		if (properties == null && HIKARI_PRESENT) {
 			properties = Hikari.driverProperties(dataSource);
 		}
+		if (properties == null) {
+			properties = driverPropertiesOfPool(root(dataSource));
+		}
 		return (properties != null) ? properties : new Properties();
+	}
+
+	private static @Nullable Properties driverPropertiesOfPool(DataSource pool) {
+		for (Class<?> type = pool.getClass(); type != null; type = type.getSuperclass()) {
+			String name = DRIVER_PROPERTIES.get(type.getName());
+			Method method = (name != null) ? ReflectionUtils.findMethod(type, name) : null;
+			if (method != null) {
+				ReflectionUtils.makeAccessible(method);
+				return (Properties) ReflectionUtils.invokeMethod(method, pool);
+			}
+		}
+		return null;
 	}
 
 	/**

@@ -22,9 +22,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
+import io.leaderelection.ElectionEvent;
+import io.leaderelection.Leader;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
 import org.apache.commons.logging.LogFactory;
@@ -40,13 +41,13 @@ public final class DefaultLeaderElector implements LeaderElector {
 	private final ElectionSessions sessions;
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
-			Watchdog watchdog, Consumer<LeadershipEvent> publisher) {
+			Watchdog watchdog, Consumer<ElectionEvent> publisher) {
 		this(settings, timings, sessions, watchdog, Platform.SYSTEM, publisher,
 				new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
 	}
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
-			Watchdog watchdog, Platform platform, Consumer<LeadershipEvent> publisher, ElectionLog log, Engine engine) {
+			Watchdog watchdog, Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
 		this.election = engine.create(settings, timings, sessions.fence(), platform, this, publisher, log);
 		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(WarmUp::run));
 		this.sessions = sessions;
@@ -73,6 +74,12 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	@Override
+	public @Nullable Leader getLeader() {
+		ElectionSession.Leader leader = this.election.leader();
+		return (leader != null) ? leader.visible() : null;
+	}
+
+	@Override
 	public @Nullable Leadership getWorkLeadership() {
 		Work work = this.election.gate().current();
 		return (work != null) ? work.getLeadership() : null;
@@ -84,7 +91,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			work.run();
+			entered.observe(work);
+			try {
+				work.run();
+			}
+			catch (Throwable ex) {
+				entered.failed(ex);
+				throw ex;
+			}
 			return true;
 		}
 	}
@@ -95,7 +109,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			work.accept(entered.getLeadership());
+			entered.observe(work);
+			try {
+				work.accept(entered.getLeadership());
+			}
+			catch (Throwable ex) {
+				entered.failed(ex);
+				throw ex;
+			}
 			return true;
 		}
 	}
@@ -103,7 +124,17 @@ public final class DefaultLeaderElector implements LeaderElector {
 	@Override
 	public <T> Optional<T> callIfLeader(Callable<? extends @Nullable T> work) throws Exception {
 		try (Work entered = this.election.gate().enter(work)) {
-			return (entered != null) ? Optional.ofNullable(work.call()) : Optional.empty();
+			if (entered == null) {
+				return Optional.empty();
+			}
+			entered.observe(work);
+			try {
+				return Optional.ofNullable(work.call());
+			}
+			catch (Throwable ex) {
+				entered.failed(ex);
+				throw ex;
+			}
 		}
 	}
 
@@ -281,7 +312,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	interface Engine {
 
 		Election create(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log);
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log);
 
 	}
 

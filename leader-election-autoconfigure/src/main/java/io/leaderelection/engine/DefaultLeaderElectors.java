@@ -25,9 +25,9 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
-import io.leaderelection.LeadershipEvent;
 
 /**
  * The {@link LeaderElectors} of an application, with one watchdog for all.
@@ -43,7 +43,7 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
-			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
+			Function<ElectionSettings, ElectionSessions> sessions, Consumer<ElectionEvent> publisher) {
 		this(elections, ElectionTimings.DEFAULTS, sessions, publisher);
 	}
 
@@ -56,7 +56,7 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
-			Function<ElectionSettings, ElectionSessions> sessions, Consumer<LeadershipEvent> publisher) {
+			Function<ElectionSettings, ElectionSessions> sessions, Consumer<ElectionEvent> publisher) {
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
 			this.electors.put(settings.election(),

@@ -26,9 +26,10 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
+import io.leaderelection.ElectionEvent;
+import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -178,13 +179,18 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private final FenceChecks fenceChecks;
 
+	private final SessionNames names;
+
+	/** The subject of events of other leaders. */
+	private final Object others = new Object();
+
 	private final ElectionStatistics statistics = new ElectionStatistics();
 
 	private final Platform.Workers aside;
 
 	private final WorkGate gate;
 
-	private final Consumer<LeadershipEvent> publisher;
+	private final Consumer<ElectionEvent> publisher;
 
 	private final SerialWorker relay;
 
@@ -206,18 +212,22 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private boolean announced;
 
+	/** What listeners know of another leader. */
+	private io.leaderelection.@Nullable Leader published;
+
 	private @Nullable Participation current;
 
 	private @Nullable Participation next;
 
 	Election(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-			LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+			LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 		this.settings = settings;
 		this.timings = timings;
 		this.platform = platform;
 		this.log = log;
 		this.elector = elector;
 		this.fenceChecks = new FenceChecks(fence);
+		this.names = new SessionNames(settings.election());
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
 		Runnable onStarvation = () -> this.runner.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
@@ -288,6 +298,35 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	@Override
 	public @Nullable TermLeadership leadership() {
 		return (this.state.position() instanceof Leading leading && isTrusted(leading)) ? leading.leadership() : null;
+	}
+
+	/**
+	 * Return the leader as this node knows it, which may be itself, or {@code null}.
+	 */
+	@Nullable Leader leader() {
+		ElectionState known = this.state;
+		Granted granted = known.granted();
+		if (granted != null && isTrusted(granted)) {
+			return own(granted.leadership());
+		}
+		Leader observed = known.view().leader();
+		return (observed != null && !isSelf(observed)) ? observed : null;
+	}
+
+	/**
+	 * Return this node as the leader.
+	 */
+	Leader own(TermLeadership leadership) {
+		return new Leader(leadership.getNodeId(), String.valueOf(this.state.contact().session()), leadership.getTerm(),
+				leadership.getSince(), this.settings.profile());
+	}
+
+	/**
+	 * Return whether a session is one of this node: the store may keep a former session
+	 * for some time.
+	 */
+	private boolean isSelf(Leader observed) {
+		return this.names.isSame(observed.nodeId(), this.settings.nodeId());
 	}
 
 	@Override
@@ -426,6 +465,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		Position position = (before.position() instanceof Leading leading)
 				? new Draining(leading.leadership(), leading.trustedUntil()) : before.position();
 		this.state = before.at(position).departing(departure);
+		if (stops) {
+			this.relay.interrupt(this.others);
+		}
 		wake();
 		long now = this.platform.nanoTime();
 		this.runner.checkWithin(Math.min(interruptAt - now, deadline - now));
@@ -713,8 +755,10 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Begin to participate. Called by the election thread.
 	 */
 	void begin() {
-		update((current) -> current.following(View.NONE)
-			.with(new Contact(this.platform.nanoTime(), false, null, null, false)));
+		update((current) -> {
+			this.published = null;
+			return current.following(View.NONE).with(new Contact(this.platform.nanoTime(), false, null, null, false));
+		});
 	}
 
 	/**
@@ -787,10 +831,12 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
-			Task granted = delivery(leadership, new LeadershipGrantedEvent(this.elector, leadership));
+			Task granted = delivery(leadership, new LeadershipGrantedEvent(this.elector, leadership), leadership);
 			this.state = this.state.at(new Leading(leadership, until))
 				.requesting(null)
 				.remembering(transition(Transition.Kind.GRANTED, leadership, null));
+			this.published = null;
+			this.relay.interrupt(this.others);
 			this.relay.add(granted);
 			this.statistics.granted(this.platform.nanoTime());
 			this.changed.signalAll();
@@ -1045,44 +1091,73 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private Task revocation(TermLeadership leadership, Reason reason) {
-		LeadershipEvent event = new LeadershipRevokedEvent(this.elector, leadership, reason);
-		return delivery(event, event);
+		ElectionEvent event = new LeadershipRevokedEvent(this.elector, leadership, reason);
+		return delivery(event, event, leadership);
 	}
 
-	private Task delivery(Object subject, LeadershipEvent event) {
-		return new Task(subject, () -> {
-			try {
-				this.publisher.accept(event);
-			}
-			catch (Throwable ex) {
-				this.log.warn(
-						"A listener of " + event.getClass().getSimpleName() + " failed (" + event.getLeadership() + ")",
-						ex);
+	private Task delivery(Object subject, ElectionEvent event, Object described) {
+		return new Task(subject, () -> deliver(event, described));
+	}
+
+	/**
+	 * An event of another leader must not delay those of this node: when it no longer
+	 * follows, the event is not delivered, and its listener is interrupted.
+	 */
+	private Task delivery(LeaderChangedEvent event) {
+		return new Task(this.others, () -> {
+			if (this.state.position() instanceof Following && !isStopping()) {
+				deliver(event, this);
 			}
 		});
+	}
+
+	private void deliver(ElectionEvent event, Object described) {
+		try {
+			this.publisher.accept(event);
+		}
+		catch (Throwable ex) {
+			this.log.warn("A listener of " + event.getClass().getSimpleName() + " failed (" + described + ")", ex);
+		}
 	}
 
 	private Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {
 		return new Transition(this.platform.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason);
 	}
 
+	/**
+	 * Record what a follower has observed, and publish another leader or term.
+	 */
 	void follow(View view) {
-		update((current) -> {
-			if (current.granted() != null) {
+		this.lock.lock();
+		try {
+			ElectionState before = this.state;
+			if (before.granted() != null) {
 				// Leadership must not end without an event
-				return current;
+				return;
 			}
 			Leader leader = view.leader();
-			ElectionState followed = current.following(view);
-			if (leader == null || leader.term() == null) {
-				return followed;
+			Term term = (leader != null) ? leader.term() : null;
+			ElectionState followed = before.following(view);
+			if (leader == null || term == null) {
+				this.state = followed;
+				return;
 			}
-			if (!leader.term().equals(current.request())) {
+			if (!term.equals(before.request())) {
 				followed = followed.requesting(null);
 			}
-			return current.remembers(leader) ? followed : followed.remembering(new Transition(this.platform.now(),
-					Transition.Kind.FOLLOWED, leader.nodeId(), leader.term(), null));
-		});
+			io.leaderelection.Leader visible = leader.visible();
+			Task changed = (isSelf(leader) || visible.equals(this.published)) ? null
+					: delivery(new LeaderChangedEvent(this.elector, visible));
+			this.state = before.remembers(leader) ? followed : followed.remembering(
+					new Transition(this.platform.now(), Transition.Kind.FOLLOWED, leader.nodeId(), term, null));
+			if (changed != null) {
+				this.published = visible;
+				this.relay.add(changed);
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**

@@ -72,6 +72,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private final Runnable warmUp;
 
+	private final Preference preference;
+
 	private volatile @Nullable Thread thread;
 
 	private volatile @Nullable SupervisedSession session;
@@ -79,6 +81,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	// Confined to the election thread
 
 	private @Nullable Term requested;
+
+	/** The term of a leader of lower priority whose end was requested. */
+	private @Nullable Term preferred;
 
 	private boolean graceSpent;
 
@@ -106,6 +111,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		this.sessions = sessions;
 		this.watchdog = watchdog;
 		this.warmUp = warmUp;
+		this.preference = new Preference(election.settings());
 		election.runBy(this);
 	}
 
@@ -358,6 +364,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		boolean expected = failure instanceof SessionException;
 		Contact contact = this.election.state().contact();
 		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
+		dropPreference();
 		this.election.follow(View.NONE);
 		this.election
 			.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches || contact.watching()));
@@ -509,26 +516,59 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		if (this.watches) {
 			return true;
 		}
+		this.preference.begin();
 		Acquisition acquisition = opened.acquire(FIRST_WAIT);
 		while (acquisition instanceof Acquisition.Held held) {
 			follow(held.view());
 			request(opened);
 			warmUp(opened);
 			if (this.election.isStopping() || !isCandidate()) {
+				dropPreference();
 				return false;
 			}
+			prefer(held.view().leader());
 			boolean watching = this.election.state().contact().watching();
 			acquisition = opened.acquire(watching ? Duration.ofNanos(watchPause()) : this.timings.lockWait());
 		}
 		this.failures = 0;
-		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition);
+		long won = this.platform.nanoTime();
+		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition, this.problems);
 		try {
 			term.run();
 		}
 		finally {
 			this.graceSpent = term.isGraceSpent();
+			this.preference.led(this.platform.nanoTime() - won);
 		}
 		return true;
+	}
+
+	/**
+	 * Give up the request of {@link #prefer}, which ends with the wait in which it was
+	 * made.
+	 */
+	private void dropPreference() {
+		if (this.preferred != null) {
+			this.election.dropRequest(this.preferred);
+			this.preferred = null;
+		}
+	}
+
+	/**
+	 * Request the resignation of a leader of lower priority when it is time.
+	 */
+	private void prefer(@Nullable Leader leader) {
+		long now = this.platform.nanoTime();
+		if (leader == null || !this.preference.isDue(leader, now)) {
+			return;
+		}
+		ResignationAnswer answer = this.election.requestResignation(leader.term());
+		if (answer.isRequested()) {
+			this.preferred = leader.term();
+			this.preference.requested(now);
+			this.log.info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
+					+ this.election + ")");
+		}
 	}
 
 	/**
@@ -581,6 +621,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		else if (leader != null && !leader.isSame(known.leader())) {
 			this.log.info("Following " + who);
 		}
+		this.problems.observed(view);
 		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
 			this.log.warn("The " + view.foreign() + " (" + this.election + ")");
 		}

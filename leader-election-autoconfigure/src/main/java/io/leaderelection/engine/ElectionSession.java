@@ -137,12 +137,13 @@ public interface ElectionSession {
 	@Nullable String passBarrier(Duration timeout) throws SessionException;
 
 	/**
-	 * Check whether the session has ended, without a request to the store. Blocks for
-	 * about a millisecond at most.
+	 * Check whether the session has ended, without a request to the store. An end while
+	 * this call blocks is noticed at once.
+	 * @param longest how long to block at most
 	 * @return when to probe again
 	 * @throws SessionException if the session has ended
 	 */
-	Duration probe() throws SessionException;
+	Duration probe(Duration longest) throws SessionException;
 
 	/**
 	 * End the {@link #acquire} that is waiting on this side, or else the next one. May be
@@ -179,13 +180,32 @@ public interface ElectionSession {
 		 * The lock was won in a new term.
 		 *
 		 * @param term the term
-		 * @param clean whether the predecessor marked the end of its term as clean
+		 * @param ending how the leadership of the predecessor ended
 		 * @param clear whether the acquiring statement itself found that no session held
 		 * the key of an earlier term any longer, and then passed the barrier of fenced
 		 * transactions. A {@link Confirmation#predecessor() predecessor} of a later
 		 * confirmation still blocks the grant
 		 */
-		record Won(Term term, boolean clean, boolean clear) implements Acquisition {
+		record Won(Term term, Ending ending, boolean clear) implements Acquisition {
+		}
+
+		/**
+		 * How the leadership of a predecessor ended.
+		 */
+		enum Ending {
+
+			/** It marked the end of its term as clean. */
+			CLEAN,
+
+			/**
+			 * Its session was ended by its own side: its process has died, or has given
+			 * the session up and therefore no longer leads.
+			 */
+			ABANDONED,
+
+			/** The server may have ended its session, which the node notices later. */
+			UNKNOWN
+
 		}
 
 		/**
@@ -240,11 +260,19 @@ public interface ElectionSession {
 	 * @param term its term, or {@code null} if it is not known
 	 * @param since when it won the lock, by the clock of the store, or {@code null} if
 	 * this is not known
+	 * @param profile what it publishes about itself
 	 */
-	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since) {
+	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile) {
 
 		Leader(String nodeId, String session) {
-			this(nodeId, session, null, null);
+			this(nodeId, session, null, null, NodeProfile.UNKNOWN);
+		}
+
+		/**
+		 * Return the leader as users see it.
+		 */
+		io.leaderelection.Leader visible() {
+			return new io.leaderelection.Leader(this.nodeId, this.term, this.since, this.profile.metadata());
 		}
 
 		/**
@@ -280,8 +308,14 @@ public interface ElectionSession {
 	 *
 	 * @param nodeId the node id, possibly shortened by the store
 	 * @param session the store's name of the session
+	 * @param profile what it publishes about itself
 	 */
-	record Candidate(String nodeId, String session) {
+	record Candidate(String nodeId, String session, NodeProfile profile) {
+
+		Candidate(String nodeId, String session) {
+			this(nodeId, session, NodeProfile.UNKNOWN);
+		}
+
 	}
 
 }

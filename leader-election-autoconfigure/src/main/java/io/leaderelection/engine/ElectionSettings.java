@@ -18,22 +18,29 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+
 /**
  * The configuration of one election on one node.
  *
  * @param election the name of the election
  * @param nodeId the id of this node
  * @param lease how long the database keeps the session of an unresponsive node
- * @param takeoverDelay how long a winner waits before the grant, unless its predecessor
- * completed an orderly hand-over
+ * @param takeoverDelay how long a winner waits before the grant, if its predecessor may
+ * still have to notice that its session has ended
+ * @param fastTakeover whether sessions determine why that of the predecessor has ended
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
  * before it interrupts them
  * @param candidate whether this node may lead
  * @param standbys how many candidates besides the leader notice soon that the lock is
  * free. Further ones have no session, or observe less often
+ * @param profile what this node publishes about itself, among it its priority
+ * @param priorityHold how long another node of lower priority must have led before this
+ * node requests it to hand over
  */
 public record ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
-		Duration drainTimeout, boolean candidate, int standbys) {
+		boolean fastTakeover, Duration drainTimeout, boolean candidate, int standbys, NodeProfile profile,
+		Duration priorityHold) {
 
 	/** The default number of standbys. */
 	public static final int STANDBYS = 3;
@@ -43,7 +50,32 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	 */
 	public static final Duration GRACE = Duration.ofSeconds(2);
 
+	/** The default time before a request to a leader of lower priority. */
+	public static final Duration PRIORITY_HOLD = Duration.ofMinutes(1);
+
+	/**
+	 * For a process that has lost its connection and is about to notice.
+	 */
+	private static final Duration SHORTEST_DELAY = Duration.ofMillis(5);
+
 	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofMillis(1500);
+
+	/**
+	 * Create a new {@code ElectionSettings} instance of a node without a priority.
+	 * @param election the name of the election
+	 * @param nodeId the id of this node
+	 * @param lease how long the database keeps the session of an unresponsive node
+	 * @param takeoverDelay how long a winner waits before the grant
+	 * @param drainTimeout how long an orderly hand-over waits
+	 * @param candidate whether this node may lead
+	 * @param standbys how many candidates besides the leader notice soon that the lock is
+	 * free
+	 */
+	public ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
+			Duration drainTimeout, boolean candidate, int standbys) {
+		this(election, nodeId, lease, takeoverDelay, true, drainTimeout, candidate, standbys, NodeProfile.DEFAULT,
+				PRIORITY_HOLD);
+	}
 
 	/**
 	 * Create a new {@code ElectionSettings} instance with the default number of standbys.
@@ -57,6 +89,28 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	public ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
 			Duration drainTimeout, boolean candidate) {
 		this(election, nodeId, lease, takeoverDelay, drainTimeout, candidate, STANDBYS);
+	}
+
+	/**
+	 * Return whether the delay depends on how the leadership of the predecessor ended. A
+	 * delay of at least the lease is sufficient for every predecessor, and is therefore
+	 * never shortened.
+	 * @return whether sessions determine why that of the predecessor has ended
+	 */
+	public boolean distinguishesEndings() {
+		return this.fastTakeover && this.takeoverDelay.compareTo(SHORTEST_DELAY) > 0
+				&& this.takeoverDelay.compareTo(this.lease) < 0;
+	}
+
+	/**
+	 * Return how long a winner waits before the grant.
+	 */
+	Duration takeoverDelay(Ending ending) {
+		return switch (ending) {
+			case CLEAN -> Duration.ZERO;
+			case ABANDONED -> SHORTEST_DELAY;
+			case UNKNOWN -> this.takeoverDelay;
+		};
 	}
 
 	/**

@@ -45,6 +45,7 @@ import org.jspecify.annotations.Nullable;
  * @param leaderSession the store's name of its session, if known
  * @param leaderTerm the term of that node, if known
  * @param leaderSince since when that node leads, if known
+ * @param leaderProfile what that node publishes about itself
  * @param candidates the candidates, the leader included, as far as known to this node
  * @param workInFlight the number of units of leader work that are running
  * @param history the last changes of the leader, the latest last
@@ -62,9 +63,10 @@ import org.jspecify.annotations.Nullable;
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
 		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
-		@Nullable Instant leaderSince, List<String> candidates, int workInFlight, List<Transition> history,
-		@Nullable Instant lastConfirmation, Duration silence, Duration lease, Duration leaseRemaining, boolean watching,
-		@Nullable String blockedBy, @Nullable String problem, boolean unusable) {
+		@Nullable Instant leaderSince, NodeProfile leaderProfile, List<String> candidates, int workInFlight,
+		List<Transition> history, @Nullable Instant lastConfirmation, Duration silence, Duration lease,
+		Duration leaseRemaining, boolean watching, @Nullable String blockedBy, @Nullable String problem,
+		boolean unusable) {
 
 	/**
 	 * The role of a node in an election.
@@ -109,8 +111,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		Role role = (state.position() instanceof Stopped) ? Role.STOPPED
 				: (state.position() instanceof Elected) ? Role.ELECTED : (leadership != null)
 						? (state.position() instanceof Leading) ? Role.LEADER : Role.RESIGNING : Role.FOLLOWER;
-		Leader leader = (leadership != null) ? new Leader(settings.nodeId(), String.valueOf(state.contact().session()),
-				leadership.getTerm(), leadership.getSince()) : state.view().leader();
+		Leader leader = (leadership != null) ? election.own(leadership) : state.view().leader();
 		Contact contact = state.contact();
 		Duration silence = Duration.ofNanos(Math.max(0, now - contact.last()));
 		Instant lastContact = contact.ever() ? election.platform().now().minus(silence) : null;
@@ -119,10 +120,10 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leadership != null) ? leadership.getTerm() : null, (leadership != null) ? leadership.getSince() : null,
 				(leader != null) ? leader.nodeId() : null,
 				(leadership != null) ? contact.session() : (leader != null) ? leader.session() : null,
-				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null, candidates,
-				election.gate().size(), state.history(), lastContact, silence, settings.lease(),
-				Duration.ofNanos(remaining), contact.watching(), blockedBy(state), problem(state, now),
-				isUnusable(state));
+				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null,
+				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, candidates, election.gate().size(),
+				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining),
+				contact.watching(), blockedBy(state), problem(state, now), isUnusable(state));
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {

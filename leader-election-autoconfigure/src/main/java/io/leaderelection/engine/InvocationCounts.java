@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.LongAdder;
  * Counts the invocations of the guarded methods with one name. Each invocation is counted
  * once.
  */
-public final class InvocationCounts {
+public final class InvocationCounts implements WorkObservation {
 
 	private final String method;
 
@@ -62,7 +62,8 @@ public final class InvocationCounts {
 		adder(rejected ? Outcome.REJECTED : Outcome.SKIPPED).increment();
 	}
 
-	void ended(boolean interrupted) {
+	@Override
+	public void ended(boolean interrupted) {
 		adder(interrupted ? Outcome.INTERRUPTED : Outcome.RUN).increment();
 	}
 

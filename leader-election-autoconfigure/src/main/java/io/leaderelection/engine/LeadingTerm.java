@@ -16,13 +16,17 @@
 
 package io.leaderelection.engine;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.ForeignHolder;
+import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
@@ -36,6 +40,12 @@ import org.jspecify.annotations.Nullable;
  * awaits the grant, confirms leadership and hands over.
  */
 final class LeadingTerm {
+
+	/**
+	 * A leader reads nearly all the time. If a network device resets the connection, the
+	 * successor waits for 5 ms only.
+	 */
+	private static final Duration LONGEST_PROBE = Duration.ofMillis(9);
 
 	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -63,6 +73,8 @@ final class LeadingTerm {
 
 	private final Acquisition.Won won;
 
+	private final ProblemLog problems;
+
 	/** When the answer was read that the lock was won. */
 	private final long reply;
 
@@ -76,12 +88,13 @@ final class LeadingTerm {
 
 	private boolean graceSpent;
 
-	LeadingTerm(Election election, SupervisedSession session, Acquisition.Won won) {
+	LeadingTerm(Election election, SupervisedSession session, Acquisition.Won won, ProblemLog problems) {
 		this.election = election;
 		this.settings = election.settings();
 		this.log = election.log();
 		this.session = session;
 		this.won = won;
+		this.problems = problems;
 		this.reply = election.nanoTime();
 	}
 
@@ -117,7 +130,7 @@ final class LeadingTerm {
 	 * @return the leadership, or {@code null} if this node is to leave
 	 */
 	private @Nullable TermLeadership awaitGrant() throws SessionException {
-		long notBefore = this.reply + (this.won.clean() ? 0 : this.settings.takeoverDelay().toNanos());
+		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
 		long next = this.reply + this.settings.confirmNanos();
 		boolean clear = this.won.clear();
 		boolean reported = false;
@@ -153,7 +166,8 @@ final class LeadingTerm {
 				observe(foreign);
 			}
 			reported = report(blockedBy, reported);
-			awaitUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next), this.election::isLeaving);
+			awaitUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next), Duration.ZERO,
+					this.election::isLeaving);
 		}
 		return null;
 	}
@@ -214,7 +228,8 @@ final class LeadingTerm {
 			long now = this.election.nanoTime();
 			if (next - now > 0) {
 				// A hand-over has its own deadlines
-				awaitUntil((departure != null) ? earlier(next, now + OVERDUE_INTERVAL) : next, () -> isOutdated(state));
+				awaitUntil((departure != null) ? earlier(next, now + OVERDUE_INTERVAL) : next,
+						(departure != null) ? Duration.ZERO : LONGEST_PROBE, () -> isOutdated(state));
 			}
 			else {
 				Confirmation confirmation = confirm();
@@ -321,16 +336,19 @@ final class LeadingTerm {
 		if (foreign != null && !foreign.equals(this.election.state().view().foreign())) {
 			this.log.warn("The " + foreign + " (" + this.election + ")");
 		}
-		this.election.observe(this.session.candidates(), foreign);
+		List<Candidate> candidates = this.session.candidates();
+		this.problems.observed(new View(null, candidates, null));
+		this.election.observe(candidates, foreign);
 	}
 
 	/**
 	 * Wait until a deadline or a change, or fail as soon as the session has been found to
 	 * have ended.
+	 * @param probe how long a change may go unnoticed, so that an end is noticed at once
 	 */
-	private void awaitUntil(long deadline, BooleanSupplier enough) throws SessionException {
+	private void awaitUntil(long deadline, Duration probe, BooleanSupplier enough) throws SessionException {
 		while (deadline - this.election.nanoTime() > 0 && !enough.getAsBoolean()) {
-			long interval = this.session.probe().toNanos();
+			long interval = this.session.probe(probe).toNanos();
 			this.election.await(Math.min(deadline - this.election.nanoTime(), interval), enough);
 		}
 	}

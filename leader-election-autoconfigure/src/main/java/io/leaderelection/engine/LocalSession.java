@@ -59,7 +59,8 @@ final class LocalSession implements ElectionSession {
 		if (!this.wins.getAsBoolean()) {
 			await(timeout);
 		}
-		return this.wins.getAsBoolean() ? new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), true, true)
+		return this.wins.getAsBoolean()
+				? new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), Acquisition.Ending.CLEAN, true)
 				: new Acquisition.Held(this.other);
 	}
 
@@ -70,7 +71,7 @@ final class LocalSession implements ElectionSession {
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		probe();
+		probe(Duration.ZERO);
 		return new Confirmation(null, false, null);
 	}
 
@@ -88,11 +89,11 @@ final class LocalSession implements ElectionSession {
 		catch (InterruptedException ex) {
 			throw new SessionException("Interrupted", ex);
 		}
-		probe();
+		probe(Duration.ZERO);
 	}
 
 	@Override
-	public Duration probe() throws SessionException {
+	public Duration probe(Duration longest) throws SessionException {
 		if (this.aborted) {
 			throw new SessionException("Aborted", null);
 		}

@@ -16,16 +16,20 @@
 
 package io.leaderelection.engine;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Problem;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs problems with the store when they begin and when they end. A node that watches may
- * need a connection for each observation, so that a server with few free connections
- * answers some of them only. Such a problem is logged again only after some time.
- * Confined to the election thread.
+ * Logs problems with the store when they begin and when they end, and nodes that use
+ * another protocol. A node that watches may need a connection for each observation, so
+ * that a server with few free connections answers some of them only. Such a problem is
+ * logged again only after some time. Confined to the election thread.
  */
 final class ProblemLog {
 
@@ -38,6 +42,8 @@ final class ProblemLog {
 	private long loggedAt;
 
 	private boolean quiet;
+
+	private final Set<Integer> protocols = new HashSet<>();
 
 	ProblemLog(Election election) {
 		this.election = election;
@@ -59,6 +65,27 @@ final class ProblemLog {
 			return problem.message() + (problem.message().endsWith(".") ? " " : ". ") + unusable.getAction();
 		}
 		return problem.message();
+	}
+
+	/**
+	 * Log once for each protocol of other nodes that this node does not use.
+	 */
+	void observed(View view) {
+		Leader leader = view.leader();
+		if (leader != null) {
+			observed(leader.nodeId(), leader.profile());
+		}
+		view.candidates().forEach((candidate) -> observed(candidate.nodeId(), candidate.profile()));
+	}
+
+	private void observed(String node, NodeProfile profile) {
+		int own = this.election.settings().profile().protocol();
+		if (profile.protocol() != 0 && profile.protocol() != own && this.protocols.add(profile.protocol())) {
+			this.election.log()
+				.warn("Node '" + node + "' uses protocol " + profile.protocol()
+						+ " of leader election, but this node uses " + own
+						+ ": the notes of the newer version say whether both may run at once (" + this.election + ")");
+		}
 	}
 
 	void ended(boolean inSession) {

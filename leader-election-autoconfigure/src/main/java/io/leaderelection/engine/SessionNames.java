@@ -69,6 +69,16 @@ public final class SessionNames {
 		return shorten(nodeId, MAX_LENGTH - this.prefix.length());
 	}
 
+	/**
+	 * Return whether two ids, each in full or as other nodes see it, are of one node.
+	 * @param nodeId a node id
+	 * @param other another node id
+	 * @return whether other nodes see the same id
+	 */
+	public boolean isSame(String nodeId, String other) {
+		return nodeId.equals(other) || visibleId(nodeId).equals(visibleId(other));
+	}
+
 	private static String shorten(String text, int length) {
 		String ascii = text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
 		if (ascii.length() <= length) {

@@ -194,8 +194,8 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	@Override
-	public Duration probe() throws SessionException {
-		return call(callLimit(), this::abort, opened()::probe);
+	public Duration probe(Duration longest) throws SessionException {
+		return call(callLimit(), this::abort, () -> opened().probe(longest));
 	}
 
 	@Override

@@ -16,7 +16,10 @@
 
 package io.leaderelection.engine;
 
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
@@ -52,7 +55,7 @@ public final class Work implements AutoCloseable {
 
 	private @Nullable Runnable cancellation;
 
-	private @Nullable InvocationCounts counts;
+	private @Nullable WorkObservation observation;
 
 	private boolean interrupted;
 
@@ -137,7 +140,57 @@ public final class Work implements AutoCloseable {
 	 */
 	public void countIn(InvocationCounts counts) {
 		synchronized (this.root) {
-			this.counts = counts;
+			this.observation = counts;
+		}
+	}
+
+	/**
+	 * Have the observers of the election observe this work from here on.
+	 * @param name the class and the name of the method, or the object that was passed to
+	 * an elector
+	 */
+	public void observe(Object name) {
+		observe(name, (key) -> null);
+	}
+
+	/**
+	 * Have the observers of the election observe this work from here on.
+	 * @param name the class and the name of the method
+	 * @param context returns values of the context of a subscriber by their keys
+	 */
+	public void observe(Object name, Function<Object, @Nullable Object> context) {
+		List<WorkObserver> observers = this.gate.observers();
+		if (!observers.isEmpty()) {
+			WorkObservation begun = WorkObservations.begin(observers, this.observation, this.leadership, name, context);
+			synchronized (this.root) {
+				this.observation = begun;
+			}
+		}
+	}
+
+	/**
+	 * Return what to add to the context of the publisher that does this work.
+	 * @return the values by their keys, none unless the work is observed
+	 */
+	public Map<?, ?> context() {
+		WorkObservation observation = observation();
+		return (observation != null) ? observation.context() : Map.of();
+	}
+
+	/**
+	 * Have the observers know that this work has failed.
+	 * @param failure the failure
+	 */
+	public void failed(Throwable failure) {
+		WorkObservation observation = observation();
+		if (observation != null) {
+			observation.failed(failure);
+		}
+	}
+
+	private @Nullable WorkObservation observation() {
+		synchronized (this.root) {
+			return this.observation;
 		}
 	}
 
@@ -170,7 +223,12 @@ public final class Work implements AutoCloseable {
 	public void continueUntil(CompletionStage<?> stage) {
 		continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
 		try {
-			stage.whenComplete((result, failure) -> end());
+			stage.whenComplete((result, failure) -> {
+				if (failure != null) {
+					failed(failure);
+				}
+				end();
+			});
 		}
 		catch (RuntimeException ex) {
 			end();
@@ -184,13 +242,16 @@ public final class Work implements AutoCloseable {
 	 */
 	public void end() {
 		boolean over;
+		boolean lost;
+		WorkObservation observation;
 		synchronized (this.root) {
 			this.ended = true;
 			over = this.closed;
-			count(over);
+			lost = wasInterrupted();
+			observation = endObservation(over);
 		}
 		if (over) {
-			this.gate.ended(this);
+			ended(observation, lost);
 		}
 	}
 
@@ -205,6 +266,10 @@ public final class Work implements AutoCloseable {
 		}
 		if (early) {
 			this.gate.cancelled(this.leadership);
+			WorkObservation observation = observation();
+			if (observation != null) {
+				observation.cancelled();
+			}
 		}
 		end();
 	}
@@ -217,6 +282,11 @@ public final class Work implements AutoCloseable {
 	public void close() {
 		unbind();
 		boolean over;
+		boolean lost;
+		WorkObservation observation = this.observation;
+		if (observation != null) {
+			observation.left();
+		}
 		synchronized (this.root) {
 			if (this.thread != null && this.interrupted) {
 				this.root.endInterrupt();
@@ -224,10 +294,11 @@ public final class Work implements AutoCloseable {
 			this.thread = null;
 			this.closed = true;
 			over = (this.cancellation == null || this.ended);
-			count(over);
+			lost = wasInterrupted();
+			observation = endObservation(over);
 		}
 		if (over) {
-			this.gate.ended(this);
+			ended(observation, lost);
 		}
 	}
 
@@ -243,12 +314,24 @@ public final class Work implements AutoCloseable {
 		}
 	}
 
-	private void count(boolean over) {
-		InvocationCounts uncounted = this.counts;
-		if (over && uncounted != null) {
-			this.counts = null;
-			uncounted.ended(this.interrupted || (this.outer != null && this.outer.interrupted));
+	private boolean wasInterrupted() {
+		return this.interrupted || (this.outer != null && this.outer.interrupted);
+	}
+
+	private @Nullable WorkObservation endObservation(boolean over) {
+		WorkObservation observation = this.observation;
+		if (over) {
+			this.observation = null;
 		}
+		return observation;
+	}
+
+	// Not under the lock, since observers are code of the application
+	private void ended(@Nullable WorkObservation observation, boolean lost) {
+		if (observation != null) {
+			observation.ended(lost);
+		}
+		this.gate.ended(this);
 	}
 
 	TermLeadership leadership() {

@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -51,6 +52,8 @@ public final class WorkGate {
 	private final AtomicLong innerWork = new AtomicLong();
 
 	private volatile @Nullable TermLeadership interrupted;
+
+	private volatile List<WorkObserver> observers = List.of();
 
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
 	};
@@ -141,6 +144,18 @@ public final class WorkGate {
 	 */
 	public void onEntry(Consumer<Leadership> listener) {
 		this.entryListener = listener;
+	}
+
+	/**
+	 * Set the observers of work that is {@link Work#observe observed}.
+	 * @param observers the observers, none by default
+	 */
+	public void setObservers(List<WorkObserver> observers) {
+		this.observers = List.copyOf(observers);
+	}
+
+	List<WorkObserver> observers() {
+		return this.observers;
 	}
 
 	private void notifyListener(Work work) {

@@ -23,7 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -59,13 +59,13 @@ public final class LeaderServices {
 	 * @param policy how services are started
 	 * @return the publisher for the elections
 	 */
-	public Consumer<LeadershipEvent> around(Consumer<LeadershipEvent> publisher,
-			Function<String, Duration> drainTimeouts, StartPolicy policy) {
+	public Consumer<ElectionEvent> around(Consumer<ElectionEvent> publisher, Function<String, Duration> drainTimeouts,
+			StartPolicy policy) {
 		return (event) -> {
-			ElectionServices services = election(event.getLeadership().getElection());
+			ElectionServices services = election(event.getLeaderElector().getElection());
 			try {
 				if (event instanceof LeadershipRevokedEvent revoked) {
-					services.revoked(revoked, drainTimeouts.apply(event.getLeadership().getElection()));
+					services.revoked(revoked, drainTimeouts.apply(event.getLeaderElector().getElection()));
 				}
 			}
 			finally {
@@ -74,7 +74,7 @@ public final class LeaderServices {
 		};
 	}
 
-	private static void publish(LeadershipEvent event, Consumer<LeadershipEvent> publisher, ElectionServices services,
+	private static void publish(ElectionEvent event, Consumer<ElectionEvent> publisher, ElectionServices services,
 			StartPolicy policy) {
 		try {
 			publisher.accept(event);

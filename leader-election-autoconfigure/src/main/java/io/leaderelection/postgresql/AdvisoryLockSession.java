@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
@@ -43,7 +44,9 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final Log logger = LogFactory.getLog(AdvisoryLockSession.class);
 
-	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
+	private static final long LONGEST_READ = 9;
+
+	private static final Duration PROBE_INTERVAL = Duration.ofMillis(10);
 
 	private static final long SUCCESSOR_WAIT_MILLIS = 200;
 
@@ -89,6 +92,16 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final int seats;
 
+	/**
+	 * How long a leader must be known before its end is examined, or {@code null} if it
+	 * never is.
+	 */
+	private final @Nullable Duration examineAfter;
+
+	private final NodeProfile profile;
+
+	private boolean published;
+
 	/** The number of the seat of this session, or 0. */
 	private int seat;
 
@@ -111,7 +124,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			int seats, @Nullable String leaseHolder) {
+			@Nullable Duration examineAfter, int seats, NodeProfile profile, @Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -123,7 +136,9 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
 		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+		this.examineAfter = examineAfter;
 		this.seats = seats;
+		this.profile = profile;
 	}
 
 	/**
@@ -141,13 +156,17 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.guard = other.guard;
+		this.examineAfter = null;
 		this.seats = other.seats;
+		this.profile = other.profile;
 		this.leaseHolder = other.leaseHolder;
 	}
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		this.seat = queryAgain(() -> this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
+		String publish = this.published ? "" : this.sql.publish(this.profile);
+		this.seat = queryAgain(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
+		this.published = true;
 		this.node = this.node || this.seat != 0;
 		if (this.seat != 0) {
 			checkLeaseTable();
@@ -231,7 +250,9 @@ final class AdvisoryLockSession implements ElectionSession {
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
-		Jdbc.Answer<Observation> attempt = attempt(this.sql.acquire(wait, observe, this.seat), observe);
+		Predecessor predecessor = (this.examineAfter != null) ? this.peers.predecessor(this.examineAfter) : null;
+		Jdbc.Answer<Observation> attempt = attempt(
+				this.sql.acquire(wait, observe, this.seat, this.profile.priority(), predecessor), observe);
 		if (attempt == null || attempt.message().isEmpty()) {
 			Observation observation = (attempt != null) ? attempt.row() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
@@ -239,7 +260,14 @@ final class AdvisoryLockSession implements ElectionSession {
 		String[] parts = attempt.message().split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
 		this.seat = 0;
-		return new Acquisition.Won(this.term, Boolean.parseBoolean(parts[2]), Boolean.parseBoolean(parts[3]));
+		return new Acquisition.Won(this.term, ending(parts), Boolean.parseBoolean(parts[3]));
+	}
+
+	private static Acquisition.Ending ending(String[] parts) {
+		if (Boolean.parseBoolean(parts[2])) {
+			return Acquisition.Ending.CLEAN;
+		}
+		return Boolean.parseBoolean(parts[4]) ? Acquisition.Ending.ABANDONED : Acquisition.Ending.UNKNOWN;
 	}
 
 	/**
@@ -270,7 +298,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private View view(Observation observation) throws SessionException {
 		this.observeAt = System.nanoTime() + OBSERVE_INTERVAL;
-		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.nodes()));
+		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
+				observation.head(), observation.nodes()));
 	}
 
 	@Override
@@ -337,7 +366,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		if (unnamed != null) {
 			unlessCancelled(() -> this.foreignSessions.describe(this.connection, unnamed));
 		}
-		return unlessCancelled(() -> this.peers.view(this.connection, 0, this.nodes)).candidates();
+		return unlessCancelled(() -> this.peers.view(this.connection, this.nodes)).candidates();
 	}
 
 	@Override
@@ -381,18 +410,19 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * Read with the shortest timeout that the driver supports: another thread cannot end
-	 * a read, but it can end a wait between two reads.
+	 * Read for at least a millisecond, the shortest timeout that the driver supports.
+	 * Another thread cannot end a read, but it can end a wait between two reads.
 	 */
 	@Override
-	public Duration probe() throws SessionException {
+	public Duration probe(Duration longest) throws SessionException {
+		Duration blocked = Duration.ofMillis(Math.max(1, Math.min(longest.toMillis(), LONGEST_READ)));
 		try {
-			this.pgConnection.getNotifications(1);
+			this.pgConnection.getNotifications((int) blocked.toMillis());
 		}
 		catch (SQLException ex) {
 			throw lost(ex);
 		}
-		return PROBE_INTERVAL;
+		return PROBE_INTERVAL.minus(blocked);
 	}
 
 	@Override
@@ -449,12 +479,14 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	/**
-	 * The process id of the holder of the main key, or 0, and the nodes.
+	 * The process id of the holder of the main key, or 0, those at the head of the queue,
+	 * several of which can only be foreign, and the nodes.
 	 */
-	private record Observation(int holder, Nodes nodes) {
+	private record Observation(int holder, long term, List<Integer> head, Nodes nodes) {
 
 		static Observation of(ResultSet row) throws SQLException {
-			return new Observation(row.getInt("holder"), Nodes.of(row));
+			return new Observation(row.getInt("holder"), row.getLong("term"), Nodes.pids(row.getString("head")),
+					Nodes.of(row));
 		}
 
 	}

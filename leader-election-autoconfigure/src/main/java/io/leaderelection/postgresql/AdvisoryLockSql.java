@@ -22,6 +22,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The text of the statements of one session. Numbers are part of the text, since a
@@ -52,13 +54,20 @@ class AdvisoryLockSql {
 			  pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')
 			    AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE') AS wal_file_name,
 			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system,
+			  (SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(
+			      pg_catalog.to_regprocedure(name)::pg_catalog.oid, 'EXECUTE') IS TRUE)
+			    FROM (VALUES ('pg_catalog.pg_stat_get_db_sessions_killed(oid)'),
+			      ('pg_catalog.pg_stat_get_db_sessions_fatal(oid)'),
+			      ('pg_catalog.pg_stat_get_db_stat_reset_time(oid)'),
+			      ('pg_catalog.pg_stat_get_activity(int4)'), ('pg_catalog.pg_stat_clear_snapshot()'),
+			      ('pg_catalog.pg_sleep(float8)')) AS functions (name)) AS endings,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
 			    WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout') AS deadlock_timeout,
 			  (SELECT setting::bigint FROM pg_catalog.pg_settings
 			    WHERE name OPERATOR(pg_catalog.=) 'log_min_duration_statement') AS log_min_duration
 			""";
 
-	private static final String OUTCOME = "leader_election.outcome";
+	static final String OUTCOME = "leader_election.outcome";
 
 	/**
 	 * The prefix of the answer of {@link #acquire}; nothing follows if the lock was not
@@ -71,16 +80,6 @@ class AdvisoryLockSql {
 	static final String TIMELINE = """
 			('x' || pg_catalog.substr(
 			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
-
-	private static final String TRANSACTION_ID = "pg_catalog.pg_current_xact_id()::text::bigint";
-
-	private static final String MESSAGE = "pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text)";
-
-	/**
-	 * False on a primary, but not before execution, so that the server does not optimize
-	 * the branch away.
-	 */
-	private static final String NEVER = "pg_catalog.pg_is_in_recovery()";
 
 	/**
 	 * Determines whether the server provides its timeline. Services that replace the
@@ -153,7 +152,7 @@ class AdvisoryLockSql {
 		this.keys = keys;
 		this.server = server;
 		this.warmUp = warmUp;
-		this.allLocks = "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + server.database();
+		this.allLocks = locks(server);
 		this.locks = this.allLocks + " AND granted";
 	}
 
@@ -227,6 +226,27 @@ class AdvisoryLockSql {
 	}
 
 	/**
+	 * Publish the profile of this node, before it becomes a candidate. This must not fail
+	 * if the server has no space for so many locks: shares that were taken remain, the
+	 * first of which is that of the priority.
+	 */
+	String publish(NodeProfile profile) {
+		String keys = Profiles.keys(profile).stream().map(String::valueOf).collect(Collectors.joining(","));
+		return """
+				DO $publish$
+				DECLARE
+				  key int;
+				BEGIN
+				  FOREACH key IN ARRAY ARRAY[%s]::int[] LOOP
+				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%d, key);
+				  END LOOP;
+				EXCEPTION WHEN OTHERS THEN
+				  NULL;
+				END $publish$;
+				""".formatted(keys, this.keys.observerClass());
+	}
+
+	/**
 	 * Free the seat, and replace the share of the candidate key by a share of the
 	 * observer key.
 	 */
@@ -258,7 +278,7 @@ class AdvisoryLockSql {
 
 	private String anySeat() {
 		return "objsubid = 2 AND classid = " + unsigned(this.keys.observerClass()) + " AND objid >= "
-				+ ElectionKeys.FIRST_SEAT;
+				+ ElectionKeys.FIRST_SEAT + " AND objid < 2147483648";
 	}
 
 	/**
@@ -282,6 +302,8 @@ class AdvisoryLockSql {
 				    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
 				  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS started,
 				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
+				  pg_catalog.max(objid) FILTER (WHERE objsubid OPERATOR(pg_catalog.=) 2
+				    AND classid OPERATOR(pg_catalog.=) %7$d AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
 				  %3$s AS candidates,
 				  %4$s AS observers,
 				  %6$s AS seats,
@@ -291,7 +313,7 @@ class AdvisoryLockSql {
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND " + key(this.keys.candidate())),
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND "
 						+ key("locks", 2, unsigned(this.keys.observerClass()), ElectionKeys.OBSERVER)),
-				seat, qualifiedPids(seat));
+				seat, qualifiedPids(seat), unsigned(this.keys.termClass()));
 	}
 
 	private static String key(long key) {
@@ -304,100 +326,17 @@ class AdvisoryLockSql {
 
 	/**
 	 * Wait for the main key, then take it for the session and issue the term.
-	 * <p>
-	 * The session first waits for a transaction-level lock, in a sub-block: if a timeout
-	 * and the grant of the lock coincide, the rollback of the sub-block frees the lock,
-	 * whereas a session-level lock would remain. There are two such blocks, since the
-	 * server signals a session and its process group when it cancels, and may therefore
-	 * cancel twice. The session-level lock is taken second, when it no longer has to
-	 * wait.
-	 * <p>
-	 * Then the locks are read once. This happens before the key of the term is taken,
-	 * since the predecessor removes its marker as soon as it observes that key. It
-	 * happens after the main key is taken, since no other session takes a key of a term
-	 * without it. A marker does not count as a key of an earlier term here: it does not
-	 * let a transaction pass the fence, and in an orderly hand-over it is set when the
-	 * main key is freed last. What matters is whether its session still holds a key of a
-	 * term. Only if no such key is left, the fence key is tried: in the reverse order, a
-	 * transaction could pass the fence in between. (The grant still waits for the removal
-	 * of the marker, see {@link #confirm}: it must not be mistaken for the marker of a
-	 * later term.)
-	 * <p>
-	 * The transaction id is obtained after the lock, since it could be older than that of
-	 * the predecessor otherwise. Notices give the other nodes the data that the key of
-	 * the term does not contain. They must not fail, since nothing depends on them. The
-	 * message has the commit flush the transaction: an id alone is lost in a crash and
-	 * issued again.
-	 * <p>
-	 * The answer is a message of level {@code INFO}, which the server sends for every
-	 * value of {@code client_min_messages} and does not log by default. A {@code DO}
-	 * block returns no row, and a separate statement would be an additional one in each
-	 * wait. The seat is freed last: until here, a cancelled statement has left the
-	 * session as it was before, or with the main key.
 	 * @param waitMillis how long to wait
 	 * @param observe whether to read the holder of the main key if it is not won
 	 * @param seat the seat of this session, or 0
+	 * @param priority the priority of this node
+	 * @param predecessor the leader whose end is to be examined if this node wins
 	 */
-	String acquire(long waitMillis, boolean observe, int seat) {
-		String timeline = this.server.timelines() ? TIMELINE : "0";
-		String transactionId = this.warmUp
-				? "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
-						+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END"
-				: TRANSACTION_ID;
-		String message = this.warmUp ? "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END" : MESSAGE;
-		String view = observe ? "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''" : "";
-		return """
-				DO $acquire$
-				DECLARE
-				  term bigint;
-				  timeline bigint;
-				  clean boolean;
-				  clear boolean;
-				BEGIN
-				  BEGIN
-				    BEGIN
-				      PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
-				      PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
-				    EXCEPTION WHEN lock_not_available OR query_canceled THEN
-				      PERFORM pg_catalog.set_config('%3$s', '', false);
-				      RAISE INFO '%17$s';
-				      RETURN;
-				    END;
-				  EXCEPTION WHEN query_canceled THEN
-				    PERFORM pg_catalog.set_config('%3$s', '', false);
-				    RAISE INFO '%17$s';
-				    RETURN;
-				  END;
-				  PERFORM pg_catalog.pg_advisory_lock(%2$d);
-				  SELECT count(*) FILTER (WHERE objid = %6$d) > 0, count(*) FILTER (WHERE objid <> %6$d) = 0
-				    INTO clean, clear FROM %4$s AND objsubid = 2 AND classid = %5$d
-				    AND mode = 'ExclusiveLock' AND pid <> pg_catalog.pg_backend_pid();
-				  term := %15$s;
-				  timeline := %13$s;
-				  IF NOT pg_catalog.pg_try_advisory_lock(%7$d, ((term + (timeline - 1) * %9$d) & 2147483647)::int) THEN
-				    RAISE EXCEPTION 'the key of term %% is in use', term;
-				  END IF;
-				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
-				    ((extract(epoch FROM pg_catalog.clock_timestamp())::bigint - %11$d) & 2147483647)::int);
-				  IF timeline >> %12$d = 0 AND (term >> 31) >> (31 - %12$d) = 0 THEN
-				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%10$d,
-				      (-1 - ((term >> 31 << %12$d) | timeline))::int);
-				  END IF;
-				  PERFORM %16$s;
-				  IF clear THEN
-				    clear := pg_catalog.pg_try_advisory_xact_lock(%14$d);
-				  END IF;
-				  %18$s
-				  PERFORM pg_catalog.set_config('%3$s', 'won', false);
-				  RAISE INFO '%17$s%%:%%:%%:%%', timeline, term, clean::text, clear::text;
-				END $acquire$;
-				%8$s
-				""".formatted(waitMillis, this.keys.main(), OUTCOME, this.locks, unsigned(this.keys.termClass()),
-				unsigned(ElectionKeys.CLEAN), this.keys.termClass(), view, ElectionKeys.TIMELINE_DISTANCE,
-				this.keys.noticeClass(), ElectionKeys.NOTICE_EPOCH, ElectionKeys.TIMELINE_BITS, timeline,
-				this.keys.fence(), transactionId, message, ANSWER,
-				(seat != 0) ? "PERFORM pg_catalog.pg_advisory_unlock(" + this.keys.observerClass() + ", " + seat + ");"
-						: "");
+	String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
+		String acquire = new AcquiringStatement(this.keys, this.server, this.warmUp).text(waitMillis, seat, priority,
+				predecessor);
+		return observe ? acquire + "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''"
+				: acquire;
 	}
 
 	/**
@@ -409,15 +348,18 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Return a query for the holder of the main key and the nodes.
+	 * Return a query for the holder of the main key, the head of the queue and the nodes.
 	 */
 	String observe() {
 		return "SELECT " + view();
 	}
 
 	private String view() {
-		return "min(pid) FILTER (WHERE %s) AS holder, %s FROM %s".formatted(bigint(this.keys.main()), nodes(),
-				this.locks);
+		return "min(pid) FILTER (WHERE %s AND pid <> pg_catalog.pg_backend_pid()) AS holder, "
+			.formatted(bigint(this.keys.main()))
+				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %d) AS term, %s AS head, %s FROM %s".formatted(
+						anyTerm(this.keys), unsigned(ElectionKeys.CLEAN),
+						pids(pair(this.keys.requestClass(), ElectionKeys.HEAD)), nodes(), this.locks);
 	}
 
 	private String nodes() {
@@ -444,13 +386,15 @@ class AdvisoryLockSql {
 				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
 				    AND objid OPERATOR(pg_catalog.<) 2147483648) AS since,
 				  pg_catalog.min(4294967295 OPERATOR(pg_catalog.-) objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
-				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS notice
+				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS notice,
+				  pg_catalog.string_agg(objid::pg_catalog.text, ',' ORDER BY objid) FILTER (
+				    WHERE classid OPERATOR(pg_catalog.=) %5$d AND objid OPERATOR(pg_catalog.>=) 2147483648) AS profile
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity
 				  LEFT JOIN locks ON locks.pid OPERATOR(pg_catalog.=) activity.pid
 				WHERE %4$s GROUP BY activity.pid, activity.application_name
 				"""
 			.formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.server.database(),
-					anyOf(pids));
+					anyOf(pids), unsigned(this.keys.observerClass()));
 	}
 
 	/**
@@ -508,7 +452,7 @@ class AdvisoryLockSql {
 				  %s
 				FROM %s AND (granted OR %s)
 				""".formatted(TOKEN, number, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
-				pids("mode = 'ExclusiveLock' AND " + others + " AND " + anyTerm()),
+				pids("mode = 'ExclusiveLock' AND " + others + " AND " + anyTerm(this.keys)),
 				pids("mode = 'ExclusiveLock' AND " + others + " AND (" + bigint(this.keys.fence()) + " OR (" + anySeat()
 						+ "))"),
 				pids(others + " AND " + pair(this.keys.requestClass(), termObject(term))), nodes(), this.allLocks,
@@ -613,7 +557,7 @@ class AdvisoryLockSql {
 				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term),
 				this.keys.main(), OUTCOME, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
 				this.locks, waitMillis,
-				"mode = 'ExclusiveLock' AND " + anyTerm() + " AND objid <> " + unsigned(ElectionKeys.CLEAN),
+				"mode = 'ExclusiveLock' AND " + anyTerm(this.keys) + " AND objid <> " + unsigned(ElectionKeys.CLEAN),
 				share(bigint(this.keys.candidate())));
 	}
 
@@ -690,8 +634,12 @@ class AdvisoryLockSql {
 				unsigned(this.keys.noticeClass()), idle, OUTCOME);
 	}
 
-	private String anyTerm() {
-		return "objsubid = 2 AND classid = " + unsigned(this.keys.termClass());
+	static String locks(ServerInspection server) {
+		return "pg_catalog.pg_locks WHERE locktype = 'advisory' AND database = " + server.database();
+	}
+
+	static String anyTerm(ElectionKeys keys) {
+		return "objsubid = 2 AND classid = " + unsigned(keys.termClass());
 	}
 
 	private static int termObject(Term term) {
@@ -710,15 +658,15 @@ class AdvisoryLockSql {
 		return "(mode = 'ShareLock' AND " + key + ")";
 	}
 
-	private static String pair(int first, int second) {
+	static String pair(int first, int second) {
 		return "(objsubid = 2 AND classid = %d AND objid = %d)".formatted(unsigned(first), unsigned(second));
 	}
 
-	private static String bigint(long key) {
+	static String bigint(long key) {
 		return "(objsubid = 1 AND classid = %d AND objid = %d)".formatted(key >>> 32, key & 0xFFFFFFFFL);
 	}
 
-	private static long unsigned(int half) {
+	static long unsigned(int half) {
 		return half & 0xFFFFFFFFL;
 	}
 

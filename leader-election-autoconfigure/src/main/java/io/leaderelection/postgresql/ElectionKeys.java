@@ -33,11 +33,12 @@ import java.security.NoSuchAlgorithmException;
  * @param fence the key that fenced transactions share and a new leader passes through
  * @param candidate the key of which every candidate holds a share
  * @param requestClass the first half of the keys by which a node requests the end of a
- * term
+ * term, and of the key of the candidate at the head of the queue
  * @param noticeClass the first half of the keys by which a leader publishes data of its
  * term
  * @param observerClass the first half of the key of which every other node holds a share,
- * and of the keys of seats, of which every candidate that waits holds one
+ * of the keys of seats, of which every candidate that waits holds one, and of the keys of
+ * {@linkplain Profiles profiles}
  */
 public record ElectionKeys(long main, int termClass, long fence, long candidate, int requestClass, int noticeClass,
 		int observerClass) {
@@ -47,6 +48,12 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 * is.
 	 */
 	static final int CLEAN = -1;
+
+	/**
+	 * The second half of the key that a candidate holds while it waits for the main key.
+	 * The others wait for this one. Negative, as no term is.
+	 */
+	static final int HEAD = -1;
 
 	/** The second half of the key of nodes that only observe. Those of seats follow. */
 	static final int OBSERVER = 0;

@@ -30,6 +30,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import io.leaderelection.postgresql.LeaseTableRequest.Task;
@@ -126,12 +127,13 @@ final class LeaseTableConnection {
 		rows(this.sql.insert(elections), (row) -> true);
 	}
 
-	Map<String, List<Candidate>> candidates(UUID id, String node, Collection<String> own, Collection<String> elections,
-			long expiryMillis) throws SQLException {
+	Map<String, List<Candidate>> candidates(UUID id, String node, Map<String, NodeProfile> own,
+			Collection<String> elections, long expiryMillis) throws SQLException {
 		Map<String, List<Candidate>> candidates = new HashMap<>();
 		rows(this.sql.candidates(id, node, own, elections, expiryMillis),
 				(row) -> candidates.computeIfAbsent(row.getString("election"), (election) -> new ArrayList<>())
-					.add(new Candidate(row.getString("node"), row.getString("session"))));
+					.add(new Candidate(row.getString("node"), row.getString("session"),
+							Profiles.ofText(row.getString("profile")))));
 		return candidates;
 	}
 

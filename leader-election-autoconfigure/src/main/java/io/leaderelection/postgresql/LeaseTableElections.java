@@ -18,12 +18,14 @@ package io.leaderelection.postgresql;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +33,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import org.jspecify.annotations.Nullable;
 
@@ -100,14 +103,15 @@ final class LeaseTableElections {
 	}
 
 	/**
-	 * Return the keys of the elections in which this node is a candidate, in the same
-	 * order on all nodes.
+	 * Return the elections in which this node is a candidate, in the same order on all
+	 * nodes, with its profile in each.
 	 */
-	synchronized Set<String> own() {
-		return this.sessions.stream()
+	synchronized Map<String, NodeProfile> own() {
+		Map<String, NodeProfile> own = new TreeMap<>();
+		this.sessions.stream()
 			.filter(LeaseTableSession::isCandidate)
-			.map(LeaseTableSession::key)
-			.collect(Collectors.toCollection(TreeSet::new));
+			.forEach((session) -> own.put(session.key(), session.profile()));
+		return own;
 	}
 
 	private LeaseWatch watch(String election) {
@@ -144,9 +148,10 @@ final class LeaseTableElections {
 	}
 
 	/**
-	 * Return whether this node is one of the first candidates besides the leader. Also
-	 * returns {@code true} if this is not known: the list may be outdated since
-	 * candidates could not be registered, or this node may be missing from it.
+	 * Return whether this node is one of the first candidates besides the leader, by
+	 * their priorities. Also returns {@code true} if this is not known: the list may be
+	 * outdated since candidates could not be registered, or this node may be missing from
+	 * it.
 	 * @param standbys the number of the first candidates
 	 */
 	boolean isStandby(LeaseTableSession session, int standbys) {
@@ -159,9 +164,21 @@ final class LeaseTableElections {
 		List<String> waiting = this.candidates.getOrDefault(session.key(), List.of())
 			.stream()
 			.filter((candidate) -> !candidate.nodeId().equals(leader))
+			.sorted(Comparator.comparingInt((candidate) -> -candidate.profile().priority()))
 			.map(Candidate::session)
 			.toList();
-		return this.candidatesKnownUntil - now <= 0 || waiting.indexOf(this.id.toString()) < standbys;
+		return !areCandidatesKnown(now) || waiting.indexOf(this.id.toString()) < standbys;
+	}
+
+	/**
+	 * Return whether the candidates were read lately.
+	 */
+	boolean areCandidatesKnown() {
+		return areCandidatesKnown(this.platform.nanoTime());
+	}
+
+	private synchronized boolean areCandidatesKnown(long now) {
+		return this.candidatesKnownUntil - now > 0;
 	}
 
 	/**

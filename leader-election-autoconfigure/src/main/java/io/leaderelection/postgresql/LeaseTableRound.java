@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
@@ -73,8 +74,8 @@ final class LeaseTableRound {
 		Map<String, LeaseRow> rows = open.round(all, renewals);
 		this.elections.observe(all, rows, this.platform.nanoTime());
 		this.requests.update(work, (request) -> request.completeRenewal(rows.get(request.session().key())));
-		Set<String> own = this.elections.own();
-		Set<String> missing = new TreeSet<>(own);
+		Map<String, NodeProfile> own = this.elections.own();
+		Set<String> missing = new TreeSet<>(own.keySet());
 		missing.removeAll(rows.keySet());
 		if (!missing.isEmpty()) {
 			SQLException failure = tolerate(open, "insert rows", () -> {

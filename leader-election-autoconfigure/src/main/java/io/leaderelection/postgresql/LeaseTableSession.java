@@ -29,6 +29,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
@@ -60,6 +61,9 @@ final class LeaseTableSession implements ElectionSession {
 	private static final long LOCKED_LIMIT = TimeUnit.MILLISECONDS.toNanos(200);
 
 	private static final Duration CLOSE_LIMIT = Duration.ofMillis(500);
+
+	/** A candidate that has not taken a free lease by then is not able to. */
+	private static final long PRECEDENCE = TimeUnit.SECONDS.toNanos(1);
 
 	private static final String LOCK_NOT_AVAILABLE = "55P03";
 
@@ -99,6 +103,12 @@ final class LeaseTableSession implements ElectionSession {
 	/** When to try a takeover again that has failed, or 0. */
 	private long retry;
 
+	/** The node that was last observed as holder of the lease. */
+	private @Nullable String leader;
+
+	/** Until when to leave the free lease to a candidate of higher priority. */
+	private @Nullable Long leftUntil;
+
 	private @Nullable Term requested;
 
 	/**
@@ -128,6 +138,10 @@ final class LeaseTableSession implements ElectionSession {
 
 	UUID token() {
 		return this.holder.token();
+	}
+
+	NodeProfile profile() {
+		return this.settings.profile();
 	}
 
 	long leaseMillis() {
@@ -175,17 +189,37 @@ final class LeaseTableSession implements ElectionSession {
 			snapshot = this.requests.read(this, (this.retry > 0) ? Math.min(wait, this.retry) : wait);
 		}
 		LeaseRow row = snapshot.row();
+		this.leader = (row != null && row.holder() != null) ? row.holder() : this.leader;
 		this.foreign = null;
-		if (snapshot.isFree() && row != null) {
+		if (!snapshot.isFree() || row == null) {
+			this.retry = 0;
+			this.leftUntil = null;
+		}
+		else if (!isLeftToOthers(snapshot)) {
 			Acquisition.Won won = takeOver(row);
 			if (won != null) {
 				return won;
 			}
 		}
-		else {
-			this.retry = 0;
-		}
 		return new Acquisition.Held(view(snapshot));
+	}
+
+	/**
+	 * Return whether to leave the free lease for now to a candidate of higher priority,
+	 * which finds it free at about the same time. The former leader does not count.
+	 */
+	private boolean isLeftToOthers(Snapshot snapshot) {
+		if (!this.requests.elections().areCandidatesKnown() || snapshot.candidates()
+			.stream()
+			.noneMatch((candidate) -> candidate.profile().priority() > profile().priority()
+					&& !candidate.nodeId().equals(this.leader))) {
+			return false;
+		}
+		long now = platform().nanoTime();
+		long until = (this.leftUntil != null) ? this.leftUntil : now + PRECEDENCE;
+		this.leftUntil = until;
+		this.retry = Math.max(0, until - now);
+		return this.retry > 0;
 	}
 
 	private Acquisition.@Nullable Won takeOver(LeaseRow row) throws SessionException {
@@ -206,6 +240,7 @@ final class LeaseTableSession implements ElectionSession {
 			return null;
 		}
 		this.retry = 0;
+		this.leftUntil = null;
 		this.term = taken;
 		this.beat = 0;
 		this.alone = false;
@@ -213,7 +248,9 @@ final class LeaseTableSession implements ElectionSession {
 		// The lease of another node has expired: the server ends none earlier. An own one
 		// was not waited for, and may have followed a release with work still running.
 		boolean expired = row.isHeld() && !this.holder.node().equals(row.holder());
-		return new Acquisition.Won(taken, expired || row.holder() == null, takeover.passed());
+		return new Acquisition.Won(taken,
+				(expired || row.holder() == null) ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN,
+				takeover.passed());
 	}
 
 	/**
@@ -252,8 +289,18 @@ final class LeaseTableSession implements ElectionSession {
 		LeaseRow row = snapshot.row();
 		// A holder whose lease has expired does not lead any longer
 		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
-		Leader leader = (row != null && node != null) ? new Leader(node, NAMES.of(node), term(row), row.since()) : null;
+		Leader leader = (row != null && node != null)
+				? new Leader(node, NAMES.of(node), term(row), row.since(), profile(snapshot, node)) : null;
 		return new View(leader, snapshot.candidates(), this.foreign);
+	}
+
+	private static NodeProfile profile(Snapshot snapshot, String node) {
+		return snapshot.candidates()
+			.stream()
+			.filter((candidate) -> candidate.nodeId().equals(node))
+			.map(Candidate::profile)
+			.findFirst()
+			.orElse(NodeProfile.UNKNOWN);
 	}
 
 	private Term term(LeaseRow row) {
@@ -383,7 +430,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	@Override
-	public Duration probe() throws SessionException {
+	public Duration probe(Duration longest) throws SessionException {
 		if (isAborted()) {
 			throw aborted(null);
 		}

@@ -80,11 +80,11 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 	}
 
 	/**
-	 * Return whether these are tables of elections, which the role may read: another
+	 * Return whether there is a table of leases that the role may read: another
 	 * application may have a table with the same name.
 	 */
 	boolean isReadable() {
-		return this.readable && mismatch() == null;
+		return this.readable;
 	}
 
 	private @Nullable String mismatch() {
@@ -106,7 +106,8 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 		String reason = mismatch();
 		if (reason != null) {
 			throw new UnusableStoreException("The tables " + this.tables + " cannot hold elections: " + reason + ".",
-					"Create them with the script io/leaderelection/schema-postgresql.sql, which is in the jar, or set "
+					"Create them with the script io/leaderelection/schema-postgresql.sql, which is in the jar, add what an earlier "
+							+ "version lacks (see docs/operations/rolling-upgrades.md), or set "
 							+ "leader-election.table-name to another name.",
 					null);
 		}

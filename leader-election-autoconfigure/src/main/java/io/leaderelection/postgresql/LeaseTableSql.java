@@ -17,10 +17,12 @@
 package io.leaderelection.postgresql;
 
 import java.util.Collection;
+import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 
 /**
  * The text of the statements on the lease table. Each is one message of the simple query
@@ -66,7 +68,8 @@ class LeaseTableSql {
 			    AND (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
 			      AND has_table_privilege(oid, 'UPDATE')) FROM unnest(oids) AS oid)
 			    AND has_table_privilege(c.oid, 'DELETE') AS privileges,
-			  has_schema_privilege(tn.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AS readable
+			  has_schema_privilege(tn.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AND t.relkind = 'r'
+			    AND %4$s IS NULL AS readable
 			FROM (SELECT string_to_array(current_setting('leader_election.tables'), ',', '')::oid[] AS oids) AS tables
 			  JOIN pg_class AS t ON t.oid = oids[1] JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
 			  JOIN pg_class AS f ON f.oid = oids[2] JOIN pg_namespace AS fn ON fn.oid = f.relnamespace
@@ -86,7 +89,8 @@ class LeaseTableSql {
 	private static final String FENCE_COLUMNS = "('election', 'varchar'), ('term', 'int8'), ('locked', 'bool')";
 
 	private static final String CANDIDATE_COLUMNS = """
-			('session', 'uuid'), ('node', 'varchar'), ('elections', '_varchar'), ('seen', 'timestamptz')""";
+			('session', 'uuid'), ('node', 'varchar'), ('elections', '_varchar'), ('profiles', '_varchar'),
+			('seen', 'timestamptz')""";
 
 	private static final String KEY = """
 			EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = %1$s.oid AND i.indisunique AND i.indisvalid
@@ -419,19 +423,24 @@ class LeaseTableSql {
 	 * rests on depends on it. Fails if the table of fences is gone, which renewals do not
 	 * use.
 	 */
-	String candidates(UUID session, String node, Collection<String> own, Collection<String> all, long expiryMillis) {
+	String candidates(UUID session, String node, Map<String, NodeProfile> own, Collection<String> all,
+			long expiryMillis) {
 		String register = own.isEmpty() ? "" : """
-				INSERT INTO %1$s AS candidate (session, node, elections, seen)
-				VALUES (%2$s::uuid, %3$s, ARRAY[%4$s]::varchar[], clock_timestamp())
-				ON CONFLICT (session) DO UPDATE SET elections = excluded.elections, seen = excluded.seen;
-				""".formatted(this.tables.candidates(), quote(session.toString()), quote(node), list(own));
-		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register) + """
-				DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
-				  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
-				SELECT FROM %4$s LIMIT 0;
-				SELECT election, session::text AS session, node FROM %1$s, unnest(elections) AS election
-				WHERE election IN (%3$s) ORDER BY node, session
-				""".formatted(this.tables.candidates(), expiryMillis, list(all), this.tables.fences());
+				INSERT INTO %1$s AS candidate (session, node, elections, profiles, seen)
+				VALUES (%2$s::uuid, %3$s, ARRAY[%4$s]::varchar[], ARRAY[%5$s]::varchar[], clock_timestamp())
+				ON CONFLICT (session) DO UPDATE SET elections = excluded.elections, profiles = excluded.profiles,
+				  seen = excluded.seen;
+				""".formatted(this.tables.candidates(), quote(session.toString()), quote(node), list(own.keySet()),
+				list(own.values().stream().map(Profiles::text).toList()));
+		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register)
+				+ """
+						DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
+						  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
+						SELECT FROM %4$s LIMIT 0;
+						SELECT election, session::text AS session, node, profile
+						FROM %1$s, unnest(elections, profiles) AS candidacy (election, profile) WHERE election IN (%3$s) ORDER BY node, session
+						"""
+					.formatted(this.tables.candidates(), expiryMillis, list(all), this.tables.fences());
 	}
 
 	/**

@@ -20,6 +20,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -64,9 +65,17 @@ final class Peers {
 
 	private List<Integer> knownPids = List.of();
 
+	/** A session may lead again, in another term. */
+	private long knownTerm;
+
 	private View known = View.NONE;
 
 	private int leader;
+
+	private @Nullable Predecessor predecessor;
+
+	/** When {@link #predecessor} was observed first. */
+	private long predecessorSince;
 
 	private int pause;
 
@@ -77,23 +86,23 @@ final class Peers {
 	}
 
 	/**
-	 * Return the leader and the candidates.
+	 * Return the candidates besides this session, which holds the lock.
 	 * @param connection the session that runs the query
-	 * @param holder the process id of the session that holds the lock, or 0
 	 * @param nodes the nodes of the same observation
 	 */
-	View view(Connection connection, int holder, Nodes nodes) throws SQLException {
-		return view(connection, holder, List.of(), nodes);
+	View view(Connection connection, Nodes nodes) throws SQLException {
+		return view(connection, 0, 0, List.of(), nodes);
 	}
 
 	/**
 	 * Return the leader and the candidates.
 	 * @param connection the session that runs the query
 	 * @param holder the process id of the session that holds the lock, or 0
+	 * @param term the second half of the key of the latest term, or 0
 	 * @param others the process ids of sessions that hold other locks
 	 * @param nodes the nodes of the same observation
 	 */
-	View view(Connection connection, int holder, List<Integer> others, Nodes nodes) throws SQLException {
+	View view(Connection connection, int holder, long term, List<Integer> others, Nodes nodes) throws SQLException {
 		List<Integer> holders = new ArrayList<>(others);
 		if (holder != 0) {
 			holders.add(0, holder);
@@ -101,7 +110,7 @@ final class Peers {
 		Set<Integer> foreign = this.foreignSessions.observe(holders, nodes);
 		boolean held = foreign.contains(holder);
 		this.leader = (nodes.contains(holder) || (!held && holder == this.leader)) ? holder : 0;
-		View view = view(connection, nodes.candidates());
+		View view = view(connection, term, nodes.candidates());
 		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
 		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
 		this.known = new View(held ? null : view.leader(), view.candidates(),
@@ -109,14 +118,14 @@ final class Peers {
 		return this.known;
 	}
 
-	private View view(Connection connection, List<Integer> candidates) throws SQLException {
+	private View view(Connection connection, long term, List<Integer> candidates) throws SQLException {
 		List<Integer> pids = new ArrayList<>(candidates);
 		pids.add(0, this.leader);
 		if (this.pause > 0) {
 			this.pause--;
 			return this.known;
 		}
-		if (pids.equals(this.knownPids)) {
+		if (pids.equals(this.knownPids) && term == this.knownTerm) {
 			return this.known;
 		}
 		View view = describe(connection, this.leader, candidates);
@@ -124,6 +133,7 @@ final class Peers {
 		boolean complete = (this.leader == 0 || (view.leader() != null && view.leader().term() != null))
 				&& view.candidates().size() == candidates.size();
 		this.knownPids = complete ? pids : List.of();
+		this.knownTerm = term;
 		return view;
 	}
 
@@ -132,6 +142,15 @@ final class Peers {
 	 */
 	View known() {
 		return this.known;
+	}
+
+	/**
+	 * Return the leader, unless its term was observed first a short time ago: until then,
+	 * the leader before it may live without knowing that its term has ended.
+	 * @param time that time
+	 */
+	@Nullable Predecessor predecessor(Duration time) {
+		return (System.nanoTime() - this.predecessorSince >= time.toNanos()) ? this.predecessor : null;
 	}
 
 	/**
@@ -168,15 +187,26 @@ final class Peers {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
-				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows)));
+				if (pid == holder && rows.getObject("term") != null) {
+					precededBy(new Predecessor(pid, rows.getInt("term")));
+				}
+				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows),
+						Profiles.ofKeys(rows.getString("profile"))));
 			}
 		}
 		List<Candidate> candidates = candidatePids.stream()
 			.map(sessions::get)
 			.filter((session) -> session != null)
-			.map((session) -> new Candidate(session.nodeId(), session.session()))
+			.map((session) -> new Candidate(session.nodeId(), session.session(), session.profile()))
 			.toList();
 		return new View(sessions.get(holder), candidates, null);
+	}
+
+	private void precededBy(Predecessor leader) {
+		if (!leader.equals(this.predecessor)) {
+			this.predecessor = leader;
+			this.predecessorSince = System.nanoTime();
+		}
 	}
 
 	private @Nullable Term term(ResultSet row) throws SQLException {

@@ -157,7 +157,15 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		this.fence.heldOn(identity);
 		return new Watcher(this.source, this.statements.of(this.keys, server), identity, this.names, this.termEpoch,
-				this.settings.standbys());
+				seats());
+	}
+
+	/**
+	 * Return the number of seats: one more for nodes with a priority, so that one of them
+	 * is a standby even if others were faster.
+	 */
+	private int seats() {
+		return this.settings.standbys() + ((this.settings.profile().priority() > 0) ? 1 : 0);
 	}
 
 	@Override
@@ -238,9 +246,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					null);
 		}
 		this.fence.heldOn(DatabaseIdentity.of(connection, server));
+		boolean pooled = pgConnection.getBackendPID() != server.pid();
+		// A pooler may end a session whose client lives
+		boolean examines = this.settings.distinguishesEndings() && server.endings() && !pooled;
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pgConnection.getBackendPID() != server.pid(), this.settings.standbys(), leaseHolder);
+				pooled, examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(), leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
@@ -328,6 +339,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		settings.put("default_transaction_isolation", "read committed");
 		settings.put("default_transaction_deferrable", "off");
 		settings.put("search_path", "pg_catalog, pg_temp");
+		// All counters of the acquiring statement are from one reading
+		settings.put("stats_fetch_consistency", "cache");
 		settings.put("tcp_user_timeout", Long.toString(lease));
 		settings.put("tcp_keepalives_idle", Long.toString(leaseSeconds));
 		settings.put("tcp_keepalives_interval", "1");

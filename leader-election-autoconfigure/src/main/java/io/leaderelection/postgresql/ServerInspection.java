@@ -36,14 +36,21 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param walFileName whether the role may read the name of a WAL file
  * @param controlSystem whether the role may read the identifier of the cluster
  * @param timelines whether the server provides its timeline
+ * @param endings whether the role may read why sessions have ended, and the server has
+ * counted a session before it shows that the session has ended
  * @param deadlockTimeout the setting in milliseconds
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
-record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role, long database,
-		boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines, long deadlockTimeout,
-		long logMinDuration) {
+public record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role,
+		long database, boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines, boolean endings,
+		long deadlockTimeout, long logMinDuration) {
 
 	private static final int OLDEST_VERSION = 14;
+
+	/**
+	 * Earlier ones report the end of a session to another process, which counts it later.
+	 */
+	private static final int OLDEST_VERSION_WITH_ENDINGS = 15;
 
 	private static final long LONGEST_WAIT = 800;
 
@@ -56,13 +63,23 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	/**
 	 * Inspect the server behind a connection.
 	 * @param connection the connection
+	 * @return its properties
+	 * @throws SQLException if they cannot be read
+	 */
+	public static ServerInspection inspect(Connection connection) throws SQLException {
+		return inspect(connection, AdvisoryLockSql.TIMELINES);
+	}
+
+	/**
+	 * Inspect the server behind a connection.
+	 * @param connection the connection
 	 * @param timelines the statement that determines whether it provides its timeline
 	 */
 	static ServerInspection inspect(Connection connection, String timelines) throws SQLException {
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
-			return new ServerInspection(version, 0, 0, false, "", 0, false, false, false, false, 0, 0);
+			return new ServerInspection(version, 0, 0, false, "", 0, false, false, false, false, false, 0, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
 		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
@@ -82,8 +99,8 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 
 	private ServerInspection withTimelines() {
 		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role,
-				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.deadlockTimeout,
-				this.logMinDuration);
+				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.endings,
+				this.deadlockTimeout, this.logMinDuration);
 	}
 
 	private static boolean isImitation(String version) {
@@ -94,6 +111,7 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 		return new ServerInspection(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
 				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
+				row.getBoolean("endings") && row.getInt("version_number") / 10_000 >= OLDEST_VERSION_WITH_ENDINGS,
 				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
 	}
 
@@ -104,7 +122,7 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	 * @throws UnusableStoreException if operator action is required
 	 * @throws SessionException if the server may become usable without operator action
 	 */
-	void check(int connectionPid, boolean allowSessionPooler) throws SessionException {
+	public void check(int connectionPid, boolean allowSessionPooler) throws SessionException {
 		if (isImitation(this.version)) {
 			throw new UnusableStoreException(
 					"CockroachDB accepts advisory locks without locking anything: every node would lead.",
@@ -148,8 +166,9 @@ record ServerInspection(String version, int versionNumber, int pid, boolean inRe
 	/**
 	 * Return the longest wait for a lock that neither triggers the deadlock detection of
 	 * the server nor is logged as a slow statement.
+	 * @return the longest wait in milliseconds
 	 */
-	long longestWaitMillis() {
+	public long longestWaitMillis() {
 		long wait = Math.min(LONGEST_WAIT, this.deadlockTimeout * 4 / 5);
 		if (this.logMinDuration > 0) {
 			wait = Math.min(wait, this.logMinDuration * 4 / 5);

@@ -174,19 +174,20 @@ final class Watcher {
 			return null;
 		}
 		this.started = known;
-		return new Watch(this.peers.view(connection, answer.holder(), answer.seats(), answer.nodes()),
+		return new Watch(this.peers.view(connection, answer.holder(), answer.term(), answer.seats(), answer.nodes()),
 				answer.taken() < this.seats);
 	}
 
 	/**
 	 * The answer of the server.
 	 */
-	private record Answer(boolean inRecovery, long database, String started, int holder, Nodes nodes,
+	private record Answer(boolean inRecovery, long database, String started, int holder, long term, Nodes nodes,
 			List<Integer> seats, int taken) {
 
 		static Answer of(ResultSet row) throws SQLException {
 			return new Answer(row.getBoolean("in_recovery"), row.getLong("database"), row.getString("started"),
-					row.getInt("holder"), Nodes.of(row), Nodes.pids(row.getString("seats")), row.getInt("taken"));
+					row.getInt("holder"), row.getLong("term"), Nodes.of(row), Nodes.pids(row.getString("seats")),
+					row.getInt("taken"));
 		}
 
 	}

@@ -107,6 +107,9 @@ public final class DurableRun {
 		work.continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
 		try {
 			stage.whenComplete((value, failure) -> {
+				if (failure != null) {
+					work.failed(failure);
+				}
 				try {
 					endQuietly(failure);
 				}

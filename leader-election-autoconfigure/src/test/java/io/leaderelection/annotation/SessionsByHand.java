@@ -74,7 +74,7 @@ final class SessionsByHand implements ElectionSessions {
 				return this.local.acquire(timeout);
 			}
 			LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(10), timeout.toNanos()));
-			probe();
+			probe(Duration.ZERO);
 			return new Acquisition.Held(View.NONE);
 		}
 
@@ -94,8 +94,8 @@ final class SessionsByHand implements ElectionSessions {
 		}
 
 		@Override
-		public Duration probe() throws SessionException {
-			return this.local.probe();
+		public Duration probe(Duration longest) throws SessionException {
+			return this.local.probe(longest);
 		}
 
 		@Override

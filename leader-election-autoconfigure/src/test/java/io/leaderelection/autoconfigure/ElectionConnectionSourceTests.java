@@ -33,6 +33,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
 import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
+import org.apache.commons.dbcp2.BasicDataSource;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +41,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.postgresql.ds.PGSimpleDataSource;
 
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -47,6 +50,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.datasource.AbstractDataSource;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 
@@ -108,6 +112,14 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
+	void looksBehindDelegatesAndAdviceOfTheDataSource() throws SQLException {
+		DataSource advised = (DataSource) new ProxyFactory(DataSource.class, new SingletonTargetSource(hikari(URL)))
+			.getProxy();
+		source(new DelegatingDataSource(new DelegatingDataSource(advised))).connect(NO_SETTINGS);
+		assertThat(this.driver.url).isEqualTo(URL);
+	}
+
+	@Test
 	void carriesOverDataSourcePropertiesOfHikari() throws SQLException {
 		HikariDataSource pool = hikari(URL);
 		pool.addDataSourceProperty("sslmode", "verify-full");
@@ -152,6 +164,30 @@ class ElectionConnectionSourceTests {
 		dataSource.setConnectionProperties(properties);
 		source(dataSource).connect(NO_SETTINGS);
 		assertThat(this.driver.properties).containsEntry("sslmode", "require").containsEntry("user", "app");
+	}
+
+	/**
+	 * It does not expose the password, so that the details are used.
+	 */
+	@Test
+	void carriesOverConnectionPropertiesOfDbcp() throws SQLException {
+		source(DbcpConfiguration.class, none()).connect(NO_SETTINGS);
+		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://details/db");
+		assertThat(this.driver.properties).containsEntry("sslmode", "verify-full")
+			.containsEntry("sslrootcert", "ca.crt")
+			.containsEntry("user", "details");
+	}
+
+	@Test
+	void carriesOverConnectionPropertiesOfTomcat() throws SQLException {
+		org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource();
+		pool.setUrl(URL);
+		pool.setUsername("app");
+		pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
+		source(pool).connect(NO_SETTINGS);
+		assertThat(this.driver.properties).containsEntry("sslmode", "verify-full")
+			.containsEntry("sslrootcert", "ca.crt")
+			.containsEntry("user", "app");
 	}
 
 	@Test
@@ -496,6 +532,24 @@ class ElectionConnectionSourceTests {
 		@Bean
 		DataSource dataSource() {
 			return new TokenDataSource();
+		}
+
+		@Bean
+		JdbcConnectionDetails connectionDetails() {
+			return new Details("jdbc:notes:postgresql://details/db");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class DbcpConfiguration {
+
+		@Bean
+		BasicDataSource dataSource() {
+			BasicDataSource pool = new BasicDataSource();
+			pool.setUrl("jdbc:notes:postgresql://details/db");
+			pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
+			return pool;
 		}
 
 		@Bean

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -42,7 +43,8 @@ class ElectionDefinitionsTests {
 	void hasTheDocumentedDefaults() {
 		ElectionDefinition definition = definitions().get("default");
 		assertThat(definition.settings().lease()).hasSeconds(5);
-		assertThat(definition.settings().takeoverDelay()).hasMillis(100);
+		assertThat(definition.settings().takeoverDelay()).hasMillis(250);
+		assertThat(definition.settings().fastTakeover()).isTrue();
 		assertThat(definition.settings().drainTimeout()).hasSeconds(20);
 		assertThat(definition.settings().candidate()).isTrue();
 		assertThat(definition.lockId()).isNull();
@@ -249,6 +251,48 @@ class ElectionDefinitionsTests {
 		assertThat(definitions.get("default").settings().standbys()).isEqualTo(2);
 		assertThat(definitions.get("reports").settings().standbys()).isEqualTo(1);
 		assertThat(definitions.get("sales").settings().standbys()).isEqualTo(2);
+	}
+
+	@Test
+	void priorityMustBeFromZeroToAHundred() {
+		refused("leader-election.priority", "-1");
+		refused("leader-election.priority", "101");
+		refused("leader-election.elections.reports.priority", "101");
+		ElectionDefinitions definitions = definitions("leader-election.priority", "10",
+				"leader-election.elections.reports.priority", "20", "leader-election.elections.sales.candidate",
+				"false");
+		assertThat(definitions.get("default").settings().profile().priority()).isEqualTo(10);
+		assertThat(definitions.get("reports").settings().profile().priority()).isEqualTo(20);
+		assertThat(definitions.get("sales").settings().profile().priority()).isEqualTo(10);
+	}
+
+	@Test
+	void priorityHoldMustNeitherBeAMomentNorForEver() {
+		refused("leader-election.priority-hold", "999ms");
+		refused("leader-election.priority-hold", "25h");
+		refused("leader-election.elections.reports.priority-hold", "0s");
+		assertThat(definitions().get("default").settings().priorityHold()).isEqualTo(Duration.ofMinutes(1));
+		assertThat(definitions("leader-election.priority-hold", "2m", "leader-election.elections.reports.priority-hold",
+				"3m")
+			.get("reports")
+			.settings()
+			.priorityHold()).isEqualTo(Duration.ofMinutes(3));
+	}
+
+	@Test
+	void metadataMustBeShortAndPrintable() {
+		refused("leader-election.metadata.url", "a\nb");
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.metadata.url", "x".repeat(62),
+					"leader-election.metadata.zone", "ä".repeat(29)))
+			.satisfies((ex) -> {
+				assertThat(ex.getProperty()).isEqualTo("leader-election.metadata");
+				assertThat(ex.getReason()).contains("130 bytes");
+				assertThat(ex.getAction()).contains("at most 128 bytes");
+			});
+		assertThat(definitions("leader-election.metadata.url", "x".repeat(60), "leader-election.metadata.zone",
+				"ä".repeat(29), "leader-election.elections.reports.candidate", "true")
+			.all()).allSatisfy((definition) -> assertThat(definition.settings().profile().metadata()).hasSize(2));
 	}
 
 	@Test

@@ -22,6 +22,7 @@ import java.sql.SQLException;
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElectionDataSource;
+import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -197,6 +199,41 @@ class FailureAnalysisTests {
 	}
 
 	@Test
+	void guardedMethodWithoutAutoConfiguration(CapturedOutput output) {
+		fail(Annotated.class);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains(
+					"Annotated.work()' is guarded by @LeaderOnly, but there is no leader election in this application "
+							+ "context.")
+			.contains("add @EnableAutoConfiguration");
+	}
+
+	@Test
+	void electorWithoutAutoConfiguration(CapturedOutput output) {
+		fail(ElectorUser.class);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("ElectorUser required a bean of type 'io.leaderelection.LeaderElector' that could not be found.")
+			.contains("is excluded, or auto-configuration is not enabled")
+			.contains("To run without a database, set leader-election.mode=always.");
+	}
+
+	@Test
+	void electorOfAnElectionThatDoesNotExist(CapturedOutput output) {
+		fail(NightlyElectorApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always",
+				"--leader-election.elections.reports.candidate=true");
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("There is no election with the qualifier of the injection point. The beans of elections are: "
+					+ "'leaderElector', 'reportsLeaderElector'.")
+			.contains("'leader-election.elections.<name>.*'");
+	}
+
+	@Test
+	void otherMissingBean(CapturedOutput output) {
+		fail(DataSourceUser.class);
+		assertThat(output).contains("Consider defining a bean of type 'javax.sql.DataSource'");
+	}
+
+	@Test
 	void unusableStore() {
 		FailureAnalysis analysis = new SessionFailureAnalyzer().analyze(new IllegalStateException("Not started",
 				new UnusableStoreException("PostgreSQL 13", "Upgrade the server.", new SQLException())));
@@ -313,6 +350,30 @@ class FailureAnalysisTests {
 
 		@LeaderOnly("nightly")
 		void work() {
+		}
+
+	}
+
+	static class ElectorUser {
+
+		ElectorUser(LeaderElector elector) {
+		}
+
+	}
+
+	static class DataSourceUser {
+
+		DataSourceUser(DataSource dataSource) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NightlyElectorApplication extends Application {
+
+		@Bean
+		ElectorUser electorUser(@Qualifier("nightly") LeaderElector elector) {
+			return new ElectorUser(elector);
 		}
 
 	}

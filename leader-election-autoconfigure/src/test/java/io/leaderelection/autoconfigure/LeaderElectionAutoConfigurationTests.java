@@ -139,6 +139,13 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	@Test
+	void electionHasNoValue() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports=daily")
+			.run((context) -> assertThat(context).getFailure()
+				.hasRootCauseMessage("An election has properties, not a value"));
+	}
+
+	@Test
 	void defaultElectionIsNamedByProperty() {
 		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.name=schedulers")
 			.run((context) -> {

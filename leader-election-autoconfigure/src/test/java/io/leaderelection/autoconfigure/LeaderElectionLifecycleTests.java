@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
@@ -73,7 +74,7 @@ class LeaderElectionLifecycleTests {
 
 	private final GenericApplicationContext context = new GenericApplicationContext();
 
-	private final List<LeadershipEvent> events = Collections.synchronizedList(new ArrayList<>());
+	private final List<ElectionEvent> events = Collections.synchronizedList(new ArrayList<>());
 
 	private LeaderElectionLifecycle lifecycle;
 
@@ -381,11 +382,11 @@ class LeaderElectionLifecycleTests {
 		}, properties);
 	}
 
-	private void create(ElectionSessions sessions, Consumer<LeadershipEvent> listener) {
+	private void create(ElectionSessions sessions, Consumer<ElectionEvent> listener) {
 		create((election) -> sessions, listener);
 	}
 
-	private void create(Function<String, ElectionSessions> sessions, Consumer<LeadershipEvent> listener,
+	private void create(Function<String, ElectionSessions> sessions, Consumer<ElectionEvent> listener,
 			String... properties) {
 		ElectionDefinitions definitions = definitions(properties);
 		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),

@@ -59,9 +59,13 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.node-id", "node-1");
 		ALL.put("leader-election.lease-duration", "7s");
 		ALL.put("leader-election.takeover-delay", "1s");
+		ALL.put("leader-election.fast-takeover", "false");
 		ALL.put("leader-election.drain-timeout", "8s");
 		ALL.put("leader-election.candidate", "false");
 		ALL.put("leader-election.standbys", "2");
+		ALL.put("leader-election.metadata.url", "http://h");
+		ALL.put("leader-election.priority", "10");
+		ALL.put("leader-election.priority-hold", "3m");
 		ALL.put("leader-election.term-epoch", "3");
 		ALL.put("leader-election.fail-fast", "true");
 		ALL.put("leader-election.allow-session-pooler", "true");
@@ -73,6 +77,10 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.resign-when-unhealthy.group", "readiness");
 		ALL.put("leader-election.resign-when-unhealthy.after", "2m");
 		ALL.put("leader-election.schedules.transaction-idle-timeout", "4m");
+		ALL.put("leader-election.observation.enabled", "true");
+		ALL.put("leader-election.mdc.enabled", "true");
+		ALL.put("leader-election.integration.enabled", "false");
+		ALL.put("leader-election.integration.roles.reports", "orders,invoices");
 		ALL.put("leader-election.datasource.url", "jdbc:postgresql://h/db");
 		ALL.put("leader-election.datasource.username", "u");
 		ALL.put("leader-election.datasource.password", "p");
@@ -82,6 +90,8 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.elections.reports.drain-timeout", "9s");
 		ALL.put("leader-election.elections.reports.candidate", "true");
 		ALL.put("leader-election.elections.reports.standbys", "5");
+		ALL.put("leader-election.elections.reports.priority", "20");
+		ALL.put("leader-election.elections.reports.priority-hold", "4m");
 		ALL.put("leader-election.elections.reports.term-epoch", "4");
 	}
 
@@ -136,6 +146,12 @@ class RelaxedBindingTests {
 	private static Stream<String> names(String prefix, Class<?> type) {
 		return Arrays.stream(type.getRecordComponents()).flatMap((component) -> {
 			String name = prefix + "." + component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+			if (component.getName().equals("roles")) {
+				return Stream.of(name + ".reports");
+			}
+			if (component.getName().equals("metadata")) {
+				return Stream.of(name + ".url");
+			}
 			if (component.getType() == Map.class) {
 				return names(name + ".reports", LeaderElectionProperties.Election.class);
 			}

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -42,7 +43,7 @@ class DefaultLeaderElectorTests {
 
 	private static final Duration LONG = Duration.ofSeconds(20);
 
-	private final List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+	private final List<ElectionEvent> events = new CopyOnWriteArrayList<>();
 
 	@Test
 	void alwaysLeadsFromTheFirstDecisionUntilTheStop() throws Exception {
@@ -60,7 +61,7 @@ class DefaultLeaderElectorTests {
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(leadership.isCurrent()).isFalse();
 		assertThat(this.events).hasSize(2)
-			.allSatisfy((event) -> assertThat(event.getLeadership()).isSameAs(leadership))
+			.allSatisfy((event) -> assertThat(((LeadershipEvent) event).getLeadership()).isSameAs(leadership))
 			.allSatisfy((event) -> assertThat(event.getLeaderElector()).isSameAs(elector));
 	}
 

@@ -26,6 +26,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
+import io.leaderelection.ElectionEvent;
+import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -77,6 +79,9 @@ final class ElectionFixture {
 	 */
 	Executor other = Runnable::run;
 
+	/** The other leaders of which listeners were notified. */
+	final List<io.leaderelection.Leader> leaders = new ArrayList<>();
+
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};
 
@@ -104,10 +109,15 @@ final class ElectionFixture {
 		return new ElectionSettings("default", "node-1", LEASE, takeoverDelay, DRAIN_TIMEOUT, candidate);
 	}
 
-	private void publish(LeadershipEvent event) {
-		this.events.add(event);
-		this.trace.add(describe(event));
-		this.listener.accept(event);
+	private void publish(ElectionEvent event) {
+		if (event instanceof LeadershipEvent leadership) {
+			this.events.add(leadership);
+			this.trace.add(describe(leadership));
+			this.listener.accept(leadership);
+		}
+		else if (event instanceof LeaderChangedEvent changed) {
+			this.leaders.add(changed.getLeader());
+		}
 	}
 
 	private static String describe(LeadershipEvent event) {

@@ -69,7 +69,7 @@ class ElectionForeignTests {
 	@Test
 	void otherLockOfAForeignSessionIsNamedByANodeThatWatches(CapturedOutput output) {
 		this.store.canWatch = true;
-		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
+		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT);
 		this.store.foreign = FOREIGN;
 		this.fixture.at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();

@@ -39,7 +39,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(60)
 class ElectionLimitsTests {
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH);
+	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
+			NodeProfile.DEFAULT);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
 			new Candidate("node-2", "pid 2"));

@@ -43,7 +43,7 @@ class ElectionWatchTests {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH);
+	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT);
 
 	private final ElectionFixture fixture = new ElectionFixture();
 
@@ -174,7 +174,7 @@ class ElectionWatchTests {
 				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH);
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
 		});
 		this.fixture.at(Duration.ofSeconds(12), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "withdraw", "close");

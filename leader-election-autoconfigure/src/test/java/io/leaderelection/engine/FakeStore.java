@@ -260,7 +260,8 @@ final class FakeStore implements ElectionSessions {
 			}
 			int term = ++FakeStore.this.terms;
 			FakeStore.this.trace.add("won " + term);
-			return new Acquisition.Won(new Term(0, 1, term), FakeStore.this.clean, FakeStore.this.clear);
+			return new Acquisition.Won(new Term(0, 1, term),
+					FakeStore.this.clean ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN, FakeStore.this.clear);
 		}
 
 		@Override
@@ -305,7 +306,7 @@ final class FakeStore implements ElectionSessions {
 		}
 
 		@Override
-		public Duration probe() throws SessionException {
+		public Duration probe(Duration longest) throws SessionException {
 			call(Call.PROBE);
 			checkNotAborted();
 			return Duration.ofMillis(10);

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 
@@ -28,13 +29,15 @@ import static org.awaitility.Awaitility.await;
 /**
  * The events of an election, in the order in which listeners receive them.
  */
-final class RecordedEvents implements Consumer<LeadershipEvent> {
+final class RecordedEvents implements Consumer<ElectionEvent> {
 
 	private final List<String> kinds = new CopyOnWriteArrayList<>();
 
 	@Override
-	public void accept(LeadershipEvent event) {
-		this.kinds.add((event instanceof LeadershipGrantedEvent) ? "granted" : "revoked");
+	public void accept(ElectionEvent event) {
+		if (event instanceof LeadershipEvent) {
+			this.kinds.add((event instanceof LeadershipGrantedEvent) ? "granted" : "revoked");
+		}
 	}
 
 	/**

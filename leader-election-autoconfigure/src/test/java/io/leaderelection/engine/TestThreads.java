@@ -19,7 +19,7 @@ package io.leaderelection.engine;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +47,7 @@ final class TestThreads {
 	private final Watchdog watchdog = new Watchdog(this.platform);
 
 	DefaultLeaderElector elector(ElectionSettings settings, ElectionSessions sessions,
-			Consumer<LeadershipEvent> publisher) {
+			Consumer<ElectionEvent> publisher) {
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, this.watchdog, this.platform,
 				publisher, new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
 	}

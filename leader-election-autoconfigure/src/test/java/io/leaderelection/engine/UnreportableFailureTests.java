@@ -27,7 +27,7 @@ import java.util.stream.Stream;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,10 +74,10 @@ class UnreportableFailureTests {
 
 	private DefaultLeaderElectors electors() {
 		Map<String, HookedSessions> all = Map.of("first", this.sessions, "second", this.otherSessions);
-		Map<String, Consumer<LeadershipEvent>> listeners = Map.of("first", this.events, "second", this.otherEvents);
+		Map<String, Consumer<ElectionEvent>> listeners = Map.of("first", this.events, "second", this.otherEvents);
 		return new DefaultLeaderElectors(List.of(settings("first"), settings("second")),
 				(settings) -> all.get(settings.election()),
-				(event) -> listeners.get(event.getLeadership().getElection()).accept(event));
+				(event) -> listeners.get(event.getLeaderElector().getElection()).accept(event));
 	}
 
 	private static ElectionSettings settings(String election) {

@@ -23,7 +23,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
@@ -124,7 +124,7 @@ class WatchdogTests {
 	void revokesAndAbortsWhileTheElectionThreadHangs() {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofMillis(500), Duration.ZERO,
 				Duration.ofSeconds(20), true);
-		List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+		List<ElectionEvent> events = new CopyOnWriteArrayList<>();
 		HangingSession session = new HangingSession();
 		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, () -> session,
 				this.watchdog, events::add);
@@ -167,7 +167,7 @@ class WatchdogTests {
 			if (this.confirmations > 0) {
 				throw new SessionException("Aborted", null);
 			}
-			return new Acquisition.Won(new Term(0, 0, 1), true, true);
+			return new Acquisition.Won(new Term(0, 0, 1), Acquisition.Ending.CLEAN, true);
 		}
 
 		@Override
@@ -199,7 +199,7 @@ class WatchdogTests {
 		}
 
 		@Override
-		public Duration probe() {
+		public Duration probe(Duration longest) {
 			return Duration.ofMillis(10);
 		}
 

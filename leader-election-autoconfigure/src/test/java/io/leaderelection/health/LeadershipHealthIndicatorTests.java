@@ -29,6 +29,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import org.jspecify.annotations.Nullable;
@@ -118,8 +119,8 @@ class LeadershipHealthIndicatorTests {
 
 	private static Status status(boolean watching, Duration silence, Duration unreachableAfter) {
 		ElectionStatus status = new ElectionStatus("default", Role.FOLLOWER, "node-1", null, null, "node-2", null, null,
-				null, List.of("node-2"), 0, List.of(), null, silence, Duration.ofSeconds(5), Duration.ZERO, watching,
-				null, null, false);
+				null, NodeProfile.UNKNOWN, List.of("node-2"), 0, List.of(), null, silence, Duration.ofSeconds(5),
+				Duration.ZERO, watching, null, null, false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(status);
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);

@@ -63,6 +63,10 @@ class LeadershipEndpointNodeTests {
 				.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));
 			assertThat(there.resignNode("default", seen).status()).isEqualTo("requested");
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			// A node that has just resigned is no candidate for a moment
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(10))
+				.until(() -> here.election("default").candidates().size() == 2);
 			follower.elector().resign();
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
 			Awaitility.await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> {

@@ -50,7 +50,7 @@ class ManyElectionsTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
-	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 20));
+	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 10));
 
 	private static final Pattern STATEMENT = Pattern.compile(",leader-election [^,]*,LOG:  (statement|execute)");
 

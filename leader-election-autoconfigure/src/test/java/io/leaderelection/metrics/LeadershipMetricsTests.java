@@ -211,7 +211,8 @@ class LeadershipMetricsTests {
 	void winnerThatWaitsIsBlocked() throws Exception {
 		ElectionSession session = mock(ElectionSession.class);
 		given(session.becomeCandidate()).willReturn(true);
-		given(session.acquire(any())).willReturn(new Acquisition.Won(new Term(0, 1, 7), true, true));
+		given(session.acquire(any()))
+			.willReturn(new Acquisition.Won(new Term(0, 1, 7), Acquisition.Ending.CLEAN, true));
 		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
 		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), false, null));
 		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),

@@ -37,6 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Candidate;
@@ -49,6 +50,7 @@ import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,7 +93,7 @@ class AdvisoryLockSessionTests {
 		ElectionSession first = open("node-a");
 		ElectionSession second = open("node-b");
 		Won won = win(first);
-		assertThat(won.clean()).isFalse();
+		assertThat(won.ending()).isNotEqualTo(Ending.CLEAN);
 		assertThat(won.term().timeline()).isOne();
 		Held held = (Held) second.acquire(NO_WAIT);
 		Leader leader = held.view().leader();
@@ -114,8 +116,9 @@ class AdvisoryLockSessionTests {
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe, int seat) {
-						String acquire = super.acquire(waitMillis, observe, seat);
+					String acquire(long waitMillis, boolean observe, int seat, int priority,
+							@Nullable Predecessor predecessor) {
+						String acquire = super.acquire(waitMillis, observe, seat, priority, predecessor);
 						String id = "pg_catalog.pg_current_xact_id()::text::bigint";
 						assertThat(acquire).contains(id);
 						return acquire.replace(id, id + " + (131071::bigint << 31)");
@@ -127,6 +130,17 @@ class AdvisoryLockSessionTests {
 		assertThat(won.term().transactionId()).isGreaterThan(131071L << 31);
 		assertThat(first.confirm().predecessor()).isNull();
 		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+	}
+
+	@Test
+	void observesThatASessionLeadsAgain() throws SessionException {
+		ElectionSession leader = open("node-a");
+		ElectionSession follower = open("node-b");
+		leader.acquire(NO_WAIT);
+		follower.observe();
+		leader.release(true);
+		Won again = (Won) leader.acquire(NO_WAIT);
+		assertThat(follower.observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(again.term());
 	}
 
 	@Test
@@ -264,9 +278,11 @@ class AdvisoryLockSessionTests {
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe, int seat) {
+					String acquire(long waitMillis, boolean observe, int seat, int priority,
+							@Nullable Predecessor predecessor) {
 						String left = lock ? "pg_advisory_lock(" + keys.main() + "), " : "";
-						return cancelled.getAndSet(true) ? super.acquire(waitMillis, observe, seat)
+						return cancelled.getAndSet(true)
+								? super.acquire(waitMillis, observe, seat, priority, predecessor)
 								: "SELECT " + left + "pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 					}
 
@@ -300,7 +316,7 @@ class AdvisoryLockSessionTests {
 		first.abort();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class, (next) -> {
 			assertThat(next.term()).isGreaterThan(won.term());
-			assertThat(next.clean()).isFalse();
+			assertThat(next.ending()).isNotEqualTo(Ending.CLEAN);
 		});
 	}
 
@@ -328,7 +344,7 @@ class AdvisoryLockSessionTests {
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		assertThat(first.release(true)).isTrue();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
-				(won) -> assertThat(won.clean()).isTrue());
+				(won) -> assertThat(won.ending()).isEqualTo(Ending.CLEAN));
 		assertThat(second.confirm().predecessor()).isNull();
 	}
 
@@ -339,7 +355,7 @@ class AdvisoryLockSessionTests {
 		ElectionSession second = open("node-b");
 		first.release(true);
 		Won won = win(second);
-		assertThat(won.clean()).isTrue();
+		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
 		assertThat(won.clear()).isTrue();
 		assertThat(second.confirm().predecessor()).as("the marker").startsWith("the session with pid");
 		first.close();
@@ -432,9 +448,10 @@ class AdvisoryLockSessionTests {
 				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe, int seat) {
+					String acquire(long waitMillis, boolean observe, int seat, int priority,
+							@Nullable Predecessor predecessor) {
 						readings.add(observe);
-						return super.acquire(waitMillis, observe, seat);
+						return super.acquire(waitMillis, observe, seat, priority, predecessor);
 					}
 
 				});
@@ -470,6 +487,22 @@ class AdvisoryLockSessionTests {
 		assertThat(other.observe().foreign()).isNull();
 		assertThat(other.observe().leader()).isNotNull();
 		assertThat(other.observe().foreign()).isNull();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void foreignSessionAtTheHeadOfTheQueueIsNamed(String function) throws Exception {
+		ElectionSession leader = open("leader");
+		win(leader);
+		ElectionSession follower = open("follower");
+		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
+		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
+			await().atMost(LONG)
+				.until(() -> new ForeignHolder(foreign.description(), false).equals(follower.observe().foreign()));
+			leader.close();
+			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		}
+		await().atMost(LONG).until(() -> follower.acquire(NO_WAIT) instanceof Won);
 	}
 
 	@Test
@@ -588,8 +621,9 @@ class AdvisoryLockSessionTests {
 				return new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe, int seat) {
-						return aurora(super.acquire(waitMillis, observe, seat));
+					String acquire(long waitMillis, boolean observe, int seat, int priority,
+							@Nullable Predecessor predecessor) {
+						return aurora(super.acquire(waitMillis, observe, seat, priority, predecessor));
 					}
 
 				};
@@ -649,7 +683,7 @@ class AdvisoryLockSessionTests {
 			return this.server.query(WRITTEN).equals(written);
 		});
 		leader.release(true);
-		assertThat(win(session).clean()).isTrue();
+		assertThat(win(session).ending()).isEqualTo(Ending.CLEAN);
 		session.confirm();
 	}
 
@@ -706,7 +740,8 @@ class AdvisoryLockSessionTests {
 		second.withdraw();
 		assertThat(first.observe().candidates()).hasSize(1);
 		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = "
-				+ (this.keys.observerClass() & 0xFFFFFFFFL) + " AND mode = 'ShareLock'"))
+				+ (this.keys.observerClass() & 0xFFFFFFFFL) + " AND mode = 'ShareLock' AND objid = "
+				+ ElectionKeys.OBSERVER))
 			.containsExactly("1");
 	}
 
@@ -718,7 +753,7 @@ class AdvisoryLockSessionTests {
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		first.release(false);
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
-				(won) -> assertThat(won.clean()).isFalse());
+				(won) -> assertThat(won.ending()).isNotEqualTo(Ending.CLEAN));
 		assertThat(second.confirm().predecessor()).isNull();
 	}
 
@@ -821,12 +856,13 @@ class AdvisoryLockSessionTests {
 	void probeFailsWhenTheServerHasEndedTheSession() throws Exception {
 		ElectionSession winner = open("node-a");
 		win(winner);
-		assertThat(winner.probe()).isPositive();
+		assertThat(winner.probe(Duration.ZERO)).isPositive();
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
 				+ new SessionNames(this.election).of("node-a") + "'");
 		Awaitility.await()
 			.atMost(LONG)
-			.untilAsserted(() -> assertThatExceptionOfType(SessionException.class).isThrownBy(winner::probe));
+			.untilAsserted(() -> assertThatExceptionOfType(SessionException.class)
+				.isThrownBy(() -> winner.probe(Duration.ZERO)));
 	}
 
 	@Test

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.UUID;
 
 import io.leaderelection.engine.ElectionSession.Candidate;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -95,7 +96,7 @@ class LeaseTableElectionsTests {
 		List<Candidate> candidates = new ArrayList<>();
 		for (String node : nodes) {
 			UUID id = node.equals("own") ? this.elections.id() : UUID.randomUUID();
-			candidates.add(new Candidate(node, id.toString()));
+			candidates.add(new Candidate(node, id.toString(), NodeProfile.DEFAULT));
 		}
 		this.elections.observe(Map.of(KEY, candidates), 0);
 	}

@@ -153,8 +153,10 @@ class SeatTests {
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
-					String acquire(long waitMillis, boolean observe, int seat) {
-						return (calls.getAndIncrement() > 0) ? super.acquire(waitMillis, observe, seat)
+					String acquire(long waitMillis, boolean observe, int seat, int priority,
+							@Nullable Predecessor predecessor) {
+						return (calls.getAndIncrement() > 0)
+								? super.acquire(waitMillis, observe, seat, priority, predecessor)
 								: "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 					}
 

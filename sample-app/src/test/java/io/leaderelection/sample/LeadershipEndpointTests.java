@@ -248,7 +248,7 @@ class LeadershipEndpointTests {
 
 	@Test
 	void documentShowsWhatAFollowerAnswers() throws IOException {
-		SampleNode leader = start("leader", UNRESTRICTED);
+		SampleNode leader = start("leader", UNRESTRICTED, "leader-election.metadata.url=http://10.0.0.7:8080");
 		SampleNode follower = start("follower", UNRESTRICTED);
 		soon("leader", List.of("leader", "follower"), leader, follower);
 		List<String> examples = Pattern.compile("```json\n(.*?)```", Pattern.DOTALL)

@@ -49,8 +49,8 @@ final class BenchmarkServer implements AutoCloseable {
 	private static final String WAITED_FOR = """
 			SELECT held.pid
 			FROM pg_locks AS held JOIN pg_locks AS waiting USING (locktype, database, classid, objid, objsubid)
-			WHERE locktype = 'advisory' AND held.granted AND NOT waiting.granted
-			GROUP BY held.pid HAVING count(DISTINCT waiting.pid) = ?""";
+			WHERE locktype = 'advisory' AND objsubid = 1 AND held.granted AND NOT waiting.granted
+			  AND (SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) = ?""";
 
 	private final Path directory;
 

@@ -45,7 +45,7 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
  * Options go into {@code -Dbenchmark.args="…"}: {@code --runs=20} for each kind,
  * {@code --kinds=KILLED,STOPPED,SESSION_TERMINATED}, also {@code FROZEN} and {@code CUT},
  * {@code --stores=advisory-lock}, also {@code table} or both with a comma,
- * {@code --lease-duration=5s} and {@code --takeover-delay=100ms}.
+ * {@code --lease-duration=5s} and {@code --takeover-delay=250ms}.
  */
 public final class FailoverBenchmark {
 
@@ -77,7 +77,7 @@ public final class FailoverBenchmark {
 	public static void main(String[] args) throws Exception {
 		SimpleCommandLinePropertySource options = new SimpleCommandLinePropertySource(args);
 		int runs = Integer.parseInt(get(options, "runs", "20"));
-		String takeoverDelay = get(options, "takeover-delay", "100ms");
+		String takeoverDelay = get(options, "takeover-delay", "250ms");
 		String leaseDuration = get(options, "lease-duration", "5s");
 		String kinds = get(options, "kinds", "KILLED,STOPPED,SESSION_TERMINATED");
 		List<Results> results = new ArrayList<>();
@@ -231,10 +231,9 @@ public final class FailoverBenchmark {
 	private static void print(Map<Kind, List<Failover>> failovers, Map<Kind, String> loads, String takeoverDelay) {
 		System.out.println("| failover | runs | median | p90 | max | both lead, max | takeover-delay | load |");
 		System.out.println("|---|---|---|---|---|---|---|---|");
-		failovers.forEach((kind, all) -> {
-			System.out.printf(Locale.ROOT, "| %s | %s | %.1f | %s | %s |%n", kind.description,
-					summary(all, Failover::firstTrue).cells(), overlap(all), takeoverDelay, loads.get(kind));
-		});
+		failovers
+			.forEach((kind, all) -> System.out.printf(Locale.ROOT, "| %s | %s | %.1f | %s | %s |%n", kind.description,
+					summary(all, Failover::firstTrue).cells(), overlap(all), takeoverDelay, loads.get(kind)));
 		System.out.println();
 		System.out.println("| failover | until | runs | median | p90 | max |");
 		System.out.println("|---|---|---|---|---|---|");

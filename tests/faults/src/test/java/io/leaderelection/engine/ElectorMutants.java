@@ -18,8 +18,8 @@ package io.leaderelection.engine;
 
 import java.util.function.Consumer;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.testsupport.Mutant;
 import org.apache.commons.logging.LogFactory;
 
@@ -32,7 +32,7 @@ public final class ElectorMutants {
 	}
 
 	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionSessions sessions,
-			Consumer<LeadershipEvent> publisher) {
+			Consumer<ElectionEvent> publisher) {
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, new Watchdog(Platform.SYSTEM),
 				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), engine(mutant));
 	}
@@ -51,7 +51,7 @@ public final class ElectorMutants {
 	private static final class AnchorAtReply extends Election {
 
 		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -73,7 +73,7 @@ public final class ElectorMutants {
 	private static final class UnlockBeforeDrain extends Election {
 
 		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 

@@ -299,7 +299,8 @@ final class Cluster implements AutoCloseable {
 			List<String> head = this.server.query("""
 					SELECT application_name FROM (
 					  SELECT application_name, waitstart FROM pg_locks JOIN pg_stat_activity USING (pid)
-					  WHERE locktype = 'advisory' AND NOT granted AND application_name LIKE 'leader-election %'
+					  WHERE locktype = 'advisory' AND objsubid = 1 AND NOT granted
+					    AND application_name LIKE 'leader-election %'
 					  ORDER BY waitstart LIMIT 1) AS head
 					WHERE clock_timestamp() - waitstart < '500ms'
 					""");

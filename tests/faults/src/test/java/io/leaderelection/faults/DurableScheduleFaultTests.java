@@ -26,8 +26,6 @@ import io.leaderelection.faults.FireOrder.Violation;
 import io.leaderelection.testsupport.Mutant;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -73,13 +71,31 @@ class DurableScheduleFaultTests {
 		assertThat(order.fires()).extracting(Fire::second).containsAll(fires.reported());
 	}
 
-	@ParameterizedTest
-	@CsvSource({ "NO_CLAIM, DOUBLED", "NO_CATCH_UP, MISSED" })
-	void mistakeShows(Mutant mutant, FireOrder.Kind kind) throws InterruptedException {
+	/**
+	 * A node runs seconds again if its clock is behind that of the node before it. If
+	 * that node had just begun the job, it also runs seconds before the first fire. They
+	 * come out of order, and are missed as far as the nodes stop before they are due.
+	 */
+	@Test
+	void mistakeInClaimRepeatsFires() throws InterruptedException {
+		FireOrder order = runWithMistake(Mutant.NO_CLAIM);
+		assertThat(order.violations()).isNotEmpty()
+			.allMatch((violation) -> violation.kind() == FireOrder.Kind.DOUBLED
+					|| violation.second() < order.first().second());
+	}
+
+	@Test
+	void mistakeInCatchUpMissesFires() throws InterruptedException {
+		assertThat(runWithMistake(Mutant.NO_CATCH_UP).violations()).isNotEmpty()
+			.extracting(Violation::kind)
+			.containsOnly(FireOrder.Kind.MISSED);
+	}
+
+	private static FireOrder runWithMistake(Mutant mutant) throws InterruptedException {
 		try (DurableFires fires = new DurableFires(SKEW, mutant)) {
 			FireOrder order = fires.run(MOST_FAILOVERS).finish();
 			System.out.println(fires);
-			assertThat(order.violations()).isNotEmpty().extracting(Violation::kind).containsOnly(kind);
+			return order;
 		}
 	}
 

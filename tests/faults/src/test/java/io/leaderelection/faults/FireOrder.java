@@ -38,6 +38,8 @@ final class FireOrder {
 
 	private final List<Violation> violations = new ArrayList<>();
 
+	private Fire first;
+
 	private long committed;
 
 	/**
@@ -52,6 +54,7 @@ final class FireOrder {
 	}
 
 	void add(Fire fire) {
+		this.first = (this.first != null) ? this.first : fire;
 		Fire last = this.fires.isEmpty() ? null : this.fires.lastEntry().getValue();
 		Fire earlier = this.fires.putIfAbsent(fire.second(), fire);
 		if (earlier != null) {
@@ -76,6 +79,13 @@ final class FireOrder {
 							+ " and " + this.fires.higherEntry(second).getValue())));
 		}
 		return all;
+	}
+
+	/**
+	 * Return the fire that was committed first.
+	 */
+	Fire first() {
+		return this.first;
 	}
 
 	/**

@@ -65,6 +65,14 @@ class FireOrderTests {
 			.containsExactly(tuple(Kind.OUT_OF_ORDER, 11L));
 	}
 
+	@Test
+	void secondBeforeTheFirstFire() {
+		commit(12, 10);
+		assertThat(this.order.violations()).extracting(Violation::kind, Violation::second)
+			.containsExactly(tuple(Kind.OUT_OF_ORDER, 10L), tuple(Kind.MISSED, 11L));
+		assertThat(this.order.first().second()).isEqualTo(12);
+	}
+
 	private void commit(long... seconds) {
 		LongStream.of(seconds)
 			.mapToObj((second) -> new Fire(second, "node", "term", Instant.ofEpochSecond(second).plusMillis(5)))

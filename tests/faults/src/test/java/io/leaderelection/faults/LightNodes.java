@@ -40,6 +40,7 @@ import java.util.stream.IntStream;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
@@ -132,7 +133,10 @@ final class LightNodes implements AutoCloseable {
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 
-	private void listen(LeadershipEvent event) {
+	private void listen(ElectionEvent published) {
+		if (!(published instanceof LeadershipEvent event)) {
+			return;
+		}
 		boolean granted = event instanceof LeadershipGrantedEvent;
 		String reason = (event instanceof LeadershipRevokedEvent revoked) ? revoked.getReason().name() : "";
 		write(event.getLeadership(), System.nanoTime(), granted ? Kind.GRANTED : Kind.REVOKED, reason);

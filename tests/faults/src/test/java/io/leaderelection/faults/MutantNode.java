@@ -30,7 +30,9 @@ import java.util.concurrent.TimeUnit;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
@@ -76,9 +78,7 @@ public final class MutantNode {
 		};
 		ElectionSessions sessions = SessionMutants.create(mutant, settings, ElectionKeys.derive(args[5], "default"),
 				source);
-		DefaultLeaderElector elector = ElectorMutants.create(mutant, settings, sessions,
-				(event) -> Recorder.listen(event, () -> {
-				}));
+		DefaultLeaderElector elector = ElectorMutants.create(mutant, settings, sessions, MutantNode::listen);
 		long work = Duration.parse(args[8]).toNanos();
 		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
 		scheduler.scheduleAtFixedRate(() -> elector.runIfLeader(() -> Recorder.work(elector, work)), 0, 20,
@@ -95,6 +95,13 @@ public final class MutantNode {
 			commands.putAll(writer.commands());
 		}
 		Recorder.obey(commands);
+	}
+
+	private static void listen(ElectionEvent event) {
+		if (event instanceof LeadershipEvent leadership) {
+			Recorder.listen(leadership, () -> {
+			});
+		}
 	}
 
 	private static JdbcTransactionManager fenced(String[] args, LeaderElector elector) {

@@ -47,6 +47,8 @@ class Soak {
 
 	private static final int FAULTS_PER_ROUND = Integer.getInteger("soak.faults", 20);
 
+	private static final int MOST_NODES = 4;
+
 	/** What a node may need to find the server again, on a machine with too few cores. */
 	private static final Duration SLACK = Duration.ofSeconds(20);
 
@@ -95,17 +97,20 @@ class Soak {
 		Duration lease = Duration.ofMillis(List.of(1000, 1500, 2000, 4000).get(random.nextInt(4)));
 		Duration takeoverDelay = List.of(Duration.ofMillis(100), Duration.ofMillis(100), Duration.ofMillis(250), lease)
 			.get(random.nextInt(4));
-		int standbys = 1 + random.nextInt(3);
+		boolean priorities = random.nextBoolean();
+		// Nodes with a priority would be more than there are standbys
+		int standbys = priorities ? MOST_NODES : 1 + random.nextInt(3);
 		Cluster cluster = new Cluster(server, lease, takeoverDelay, "leader-election.standbys=" + standbys,
-				"faults.work=" + (10 + random.nextInt(400)) + "ms", "faults.writes.interval=20ms",
-				"faults.writes.longest-pause=" + lease.toMillis() / 2 + "ms");
+				"leader-election.priority=" + (priorities ? "${random.int[0,3]}" : "0"),
+				"leader-election.priority-hold=2s", "faults.work=" + (10 + random.nextInt(400)) + "ms",
+				"faults.writes.interval=20ms", "faults.writes.longest-pause=" + lease.toMillis() / 2 + "ms");
 		if (random.nextBoolean()) {
 			cluster.withWritesThroughProxies();
 		}
 		List<String> done = new ArrayList<>();
 		List<Violation> found = new ArrayList<>();
 		try (cluster) {
-			int size = 3 + random.nextInt(2);
+			int size = MOST_NODES - random.nextInt(2);
 			cluster.start(size);
 			for (int i = 0; i < FAULTS_PER_ROUND; i++) {
 				SoakFault fault = SoakFault.values()[random.nextInt(SoakFault.values().length)];
@@ -128,10 +133,11 @@ class Soak {
 		found.forEach((violation) -> this.violations.add("seed " + seed + ": " + violation));
 		invariants.excused().forEach((violation) -> this.excused.add("seed " + seed + ": " + violation));
 		System.out.printf(
-				"round %d, seed %d, lease %d ms, takeover delay %d ms, %d standbys: %d faults, %d grants, %d violations, "
-						+ "%d excused%n",
-				this.rounds, seed, lease.toMillis(), takeoverDelay.toMillis(), standbys, done.size(),
-				history.reigns().size(), found.size(), invariants.excused().size());
+				"round %d, seed %d, lease %d ms, takeover delay %d ms, %d standbys%s: %d faults, %d grants, "
+						+ "%d violations, %d excused%n",
+				this.rounds, seed, lease.toMillis(), takeoverDelay.toMillis(), standbys,
+				priorities ? ", priorities" : "", done.size(), history.reigns().size(), found.size(),
+				invariants.excused().size());
 		if (!found.isEmpty() || !invariants.excused().isEmpty()) {
 			write(seed, done, found, invariants.excused(), history);
 		}

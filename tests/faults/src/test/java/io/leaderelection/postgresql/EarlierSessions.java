@@ -19,8 +19,10 @@ package io.leaderelection.postgresql;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sessions with the statements of the version before seats for standbys. Every node has
@@ -82,6 +84,11 @@ public final class EarlierSessions implements ElectionSessions {
 		}
 
 		@Override
+		String publish(NodeProfile profile) {
+			return "";
+		}
+
+		@Override
 		String withdraw() {
 			return """
 					SELECT observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) AS done,
@@ -107,8 +114,8 @@ public final class EarlierSessions implements ElectionSessions {
 		 * Without a seat, this statement has not changed.
 		 */
 		@Override
-		String acquire(long waitMillis, boolean observe, int seat) {
-			return super.acquire(waitMillis, observe, 0);
+		String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
+			return super.acquire(waitMillis, observe, 0, priority, predecessor);
 		}
 
 		@Override

@@ -16,22 +16,36 @@
 
 package io.leaderelection.postgresql;
 
+import java.time.Duration;
+
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.testsupport.Mutant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sessions with a seeded mistake in their statements.
  */
 public final class SessionMutants {
 
+	/** The shortest takeover delay with which endings are distinguished. */
+	private static final Duration NO_TIME = Duration.ofMillis(6);
+
 	private SessionMutants() {
 	}
 
 	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new PostgreSqlSessions(settings, keys, 0, false, source, new MutantStatements(mutant));
+		return new PostgreSqlSessions(
+				(mutant == Mutant.RECENT_PREDECESSOR) ? withTakeoverDelay(settings, NO_TIME) : settings, keys, 0, false,
+				source, new MutantStatements(mutant));
+	}
+
+	private static ElectionSettings withTakeoverDelay(ElectionSettings settings, Duration delay) {
+		return new ElectionSettings(settings.election(), settings.nodeId(), settings.lease(), delay,
+				settings.fastTakeover(), settings.drainTimeout(), settings.candidate(), settings.standbys(),
+				settings.profile(), settings.priorityHold());
 	}
 
 	private static String replace(String sql, String text, String replacement) {
@@ -76,15 +90,18 @@ public final class SessionMutants {
 
 		private final ElectionKeys keys;
 
+		private final long database;
+
 		MutantSql(Mutant mutant, ElectionKeys keys, ServerInspection server) {
 			super(keys, server);
 			this.mutant = mutant;
 			this.keys = keys;
+			this.database = server.database();
 		}
 
 		@Override
-		String acquire(long waitMillis, boolean observe, int seat) {
-			String sql = super.acquire(waitMillis, observe, seat);
+		String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
+			String sql = super.acquire(waitMillis, observe, seat, priority, predecessor);
 			return switch (this.mutant) {
 				case BARE_TRANSACTION_ID -> replace(sql,
 						"PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);", "");
@@ -94,7 +111,30 @@ public final class SessionMutants {
 					yield replace(replace(sql, session, ""), transaction, session);
 				}
 				case NO_WAIT_FOR_EARLIER_TERMS ->
-					replace(sql, "count(*) FILTER (WHERE objid <> 4294967295) = 0", "true");
+					replace(sql, " AND objid <> 4294967295) = 0", " AND objid <> 4294967295) >= 0");
+				case NO_HEAD -> replace(sql, "PERFORM pg_catalog.pg_advisory_xact_lock(%d, %d);"
+					.formatted(this.keys.requestClass(), ElectionKeys.HEAD), "");
+				default -> (predecessor != null) ? examine(sql, predecessor) : sql;
+			};
+		}
+
+		private String examine(String sql, Predecessor predecessor) {
+			return switch (this.mutant) {
+				case COUNTED_TOO_EARLY -> replace(sql,
+						"NOT EXISTS (SELECT FROM pg_catalog.pg_stat_get_activity(" + predecessor.pid() + "))", "true");
+				case BASELINE_AFTER_LOOK -> {
+					String read = sql.substring(sql.indexOf("baseline := "));
+					read = read.substring(0, read.indexOf(';') + 1);
+					// Nothing else takes time in between
+					String late = "baseline := NULL; ELSE PERFORM pg_catalog.pg_sleep(0.2); " + read + " END IF;";
+					yield replace(replace(sql, read, ""), """
+							baseline := NULL;
+							      END IF;""", late);
+				}
+				case FATAL_IGNORED ->
+					replace(sql, "pg_catalog.pg_stat_get_db_sessions_fatal(" + this.database + ")", "0");
+				case RESET_IGNORED ->
+					replace(sql, "pg_catalog.pg_stat_get_db_stat_reset_time(" + this.database + ")", "0");
 				default -> sql;
 			};
 		}

@@ -19,8 +19,8 @@ package io.leaderelection.engine;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
@@ -62,7 +62,7 @@ final class EngineMutants {
 	private static final class AnchorAtReply extends Election {
 
 		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -84,7 +84,7 @@ final class EngineMutants {
 	private static final class UnlockBeforeDrain extends Election {
 
 		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -106,7 +106,7 @@ final class EngineMutants {
 	private static final class ThreadDies extends Election {
 
 		ThreadDies(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -233,7 +233,7 @@ final class EngineMutants {
 	private static final class CancelBeforeAbort extends Election {
 
 		CancelBeforeAbort(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -254,7 +254,7 @@ final class EngineMutants {
 	private static final class StopCutsRelease extends Election {
 
 		StopCutsRelease(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 
@@ -277,7 +277,7 @@ final class EngineMutants {
 	private static final class LogBeforeAbort extends Election {
 
 		LogBeforeAbort(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<LeadershipEvent> publisher, ElectionLog log) {
+				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
 			super(settings, timings, fence, platform, elector, publisher, log);
 		}
 

@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
-import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
@@ -63,7 +63,7 @@ public final class SimulatedElector {
 
 	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
 			ElectionSessions sessions, Scheduler scheduler, Process process, SplittableRandom random,
-			Consumer<LeadershipEvent> publisher, Log log) {
+			Consumer<ElectionEvent> publisher, Log log) {
 		this(mutant, settings, timings, sessions, process, EngineMutants.platform(mutant, scheduler, process, random),
 				null, publisher, log);
 	}
@@ -72,13 +72,13 @@ public final class SimulatedElector {
 	 * Create the elector of another election in the same process, with the same watchdog.
 	 */
 	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
-			ElectionSessions sessions, SimulatedElector first, Consumer<LeadershipEvent> publisher, Log log) {
+			ElectionSessions sessions, SimulatedElector first, Consumer<ElectionEvent> publisher, Log log) {
 		this(mutant, settings, timings, sessions, first.process, first.platform, first.watchdog, publisher, log);
 	}
 
 	private SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
 			ElectionSessions sessions, Process process, Platform platform, @Nullable Watchdog shared,
-			Consumer<LeadershipEvent> publisher, Log log) {
+			Consumer<ElectionEvent> publisher, Log log) {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
 		this.elector = new DefaultLeaderElector(settings, timings, sessions, this.watchdog, platform, publisher,

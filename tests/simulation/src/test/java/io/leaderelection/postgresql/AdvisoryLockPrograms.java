@@ -20,10 +20,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.Consumer;
 
 import io.leaderelection.Term;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.Endings;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.LockScope;
@@ -55,6 +57,8 @@ public class AdvisoryLockPrograms {
 
 	private final LockKey clean;
 
+	private final LockKey head;
+
 	private final int termClass;
 
 	private final int requestClass;
@@ -66,6 +70,9 @@ public class AdvisoryLockPrograms {
 	private final Mutant mutant;
 
 	private final boolean warmUp;
+
+	private Consumer<Backend> onHead = (backend) -> {
+	};
 
 	public AdvisoryLockPrograms(ElectionKeys keys) {
 		this(keys, Mutant.NONE);
@@ -85,6 +92,7 @@ public class AdvisoryLockPrograms {
 		this.candidate = LockKey.of(keys.candidate());
 		this.observer = LockKey.of(keys.observerClass(), ElectionKeys.OBSERVER);
 		this.clean = LockKey.of(keys.termClass(), ElectionKeys.CLEAN);
+		this.head = LockKey.of(keys.requestClass(), ElectionKeys.HEAD);
 		this.termClass = keys.termClass();
 		this.requestClass = keys.requestClass();
 		this.noticeClass = keys.noticeClass();
@@ -125,6 +133,20 @@ public class AdvisoryLockPrograms {
 	 */
 	public static boolean isMarker(LockKey key) {
 		return key.low() == ElectionKeys.CLEAN;
+	}
+
+	/**
+	 * Set what is told when a session is the first one that waits for the main key.
+	 */
+	public void onHead(Consumer<Backend> listener) {
+		this.onHead = listener;
+	}
+
+	/**
+	 * Return whether a key is that of the candidate at the head of the queue.
+	 */
+	public boolean isHead(LockKey key) {
+		return key.equals(this.head);
 	}
 
 	/**
@@ -224,8 +246,12 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
-	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat) {
-		return new Acquire(waitMillis, observe, seat);
+	/**
+	 * Wait for the main key.
+	 * @param predecessor the leader whose end is to be examined, if there is one
+	 */
+	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat, @Nullable Predecessor predecessor) {
+		return new Acquire(waitMillis, observe, seat, predecessor);
 	}
 
 	public Statement<Boolean> holdsAny() {
@@ -416,46 +442,71 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Waits for the main key, takes it for the session and issues the term.
+	 * Waits for the head of the queue and there for the main key, takes it for the
+	 * session, issues the term, and then looks how the session of the predecessor has
+	 * ended.
 	 */
 	private final class Acquire extends Statement<Acquired> {
 
+		private static final int MOST_LOOKS = 20;
+
 		private static final int ENTER = 0;
 
-		private static final int WAIT = 1;
+		private static final int WAIT_FOR_HEAD = 1;
 
-		private static final int WAITED = 2;
+		/** The baseline, and then whether the predecessor holds both keys. */
+		private static final int BEFORE = 2;
 
-		private static final int TAKE = 3;
+		private static final int AFTER = 3;
 
-		private static final int LOOK = 4;
+		private static final int WAIT = 4;
 
-		private static final int ISSUE = 5;
+		private static final int WAITED = 5;
 
-		private static final int TAKE_TERM = 6;
+		private static final int TAKE = 6;
 
-		private static final int PUBLISH = 7;
+		private static final int LOOK = 7;
 
-		private static final int WRITE = 8;
+		private static final int ISSUE = 8;
 
-		private static final int TRY_FENCE = 9;
+		private static final int TAKE_TERM = 9;
 
-		private static final int FREE_SEAT = 10;
+		private static final int PUBLISH = 10;
 
-		private static final int WON = 11;
+		private static final int WRITE = 11;
+
+		private static final int TRY_FENCE = 12;
+
+		private static final int AWAIT_END = 13;
+
+		private static final int COMPARE = 14;
+
+		private static final int FREE_SEAT = 15;
+
+		private static final int WON = 16;
 
 		/** In the handler of the inner block. */
-		private static final int LOST_WITHIN = 12;
+		private static final int LOST_WITHIN = 17;
 
-		private static final int LOST = 13;
+		private static final int LOST = 18;
 
-		private static final int OBSERVE = 14;
+		private static final int OBSERVE = 19;
 
 		private final long waitMillis;
 
 		private final boolean observe;
 
 		private final int seat;
+
+		private final @Nullable Predecessor predecessor;
+
+		private long begin;
+
+		private @Nullable Endings baseline;
+
+		private boolean predecessorHolds;
+
+		private int looks;
 
 		private long term;
 
@@ -465,10 +516,13 @@ public class AdvisoryLockPrograms {
 
 		private boolean clear;
 
-		private Acquire(long waitMillis, boolean observe, int seat) {
+		private boolean abandoned;
+
+		private Acquire(long waitMillis, boolean observe, int seat, @Nullable Predecessor predecessor) {
 			this.waitMillis = waitMillis;
 			this.observe = observe;
 			this.seat = seat;
+			this.predecessor = predecessor;
 		}
 
 		@Override
@@ -477,11 +531,38 @@ public class AdvisoryLockPrograms {
 			boolean early = keys.mutant == Mutant.SESSION_LOCK_IN_WAIT;
 			switch (step) {
 				case ENTER -> {
+					this.begin = backend.server().clock().now();
 					backend.savepoint();
 					backend.savepoint();
 				}
-				case WAIT -> {
+				case WAIT_FOR_HEAD -> {
 					backend.set(Timeout.LOCK, this.waitMillis, true);
+					if (keys.mutant != Mutant.NO_HEAD) {
+						backend.lock(keys.head, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+					}
+				}
+				case BEFORE -> {
+					if (!keys.warmUp) {
+						keys.onHead.accept(backend);
+					}
+					if (keys.mutant == Mutant.BASELINE_AFTER_LOOK) {
+						lookForPredecessor(backend);
+					}
+					else {
+						readBaseline(backend);
+					}
+				}
+				case AFTER -> {
+					if (keys.mutant == Mutant.BASELINE_AFTER_LOOK) {
+						readBaseline(backend);
+					}
+					else {
+						lookForPredecessor(backend);
+					}
+				}
+				case WAIT -> {
+					long waited = Math.round((backend.server().clock().now() - this.begin) / 1e6);
+					backend.set(Timeout.LOCK, Math.max(1, Math.min(this.waitMillis, this.waitMillis - waited)), true);
 					backend.lock(keys.main, LockMode.EXCLUSIVE, early ? LockScope.SESSION : LockScope.TRANSACTION);
 				}
 				case WAITED -> {
@@ -515,26 +596,73 @@ public class AdvisoryLockPrograms {
 				}
 				case TRY_FENCE ->
 					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+				case AWAIT_END -> {
+					return awaitEnd(backend);
+				}
+				case COMPARE -> this.abandoned = isBaseline(backend.endings());
 				case FREE_SEAT -> {
 					if (this.seat != 0 && keys.mutant != Mutant.SEAT_NOT_FREED) {
 						backend.unlock(seatKey(this.seat), seatMode());
 					}
 				}
 				case WON -> {
-					answer(new Acquired(true, this.timeline, this.term, this.clean, this.clear, null));
+					answer(new Acquired(true, this.timeline, this.term, this.clean, this.clear, this.abandoned, null));
 					return END;
 				}
 				case LOST_WITHIN -> backend.releaseSavepoint();
 				case LOST -> {
-					answer(new Acquired(false, 0, 0, false, false, null));
+					answer(new Acquired(false, 0, 0, false, false, false, null));
 					return this.observe ? OBSERVE : END;
 				}
 				default -> {
-					answer(new Acquired(false, 0, 0, false, false, view(backend.server())));
+					answer(new Acquired(false, 0, 0, false, false, false, view(backend.server())));
 					return END;
 				}
 			}
 			return step + 1;
+		}
+
+		private void readBaseline(Backend backend) {
+			if (this.predecessor != null) {
+				this.baseline = backend.endings();
+			}
+		}
+
+		private void lookForPredecessor(Backend backend) {
+			Predecessor known = this.predecessor;
+			if (known == null) {
+				return;
+			}
+			LockKey termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, known.termObject());
+			Rows rows = new Rows();
+			backend.server().visitLocks((key, mode, pid, granted) -> {
+				if (granted && mode == LockMode.EXCLUSIVE && pid == known.pid()
+						&& (key.equals(AdvisoryLockPrograms.this.main) || key.equals(termKey))) {
+					rows.count++;
+				}
+			});
+			this.predecessorHolds = rows.count == 2;
+		}
+
+		private int awaitEnd(Backend backend) {
+			if (this.predecessor == null || !this.predecessorHolds || ++this.looks > MOST_LOOKS) {
+				return FREE_SEAT;
+			}
+			backend.clearStatistics();
+			if (AdvisoryLockPrograms.this.mutant == Mutant.COUNTED_TOO_EARLY
+					|| backend.server().backend(this.predecessor.pid()) == null) {
+				return COMPARE;
+			}
+			backend.sleep(1_000_000);
+			return AWAIT_END;
+		}
+
+		private boolean isBaseline(Endings endings) {
+			Endings before = this.baseline;
+			Mutant mutant = AdvisoryLockPrograms.this.mutant;
+			return before != null && endings.killed() == before.killed()
+					&& (endings.fatal() == before.fatal() || mutant == Mutant.FATAL_IGNORED)
+					&& (endings.resetTime() == before.resetTime() || mutant == Mutant.RESET_IGNORED);
 		}
 
 		private void look(Backend backend) {
@@ -571,7 +699,7 @@ public class AdvisoryLockPrograms {
 		@Override
 		protected int handle(int step, SqlError error, Backend backend) throws SqlError {
 			boolean cancelled = isCancel(error);
-			if ((step == WAIT || step == WAITED) && (cancelled || error == SqlError.LOCK_NOT_AVAILABLE)) {
+			if (step >= WAIT_FOR_HEAD && step <= WAITED && (cancelled || error == SqlError.LOCK_NOT_AVAILABLE)) {
 				backend.rollbackToSavepoint();
 				return LOST_WITHIN;
 			}
@@ -913,12 +1041,13 @@ public class AdvisoryLockPrograms {
 	/**
 	 * The answer of the acquiring statement.
 	 *
-	 * @param won whether the lock was won; only then the next four have a meaning
+	 * @param won whether the lock was won; only then the next five have a meaning
+	 * @param abandoned whether the session of the predecessor was not ended by the server
 	 * @param observation the holder and the nodes if the lock was not won and they were
 	 * asked for
 	 */
 	public record Acquired(boolean won, long timeline, long transactionId, boolean clean, boolean clear,
-			@Nullable Observation observation) {
+			boolean abandoned, @Nullable Observation observation) {
 	}
 
 	/**

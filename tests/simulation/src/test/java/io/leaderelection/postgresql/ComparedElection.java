@@ -120,6 +120,9 @@ abstract class ComparedElection implements AutoCloseable {
 		if (high == this.keys.termClass()) {
 			return (low == ElectionKeys.CLEAN) ? "marker" : "term " + (low - this.base);
 		}
+		if (high == this.keys.requestClass() && low == ElectionKeys.HEAD) {
+			return "head";
+		}
 		return (high == this.keys.requestClass()) ? "request " + (low - this.base)
 				: (high == this.keys.noticeClass()) ? "notice" : (high == this.keys.observerClass())
 						? (low == ElectionKeys.OBSERVER) ? "observer" : "seat " + low : high + ":" + low;

@@ -27,6 +27,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.jspecify.annotations.Nullable;
@@ -92,8 +93,11 @@ abstract class ComparedTable implements AutoCloseable {
 					sql(session).release(takeover.election(), takeover.term(), takeover.token(), operation.flag())));
 			case REQUEST -> words(rows(session,
 					sql(session).requestResignation(takeover.election(), takeover.term(), operation.flag())));
-			case CANDIDATES -> words(rows(session, sql(session).candidates(candidate(session), node(session),
-					operation.flag() ? ELECTIONS : List.of(election), List.of(election), LEASE_MILLIS)));
+			case CANDIDATES -> words(rows(session,
+					sql(session).candidates(candidate(session), node(session),
+							(operation.flag() ? ELECTIONS : List.of(election)).stream()
+								.collect(Collectors.toMap((each) -> each, (each) -> NodeProfile.DEFAULT)),
+							List.of(election), LEASE_MILLIS)));
 			case WITHDRAW -> words(rows(session, sql(session).withdraw(candidate(session))));
 			case FENCE -> words(fence(session, takeover.election(), takeover.term(), takeover.token()));
 			case IS_HELD ->

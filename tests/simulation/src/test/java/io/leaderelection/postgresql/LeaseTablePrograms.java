@@ -29,6 +29,7 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.simulation.server.Activity;
@@ -313,7 +314,7 @@ final class LeaseTablePrograms {
 					.filter(all::contains)
 					.forEach((election) -> rows.add("election", election, "session",
 							entry.getKey().equals(session.toString()) ? shown.toString() : entry.getKey(), "node",
-							entry.getValue().node())));
+							entry.getValue().node(), "profile", Profiles.text(NodeProfile.DEFAULT))));
 			return rows;
 		});
 	}

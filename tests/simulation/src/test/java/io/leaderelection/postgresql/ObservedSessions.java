@@ -132,9 +132,9 @@ record ObservedSessions(Node node, ElectionSessions sessions) implements Electio
 		}
 
 		@Override
-		public Duration probe() throws SessionException {
+		public Duration probe(Duration longest) throws SessionException {
 			this.node.step();
-			return this.session.probe();
+			return this.session.probe(longest);
 		}
 
 		@Override

@@ -38,6 +38,7 @@ import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.View;
@@ -217,12 +218,17 @@ final class RealElection extends ComparedElection {
 		}
 	}
 
+	/**
+	 * Without profiles, which the simulated election does not publish.
+	 */
 	@Override
 	SortedSet<String> locks() throws SQLException {
 		TreeSet<String> locks = new TreeSet<>();
 		try (Statement statement = this.observer.createStatement(); ResultSet row = statement.executeQuery("""
 				SELECT pid, objsubid, classid::bigint, objid::bigint, mode, granted
-				FROM pg_locks WHERE locktype = 'advisory'""")) {
+				FROM pg_locks WHERE locktype = 'advisory'
+				  AND NOT (objsubid = 2 AND classid = %s AND objid >= 2147483648)
+				""".formatted(Integer.toUnsignedString(this.keys.observerClass())))) {
 			while (row.next()) {
 				locks.add(describe(this.numbers.get(row.getInt(1)), row.getInt(2), (int) row.getLong(3),
 						(int) row.getLong(4), row.getString(5).equals("ShareLock"), row.getBoolean(6)));
@@ -278,7 +284,7 @@ final class RealElection extends ComparedElection {
 				case WITHDRAW -> done(this.session::withdraw);
 				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
-						? won(won.term(), won.clean(), won.clear()) : "held");
+						? won(won.term(), won.ending() == Ending.CLEAN, won.clear()) : "held");
 				case OBSERVE -> attempt(() -> words(this.session.observe()));
 				case REQUEST -> done(() -> this.session.requestResignation(term(operation.term())));
 				case WITHDRAW_REQUEST -> done(this.session::withdrawRequest);

@@ -197,7 +197,7 @@ final class SimulatedElection extends ComparedElection {
 					say("done");
 				});
 				case WARM_UP -> warmUp();
-				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat), this::acquired);
+				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat, null), this::acquired);
 				case OBSERVE ->
 					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
 				case REQUEST -> join(() -> withdrawRequest(() -> {
@@ -224,7 +224,7 @@ final class SimulatedElection extends ComparedElection {
 
 		private void warmUp() {
 			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.warmUp(this.number);
-			submit(scratch.acquire(1, true, 0), (won) -> {
+			submit(scratch.acquire(1, true, 0, null), (won) -> {
 				Term warm = new Term(0, won.timeline(), won.transactionId());
 				submit(scratch.confirm(warm, 1),
 						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),

@@ -18,10 +18,12 @@ package io.leaderelection.postgresql;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.LeaseTablePrograms.Rows;
 import io.leaderelection.simulation.server.Statement;
 
@@ -96,8 +98,9 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 	}
 
 	@Override
-	String candidates(UUID session, String node, Collection<String> own, Collection<String> all, long expiryMillis) {
-		List<String> registered = List.copyOf(own);
+	String candidates(UUID session, String node, Map<String, NodeProfile> own, Collection<String> all,
+			long expiryMillis) {
+		List<String> registered = List.copyOf(own.keySet());
 		List<String> read = List.copyOf(all);
 		return this.texts
 			.add(() -> this.programs.candidates(this.candidate, session, node, registered, read, expiryMillis));

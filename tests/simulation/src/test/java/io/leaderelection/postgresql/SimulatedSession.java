@@ -27,6 +27,8 @@ import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
@@ -79,6 +81,12 @@ final class SimulatedSession implements ElectionSession {
 
 	private final long readTimeout;
 
+	/**
+	 * How long a leader must be known before its end is examined, or {@code null} if it
+	 * never is.
+	 */
+	private final @Nullable Duration settled;
+
 	private final boolean warmUp;
 
 	private final int seats;
@@ -103,8 +111,12 @@ final class SimulatedSession implements ElectionSession {
 
 	private int leader;
 
+	private @Nullable Predecessor predecessor;
+
+	private long predecessorSince;
+
 	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
-			SessionNames names, long leaseMillis, long longestWaitMillis, int seats) {
+			SessionNames names, long leaseMillis, long longestWaitMillis, @Nullable Duration settled, int seats) {
 		this.node = node;
 		this.connection = connection;
 		this.identity = identity;
@@ -115,6 +127,7 @@ final class SimulatedSession implements ElectionSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
+		this.settled = settled;
 		this.warmUp = false;
 		this.seats = seats;
 	}
@@ -133,6 +146,7 @@ final class SimulatedSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.readTimeout = other.readTimeout;
 		this.observeAt = other.observeAt;
+		this.settled = null;
 		this.warmUp = true;
 		this.seats = other.seats;
 	}
@@ -181,7 +195,7 @@ final class SimulatedSession implements ElectionSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
-		Acquired acquired = attempt(this.programs.acquire(wait, observe, this.seat));
+		Acquired acquired = attempt(this.programs.acquire(wait, observe, this.seat, settledPredecessor()));
 		if (acquired == null || !acquired.won()) {
 			if (!this.warmUp) {
 				this.node.waited(this.connection);
@@ -191,10 +205,20 @@ final class SimulatedSession implements ElectionSession {
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
 		this.seat = 0;
+		Ending ending = acquired.clean() ? Ending.CLEAN : acquired.abandoned() ? Ending.ABANDONED : Ending.UNKNOWN;
 		if (!this.warmUp) {
-			this.node.won(this.term, this.connection);
+			this.node.won(this.term, ending, this.connection);
 		}
-		return new Acquisition.Won(this.term, acquired.clean(), acquired.clear());
+		return new Acquisition.Won(this.term, ending, acquired.clear());
+	}
+
+	private @Nullable Predecessor settledPredecessor() {
+		if (this.settled == null) {
+			return null;
+		}
+		long age = this.node.process().clock() - this.predecessorSince;
+		boolean recent = age < this.settled.toNanos() && this.node.world().mutant() != Mutant.RECENT_PREDECESSOR;
+		return recent ? null : this.predecessor;
 	}
 
 	private @Nullable Acquired attempt(Statement<Acquired> statement) throws SessionException {
@@ -245,18 +269,30 @@ final class SimulatedSession implements ElectionSession {
 		Map<Integer, Leader> sessions = new HashMap<>();
 		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
 			String session = row.applicationName();
+			if (row.pid() == this.leader && row.termObject() != null) {
+				precededBy(new Predecessor(row.pid(), row.termObject().intValue()));
+			}
 			Long since = row.since();
-			sessions.put(row.pid(), new Leader(this.names.nodeOf(session), session, term(row),
-					(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null));
+			sessions.put(row.pid(),
+					new Leader(this.names.nodeOf(session), session, term(row),
+							(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null,
+							NodeProfile.DEFAULT));
 		}
 		List<Candidate> candidates = new ArrayList<>();
 		for (Integer pid : candidatePids) {
 			Leader session = sessions.get(pid);
 			if (session != null) {
-				candidates.add(new Candidate(session.nodeId(), session.session()));
+				candidates.add(new Candidate(session.nodeId(), session.session(), session.profile()));
 			}
 		}
 		return new View(sessions.get(this.leader), candidates, null);
+	}
+
+	private void precededBy(Predecessor observed) {
+		if (!observed.equals(this.predecessor)) {
+			this.predecessor = observed;
+			this.predecessorSince = this.node.process().clock();
+		}
 	}
 
 	private static @Nullable Term term(NodeRow row) {
@@ -340,7 +376,7 @@ final class SimulatedSession implements ElectionSession {
 	}
 
 	@Override
-	public Duration probe() throws SessionException {
+	public Duration probe(Duration longest) throws SessionException {
 		this.node.process().allocate();
 		this.node.step();
 		if (this.connection.isBroken()) {

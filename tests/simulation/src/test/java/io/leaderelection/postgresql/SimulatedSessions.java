@@ -130,7 +130,8 @@ public final class SimulatedSessions implements ElectionSessions {
 
 	private SimulatedSession newSession(SimulatedConnection connection, Settings session, long longestWaitMillis) {
 		return new SimulatedSession(this.node, connection, session, this.programs, this.names,
-				this.settings.lease().toMillis(), longestWaitMillis, this.settings.standbys());
+				this.settings.lease().toMillis(), longestWaitMillis,
+				this.settings.distinguishesEndings() ? this.settings.takeoverDelay() : null, this.settings.standbys());
 	}
 
 	@Override

@@ -48,11 +48,12 @@ enum BlindMistake {
 			"if (!clear && blockedBy == null) {", "if (!clear) {"),
 
 	/** G2: the takeover delay is skipped if the winner found no earlier term. */
-	NO_TAKEOVER_DELAY_IF_CLEAR(List.of("G2 exclusion"), "LeadingTerm", "this.reply + (this.won.clean() ? 0",
-			"this.reply + (this.won.clean() || this.won.clear() ? 0"),
+	NO_TAKEOVER_DELAY_IF_CLEAR(List.of("G2 exclusion"), "LeadingTerm",
+			"this.settings.takeoverDelay(this.won.ending()).toNanos()",
+			"(this.won.clear() ? 0 : this.settings.takeoverDelay(this.won.ending()).toNanos())"),
 
 	/** G4, G5: whether the node is to leave is checked before the lock is taken. */
-	DEPARTURE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G6 liveness"), "Election", """
+	DEPARTURE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness"), "Election", """
 			this.lock.lock();
 			try {
 				long until = anchor + this.settings.trustNanos();

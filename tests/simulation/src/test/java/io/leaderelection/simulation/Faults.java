@@ -43,6 +43,9 @@ final class Faults {
 	private static final Runnable NOTHING = () -> {
 	};
 
+	/** What most sessions need to end, in nanoseconds. */
+	private static final long MOST_ENDING = 150_000;
+
 	private final World world;
 
 	private final Scheduler scheduler;
@@ -59,6 +62,9 @@ final class Faults {
 
 	private int left;
 
+	/** Whether the next session that waits first is to see the leader end. */
+	private boolean endsAtHead;
+
 	Faults(World world) {
 		this.world = world;
 		this.scheduler = world.scheduler();
@@ -66,6 +72,7 @@ final class Faults {
 		this.kinds = kinds();
 		this.left = 20 + this.random.nextInt(30);
 		this.longestGap = world.between(200 * World.MILLIS, 8 * World.SECONDS);
+		world.programs().onHead(this::atHead);
 	}
 
 	/**
@@ -123,14 +130,17 @@ final class Faults {
 		if (up.isEmpty()) {
 			return null;
 		}
-		if (this.world.chance(60)) {
-			for (Node node : up) {
-				if (node.elector().granted() != null) {
-					return node;
-				}
+		Node leader = leader();
+		return (leader != null && this.world.chance(60)) ? leader : up.get(this.random.nextInt(up.size()));
+	}
+
+	private @Nullable Node leader() {
+		for (Node node : this.world.nodes()) {
+			if (node.isUp() && node.elector().granted() != null) {
+				return node;
 			}
 		}
-		return up.get(this.random.nextInt(up.size()));
+		return null;
 	}
 
 	private void inject(Kind kind, Node node) {
@@ -182,8 +192,29 @@ final class Faults {
 				});
 			}
 			case TERMINATE -> {
-				session(node, this.world.server()::terminate);
+				session(node, this::terminate);
 				onNode(node, 0, NOTHING);
+			}
+			case SUCCESSION -> {
+				// The winner often ends in the other way, and often before it is granted
+				boolean onServer = this.random.nextBoolean();
+				endSession(node, onServer);
+				long pause = this.random.nextLong(3 * this.world.takeoverDelay().toNanos() / 2);
+				boolean other = onServer ^ this.world.chance(75);
+				this.world.onNextWin((winner) -> onServer(pause, () -> endSession(winner, other)));
+			}
+			case TERMINATE_AT_HEAD -> this.endsAtHead = true;
+			case STATISTICS_RESET -> {
+				this.world.server().resetStatistics();
+				long wait = this.world.between(100 * World.MILLIS, 2 * World.SECONDS);
+				onServer(wait, () -> {
+					Node leader = leader();
+					if (leader != null) {
+						terminateElection(leader);
+					}
+				});
+				onServer(wait + this.world.between(World.MILLIS / 1000, 10 * World.MILLIS),
+						() -> this.world.server().resetStatistics());
 			}
 			case RESET -> onConnection(node, SimulatedConnection::reset);
 			case CANCEL -> {
@@ -240,7 +271,16 @@ final class Faults {
 			}
 			case NO_MEMORY -> {
 				process.setMemoryShortage(1 + this.random.nextInt(60));
-				onNode(node, this.world.between(World.MILLIS, 2 * lease), () -> process.setMemoryShortage(0));
+				boolean unanswered = this.world.chance(20);
+				long shortage = unanswered ? lease : this.world.between(World.MILLIS, 2 * lease);
+				onNode(node, shortage, () -> process.setMemoryShortage(0));
+				if (unanswered) {
+					// Only the watchdog can end the trust of a thread that waits for an
+					// answer
+					Way way = node.link().toClient();
+					way.cut();
+					onNode(node, shortage + 2 * World.SECONDS, way::heal);
+				}
 			}
 			case OTHER_LOST -> {
 				SimulatedElector other = node.other();
@@ -253,6 +293,67 @@ final class Faults {
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
 			}
 		}
+	}
+
+	/**
+	 * End the session of the election of a node, on the server or with the process.
+	 */
+	private void endSession(Node node, boolean onServer) {
+		if (!node.isUp()) {
+			return;
+		}
+		if (onServer) {
+			terminateElection(node);
+			onNode(node, 0, NOTHING);
+		}
+		else {
+			node.crash(true);
+			onNode(node, this.world.between(World.MILLIS, this.world.lease().toNanos()), node::restart);
+		}
+	}
+
+	private void terminateElection(Node node) {
+		SimulatedConnection session = node.session();
+		if (session != null) {
+			terminate(session.pid());
+		}
+	}
+
+	/**
+	 * Terminate a session, whose process may be stopped for a moment while it ends: when
+	 * some of its locks are free, or all, or when its end is counted.
+	 */
+	private void terminate(int pid) {
+		Backend backend = this.world.server().backend(pid);
+		this.world.server().terminate(pid);
+		if (backend != null && this.world.chance(50)) {
+			this.scheduler.after(this.random.nextLong(MOST_ENDING), () -> stop(backend));
+		}
+	}
+
+	/**
+	 * Stop a process of the server for a moment.
+	 */
+	private void stop(Backend backend) {
+		backend.freeze();
+		onServer(this.world.between(World.MILLIS / 10, 50 * World.MILLIS), backend::thaw);
+	}
+
+	/**
+	 * A session is the first one that waits for the lock. Now and then it is stopped for
+	 * a moment, and the session of the leader is terminated meanwhile.
+	 */
+	private void atHead(Backend backend) {
+		Node leader = leader();
+		if (!this.endsAtHead || leader == null) {
+			return;
+		}
+		this.endsAtHead = false;
+		this.scheduler.after(this.random.nextLong(World.MILLIS / 20), () -> {
+			stop(backend);
+			terminateElection(leader);
+		});
+		onNode(leader, 0, NOTHING);
 	}
 
 	private void startAgain(SimServer server) {
@@ -316,9 +417,9 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, RESET, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH,
-		SERVER_STOP, SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY,
-		OTHER_LOST, BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET, CANCEL,
+		HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST,
+		RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 

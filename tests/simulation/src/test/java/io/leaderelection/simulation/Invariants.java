@@ -31,6 +31,7 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedElector.GrantedTerm;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
@@ -305,6 +306,32 @@ final class Invariants {
 		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
 		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen() || older.isAppenderBlocked()
 				|| this.scheduler.now() - awakeSince < SLACK;
+	}
+
+	/**
+	 * The server has ended the session in which a node has won.
+	 */
+	void sessionEnded(Node node) {
+		Seen seen = seen(node);
+		if (seen.leadership != null && seen.leadership.getTerm().equals(node.won())) {
+			seen.sessionEndedAt = this.scheduler.now();
+		}
+	}
+
+	/**
+	 * G2: a winner does not take its predecessor for gone if the server has ended the
+	 * session of any leader within the takeover delay: that leader may not have noticed.
+	 */
+	void wonFromAbandoned(Node node) {
+		long since = this.scheduler.now() - this.world.takeoverDelay().toNanos() / 11 * 10;
+		this.nodes.forEach((other, seen) -> {
+			if (other != node && other.isUp() && seen.sessionEndedAt > since) {
+				violated("G2 cause",
+						node + " takes its predecessor for gone "
+								+ (this.scheduler.now() - seen.sessionEndedAt) / World.MILLIS
+								+ " ms after the server has ended the session of " + other);
+			}
+		});
 	}
 
 	/**
@@ -603,11 +630,19 @@ final class Invariants {
 	 */
 	void waited(Node node, SimulatedConnection session) {
 		for (LockRow row : this.world.server().locks()) {
-			if (session.hasSession() && row.pid() == session.pid() && row.granted() && row.key().equals(MAIN)
+			if (session.hasSession() && row.pid() == session.pid() && row.granted() && isAwaited(row.key())
 					&& row.mode() == LockMode.EXCLUSIVE) {
-				violated("G6 leak", "session " + row.pid() + " of " + node + " holds the lock after its wait");
+				violated("G6 leak", "session " + row.pid() + " of " + node + " holds " + row.key() + " after its wait");
 			}
 		}
+	}
+
+	/**
+	 * Return whether candidates wait for a key: the first of them for the main key, the
+	 * others to be the first.
+	 */
+	private boolean isAwaited(LockKey key) {
+		return key.equals(MAIN) || this.world.programs().isHead(key);
 	}
 
 	// From time to time
@@ -683,7 +718,7 @@ final class Invariants {
 		long waiting = this.world.server()
 			.locks()
 			.stream()
-			.filter((row) -> !row.granted() && row.key().equals(MAIN) && row.mode() == LockMode.EXCLUSIVE)
+			.filter((row) -> !row.granted() && isAwaited(row.key()) && row.mode() == LockMode.EXCLUSIVE)
 			.count();
 		if (waiting > this.world.standbys()) {
 			violated("G7 seats", waiting + " nodes wait for the lock: " + this.world.server().locks());
@@ -692,7 +727,10 @@ final class Invariants {
 		if (takenSeats() >= this.world.standbys() || this.world.calmSince() == Long.MAX_VALUE) {
 			this.seatFreeSince = now;
 		}
-		long limit = this.world.timings().watchInterval().toNanos() / 9 * 10 + LATE;
+		// A session that was too late for a seat is followed by a pause. Each of two
+		// connections takes up to half a second, with messages of 20 ms or more
+		ElectionTimings timings = this.world.timings();
+		long limit = Math.max(timings.watchInterval().toNanos(), timings.maxBackoff().toNanos()) / 9 * 10 + 2 * LATE;
 		for (Node node : this.world.nodes()) {
 			Seen seen = seen(node);
 			boolean stuck = node.connections()
@@ -820,6 +858,8 @@ final class Invariants {
 		private long lateSince;
 
 		private long watchingSince;
+
+		private long sessionEndedAt = Long.MIN_VALUE;
 
 		private int granted;
 

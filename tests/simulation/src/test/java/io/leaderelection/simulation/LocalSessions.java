@@ -49,7 +49,7 @@ final class LocalSessions implements ElectionSessions {
 
 		@Override
 		public Acquisition acquire(Duration timeout) {
-			return new Acquisition.Won(this.term, true, true);
+			return new Acquisition.Won(this.term, Acquisition.Ending.CLEAN, true);
 		}
 
 		@Override
@@ -59,7 +59,7 @@ final class LocalSessions implements ElectionSessions {
 
 		@Override
 		public Confirmation confirm() throws SessionException {
-			probe();
+			probe(Duration.ZERO);
 			return new Confirmation(null, false, null);
 		}
 
@@ -69,7 +69,7 @@ final class LocalSessions implements ElectionSessions {
 		}
 
 		@Override
-		public Duration probe() throws SessionException {
+		public Duration probe(Duration longest) throws SessionException {
 			if (this.aborted) {
 				throw new SessionException("Aborted", null);
 			}

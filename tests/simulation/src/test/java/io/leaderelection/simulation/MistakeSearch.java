@@ -44,15 +44,15 @@ public final class MistakeSearch {
 
 	/**
 	 * Search for a mistake, and print what was found.
-	 * @param arguments the store, the name of the mistake, and the guarantees that it
-	 * violates
+	 * @param arguments the store, the name of the mistake, the first seed, and the
+	 * guarantees that it violates
 	 */
 	public static void main(String... arguments) {
-		Histories histories = Histories.search(Store.valueOf(arguments[0]), Mutant.NONE);
+		Histories histories = Histories.search(Store.valueOf(arguments[0]), Mutant.NONE, Long.parseLong(arguments[2]));
 		System.out.println(histories.finding(arguments[1]));
 		Result result = histories.violation();
 		boolean found = result != null
-				&& Arrays.asList(arguments).subList(2, arguments.length).contains(result.violation().guarantee());
+				&& Arrays.asList(arguments).subList(3, arguments.length).contains(result.violation().guarantee());
 		System.exit(found ? 0 : 1);
 	}
 
@@ -64,7 +64,8 @@ public final class MistakeSearch {
 			throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());
 		Path changed = change.compile(directory);
-		List<String> arguments = new ArrayList<>(List.of(store.name(), mistake.name()));
+		List<String> arguments = new ArrayList<>(
+				List.of(store.name(), mistake.name(), Long.toString(Histories.firstSeed(mistake))));
 		arguments.addAll(guarantees);
 		ClassPathProcess search = ClassPathProcess.run(changed, MistakeSearch.class.getName(), arguments, directory,
 				LIMIT);

@@ -25,10 +25,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SimulatedElector;
@@ -322,7 +324,10 @@ public final class Node {
 		return this.resignations.stream().allMatch(CompletableFuture::isDone);
 	}
 
-	private void listen(LeadershipEvent event) {
+	private void listen(ElectionEvent published) {
+		if (!(published instanceof LeadershipEvent event)) {
+			return;
+		}
 		step();
 		this.world.invariants().event(this, event);
 		try {
@@ -416,11 +421,16 @@ public final class Node {
 
 	/**
 	 * A session has won the lock.
+	 * @param ending how the leadership of the predecessor has ended
 	 */
-	public void won(Term term, SimulatedConnection connection) {
-		this.world.record(this, "won term " + term + " in session " + connection.pid());
+	public void won(Term term, Ending ending, SimulatedConnection connection) {
+		this.world.record(this, "won term " + term + " in session " + connection.pid() + ": " + ending);
 		this.won = term;
 		this.winner = connection;
+		if (ending == Ending.ABANDONED) {
+			this.world.invariants().wonFromAbandoned(this);
+		}
+		this.world.won(this);
 	}
 
 	/**
@@ -428,6 +438,7 @@ public final class Node {
 	 */
 	public void won(Term term) {
 		this.world.record(this, "won term " + term);
+		this.world.won(this);
 	}
 
 	/**
@@ -481,6 +492,15 @@ public final class Node {
 	public void releases(boolean clean) {
 		if (clean) {
 			this.world.invariants().releasesCleanly(this);
+		}
+	}
+
+	/**
+	 * The server has ended a session of this node.
+	 */
+	void ended(SimulatedConnection connection) {
+		if (connection == this.winner && isUp()) {
+			this.world.invariants().sessionEnded(this);
 		}
 	}
 

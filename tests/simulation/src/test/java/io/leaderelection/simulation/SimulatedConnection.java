@@ -195,7 +195,7 @@ public final class SimulatedConnection {
 	 */
 	private @Nullable Backend borrow() {
 		this.backend = this.node.world().server().connect("pooler", "application", (end) -> {
-			if (end != SessionEnd.CLIENT_GONE) {
+			if (!end.isByClient()) {
 				reply(() -> breaks(end.toString()));
 			}
 		});
@@ -269,8 +269,11 @@ public final class SimulatedConnection {
 	private void ended(SessionEnd end) {
 		this.node.world().record(this.node, "session " + pid() + " ended by the server: " + end);
 		boolean silent = end == SessionEnd.IDLE_SESSION_TIMEOUT || end == SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT;
-		this.endedByServer |= end != SessionEnd.CLIENT_GONE && (!silent || this.node.world().isClockSet());
+		this.endedByServer |= !end.isByClient() && (!silent || this.node.world().isClockSet());
 		this.endedAt = this.scheduler.now();
+		if (!end.isByClient()) {
+			this.node.ended(this);
+		}
 		arrive(() -> {
 			this.noticedAt = this.scheduler.now();
 			breaks(end.toString());
@@ -385,10 +388,11 @@ public final class SimulatedConnection {
 	}
 
 	/**
-	 * Return whether the session exists on the primary of this moment.
+	 * Return whether the session exists on the primary of this moment and is not ending.
 	 */
 	boolean hasSession() {
-		return this.backend != null && this.node.world().server().backend(pid()) == this.backend;
+		return this.backend != null && !this.backend.isEnding()
+				&& this.node.world().server().backend(pid()) == this.backend;
 	}
 
 	/**

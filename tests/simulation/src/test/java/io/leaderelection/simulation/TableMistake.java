@@ -27,7 +27,7 @@ import io.leaderelection.testsupport.SourceChange;
 enum TableMistake {
 
 	/** The expiry counts from the request that first showed the row. */
-	EXPIRY_FROM_REQUEST(List.of("G2 exclusion", "G3 terms"), "LeaseTableRound", """
+	EXPIRY_FROM_REQUEST(List.of("G2 exclusion", "G3 terms", "G6 loss"), "LeaseTableRound", """
 			Map<String, LeaseRow> rows = open.round(all, renewals);
 			this.elections.observe(all, rows, this.platform.nanoTime());
 			""", """

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
@@ -85,6 +86,8 @@ public final class World {
 	private SimServer standby;
 
 	private long clockSetAt;
+
+	private @Nullable Consumer<Node> onNextWin;
 
 	private int faults;
 
@@ -202,6 +205,21 @@ public final class World {
 	ElectionSettings settings(String node, boolean candidate) {
 		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, candidate,
 				this.standbys);
+	}
+
+	/**
+	 * Set what is told which node wins next.
+	 */
+	void onNextWin(Consumer<Node> listener) {
+		this.onNextWin = listener;
+	}
+
+	void won(Node node) {
+		Consumer<Node> listener = this.onNextWin;
+		this.onNextWin = null;
+		if (listener != null) {
+			listener.accept(node);
+		}
 	}
 
 	static ElectionKeys keys() {

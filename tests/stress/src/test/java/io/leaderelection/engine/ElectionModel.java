@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -104,7 +105,7 @@ public final class ElectionModel {
 
 	private static final class OneTerm {
 
-		private final List<LeadershipEvent> events = new ArrayList<>();
+		private final List<ElectionEvent> events = new ArrayList<>();
 
 		private final Election election = StressElections.elected(this.events::add);
 
@@ -142,7 +143,8 @@ public final class ElectionModel {
 			check(this.granted == (this.freed || lost) && !(this.freed && lost), "a term is either freed or lost");
 			check(this.events.size() == (this.granted ? 2 : 0), "events are delivered once");
 			check(!this.granted || this.events.get(0) instanceof LeadershipGrantedEvent, "the grant is first");
-			check(this.events.stream().allMatch((event) -> event.getLeadership() == this.leadership),
+			check(this.events.stream()
+				.allMatch((event) -> ((LeadershipEvent) event).getLeadership() == this.leadership),
 					"events are of this term");
 			check(this.resigned != null && this.resigned.isDone() && !(lost && this.resigned.join()),
 					"a lost term was not handed over");
@@ -172,7 +174,7 @@ public final class ElectionModel {
 
 	private static final class WorkAndHandOver {
 
-		private final List<LeadershipEvent> events = new ArrayList<>();
+		private final List<ElectionEvent> events = new ArrayList<>();
 
 		private final Election election = StressElections.leading(this.events::add, Duration.ofHours(1));
 

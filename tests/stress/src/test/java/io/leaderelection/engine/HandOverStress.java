@@ -72,7 +72,9 @@ public final class HandOverStress {
 		public void lead(IZ_Result result) {
 			try {
 				this.session.open(() -> false);
-				new LeadingTerm(this.election, this.session, new Acquisition.Won(StressElections.term(), true, true))
+				new LeadingTerm(this.election, this.session,
+						new Acquisition.Won(StressElections.term(), Acquisition.Ending.CLEAN, true),
+						new ProblemLog(this.election))
 					.run();
 			}
 			catch (SessionException ex) {
@@ -103,7 +105,7 @@ public final class HandOverStress {
 		}
 
 		@Override
-		public Duration probe() {
+		public Duration probe(Duration longest) {
 			this.election.resign();
 			return Duration.ofMillis(1);
 		}

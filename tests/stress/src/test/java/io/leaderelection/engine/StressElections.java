@@ -21,7 +21,7 @@ import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
-import io.leaderelection.LeadershipEvent;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StressElections {
 
-	static final Consumer<LeadershipEvent> NO_LISTENER = (event) -> {
+	static final Consumer<ElectionEvent> NO_LISTENER = (event) -> {
 	};
 
 	static final Runnable NOTHING = () -> {
@@ -47,27 +47,27 @@ final class StressElections {
 		return leading(NO_LISTENER, Duration.ofHours(1));
 	}
 
-	static Election leading(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+	static Election leading(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = elected(listener, drainTimeout);
 		grant(election);
 		return election;
 	}
 
-	static Election elected(Consumer<LeadershipEvent> listener) {
+	static Election elected(Consumer<ElectionEvent> listener) {
 		return elected(listener, Duration.ofHours(1));
 	}
 
-	private static Election elected(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = started(listener, drainTimeout);
 		election.elect(term());
 		return election;
 	}
 
-	static Election started(Consumer<LeadershipEvent> listener) {
+	static Election started(Consumer<ElectionEvent> listener) {
 		return started(listener, Duration.ofHours(1));
 	}
 
-	private static Election started(Consumer<LeadershipEvent> listener, Duration drainTimeout) {
+	private static Election started(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = create(new InertPlatform(), () -> {
 			throw new IllegalStateException("Opens no session");
 		}, listener, drainTimeout);
@@ -76,7 +76,7 @@ final class StressElections {
 		return election;
 	}
 
-	static Election create(Platform platform, ElectionSessions sessions, Consumer<LeadershipEvent> listener,
+	static Election create(Platform platform, ElectionSessions sessions, Consumer<ElectionEvent> listener,
 			Duration drainTimeout) {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
 				drainTimeout, true);
@@ -177,7 +177,7 @@ final class StressElections {
 
 		@Override
 		default Acquisition acquire(Duration timeout) throws SessionException {
-			return new Acquisition.Won(term(), true, true);
+			return new Acquisition.Won(term(), Acquisition.Ending.CLEAN, true);
 		}
 
 		@Override
@@ -196,7 +196,7 @@ final class StressElections {
 		}
 
 		@Override
-		default Duration probe() {
+		default Duration probe(Duration longest) {
 			return Duration.ofMillis(1);
 		}
 

@@ -16,9 +16,13 @@
 
 package io.leaderelection.testsupport;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,6 +44,8 @@ final class EmbeddedServer implements PostgreSqlServer {
 	private static final List<String> AUTHENTICATION = List.of("local all all trust", "host all postgres all trust",
 			"host replication postgres localhost trust", "host all all all scram-sha-256");
 
+	private final @Nullable Path binaries;
+
 	private final String[] settings;
 
 	private final Path folder;
@@ -51,10 +57,16 @@ final class EmbeddedServer implements PostgreSqlServer {
 	private int port;
 
 	EmbeddedServer(String... settings) {
-		this(null, 0, settings);
+		this(null, settings);
 	}
 
-	private EmbeddedServer(@Nullable EmbeddedServer primary, int primaryPort, String... settings) {
+	EmbeddedServer(@Nullable Path binaries, String... settings) {
+		this(binaries, null, 0, settings);
+	}
+
+	private EmbeddedServer(@Nullable Path binaries, @Nullable EmbeddedServer primary, int primaryPort,
+			String... settings) {
+		this.binaries = binaries;
 		this.settings = settings;
 		try {
 			this.folder = Files.createTempDirectory("leader-election-postgresql");
@@ -84,11 +96,24 @@ final class EmbeddedServer implements PostgreSqlServer {
 		if (this.port != 0) {
 			builder.setPort(this.port);
 		}
+		if (this.binaries != null) {
+			builder.setPgBinaryResolver((system, machine) -> open(this.binaries));
+		}
 		Stream.concat(DEFAULTS.stream(), Stream.of(this.settings))
 			.map((setting) -> setting.split("=", 2))
 			.forEach((parts) -> builder.setServerConfig(parts[0], parts[1]));
 		this.server = builder.start();
 		this.port = this.server.getPort();
+	}
+
+	/**
+	 * Open the only archive of a jar.
+	 */
+	private static InputStream open(Path jar) throws IOException {
+		try (FileSystem files = FileSystems.newFileSystem(jar); Stream<Path> entries = Files.list(files.getPath("/"))) {
+			Path archive = entries.filter((entry) -> entry.toString().endsWith(".txz")).findFirst().orElseThrow();
+			return new ByteArrayInputStream(Files.readAllBytes(archive));
+		}
 	}
 
 	@Override
@@ -171,7 +196,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 
 	@Override
 	public PostgreSqlServer startStandby(int port) {
-		EmbeddedServer standby = new EmbeddedServer(this, port, this.settings);
+		EmbeddedServer standby = new EmbeddedServer(this.binaries, this, port, this.settings);
 		Awaitility.await()
 			.atMost(Duration.ofSeconds(30))
 			.until(() -> standby.query("SELECT status FROM pg_stat_wal_receiver").contains("streaming"));

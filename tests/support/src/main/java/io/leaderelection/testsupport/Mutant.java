@@ -84,6 +84,26 @@ public enum Mutant {
 	/** A node without a session finds no seat free. */
 	NO_SEAT_FREE,
 
+	/** Reads why sessions have ended before the predecessor is gone. */
+	COUNTED_TOO_EARLY,
+
+	/** Finds the predecessor alive before it reads why sessions have ended so far. */
+	BASELINE_AFTER_LOOK,
+
+	/** All candidates wait for the lock, instead of the first of them only. */
+	NO_HEAD,
+
+	/**
+	 * Takes a session that the server ended for an error for one that its client ended.
+	 */
+	FATAL_IGNORED,
+
+	/** Compares counters although they were reset in between. */
+	RESET_IGNORED,
+
+	/** Examines the end of a leader that it has only just observed. */
+	RECENT_PREDECESSOR,
+
 	/** Table: a takeover does not compare the beat. */
 	BEAT_NOT_COMPARED,
 

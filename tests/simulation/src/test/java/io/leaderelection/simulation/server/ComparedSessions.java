@@ -41,6 +41,11 @@ interface ComparedSessions extends AutoCloseable {
 	 */
 	SortedSet<String> locks() throws Exception;
 
+	/**
+	 * Return how many sessions the server has ended.
+	 */
+	String endings() throws Exception;
+
 	@Override
 	void close() throws Exception;
 

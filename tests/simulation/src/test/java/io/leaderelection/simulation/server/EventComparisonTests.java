@@ -16,6 +16,7 @@
 
 package io.leaderelection.simulation.server;
 
+import java.util.ArrayList;
 import java.util.List;
 
 import io.leaderelection.simulation.server.Operation.Kind;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 /**
  * What time, signals and crashes do to the simulated server is what they do to
@@ -180,6 +182,89 @@ class EventComparisonTests {
 			return List.of(before, after, scene.run("second", durable));
 		});
 		assertThat(transcript).containsExactly("700701702703", "702", "703");
+	}
+
+	/**
+	 * A session is counted before it is gone, by why it has ended.
+	 */
+	@Test
+	void endOfSessionIsCounted() throws Exception {
+		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		List<String> transcript = compare((scene) -> {
+			scene.connect("observer");
+			scene.connect("terminated");
+			scene.connect("silent");
+			scene.connect("left");
+			List<String> counts = new ArrayList<>();
+			scene.terminate("terminated");
+			counts.add(countWithout(scene, "terminated"));
+			scene.set("silent", Timeout.IDLE_SESSION, 100);
+			counts.add(countWithout(scene, "silent"));
+			scene.abandon("left");
+			counts.add(countWithout(scene, "left"));
+			return counts;
+		});
+		assertThat(transcript).containsExactly("1 killed, 0 fatal", "1 killed, 1 fatal", "1 killed, 1 fatal");
+	}
+
+	/**
+	 * A client that has left during a statement counts as an error of the server if the
+	 * server has looked after it.
+	 */
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void clientThatHasLeftDuringItsStatementIsCounted(boolean check) throws Exception {
+		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		List<String> transcript = compare((scene) -> {
+			scene.connect("observer");
+			scene.connect("holder");
+			scene.connect("left");
+			scene.run("holder", lock(LockScope.SESSION));
+			scene.set("left", Timeout.CLIENT_CHECK, check ? 100 : 0);
+			scene.start("left", lock(LockScope.SESSION));
+			scene.awaitWaiting("left");
+			scene.abandon("left");
+			if (!check) {
+				scene.run("holder", unlock());
+			}
+			return List.of(countWithout(scene, "left"));
+		});
+		assertThat(transcript).containsExactly(check ? "0 killed, 1 fatal" : "0 killed, 0 fatal");
+	}
+
+	/**
+	 * A transaction reads the counters once, unless it asks for new ones.
+	 */
+	@Test
+	void transactionReadsCountersOnce() throws Exception {
+		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		Operation endings = Operation.of(Kind.ENDINGS);
+		List<String> transcript = compare((scene) -> {
+			scene.connect("observer");
+			scene.connect("first");
+			scene.connect("second");
+			scene.resetStatistics();
+			scene.run("observer", Operation.of(Kind.BEGIN));
+			List<String> counts = new ArrayList<>();
+			counts.add(scene.run("observer", endings));
+			scene.terminate("first");
+			counts.add(countWithout(scene, "first"));
+			scene.run("observer", Operation.of(Kind.CLEAR_STATISTICS));
+			counts.add(scene.run("observer", endings));
+			scene.resetStatistics();
+			scene.terminate("second");
+			counts.add(countWithout(scene, "second"));
+			scene.run("observer", Operation.of(Kind.COMMIT));
+			counts.add(scene.run("observer", endings));
+			return counts;
+		});
+		assertThat(transcript).containsExactly("0 killed, 0 fatal", "0 killed, 0 fatal", "1 killed, 0 fatal",
+				"1 killed, 0 fatal", "1 killed, 0 fatal");
+	}
+
+	private static String countWithout(Scene scene, String session) throws Exception {
+		scene.awaitGone(session);
+		return scene.run("observer", Operation.of(Kind.ENDINGS));
 	}
 
 	private static List<String> compare(Script script) throws Exception {

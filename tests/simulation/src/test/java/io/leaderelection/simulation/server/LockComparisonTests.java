@@ -30,14 +30,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The simulated server answers as PostgreSQL does. Random operations of several sessions
- * run on both, one after the other, and after each the answers of all sessions and all
- * locks are compared.
+ * run on both, one after the other, and after each the answers of all sessions, all locks
+ * and the counters of sessions that the server has ended are compared.
  */
 class LockComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
 
-	private static final Duration LONG_BUDGET = Duration.ofMinutes(1);
+	private static final Duration LONG_BUDGET = Duration.ofSeconds(30);
 
 	private static final long LOCK_TIMEOUT_MILLIS = 15;
 
@@ -73,6 +73,9 @@ class LockComparisonTests {
 				history.add("  " + answers);
 				assertThat(simulated.run(operation)).as(String.join("\n", history)).isEqualTo(answers);
 				assertThat(simulated.locks()).as(String.join("\n", history)).isEqualTo(real.locks());
+				if (ComparedServer.SETTINGS.version() >= 15) {
+					assertThat(simulated.endings()).as(String.join("\n", history)).isEqualTo(real.endings());
+				}
 				course.follow(operation, answers);
 			}
 		}

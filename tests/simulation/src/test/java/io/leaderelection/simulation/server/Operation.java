@@ -27,6 +27,11 @@ package io.leaderelection.simulation.server;
  */
 record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope scope) {
 
+	/** Counts the sessions that the server has ended. */
+	private static final String ENDINGS = """
+			SELECT pg_stat_get_db_sessions_killed(oid), pg_stat_get_db_sessions_fatal(oid)
+			FROM pg_database WHERE datname = current_database()""";
+
 	/**
 	 * Return an operation without a lock, of the only session.
 	 */
@@ -54,6 +59,8 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 			case UNLOCK -> "SELECT pg_advisory_unlock%s(%s)".formatted(suffix(), arguments());
 			case UNLOCK_ALL -> "SELECT pg_advisory_unlock_all()";
 			case TRANSACTION_ID -> "SELECT pg_current_xact_id()";
+			case ENDINGS -> ENDINGS;
+			case CLEAR_STATISTICS -> "SELECT pg_stat_clear_snapshot()";
 			case DURABLE_TRANSACTION_ID ->
 				"SELECT pg_current_xact_id() FROM pg_logical_emit_message(true, 'comparison', '')";
 			default -> throw new IllegalStateException(toString());
@@ -75,6 +82,8 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 			case TRY_LOCK -> Statements.tryLock(this.key, this.mode, this.scope);
 			case UNLOCK -> Statements.unlock(this.key, this.mode);
 			case UNLOCK_ALL -> Statements.unlockAll();
+			case ENDINGS -> Statements.endings();
+			case CLEAR_STATISTICS -> Statements.clearStatistics();
 			case TRANSACTION_ID -> Statements.transactionId(false);
 			case DURABLE_TRANSACTION_ID -> Statements.transactionId(true);
 			default -> throw new IllegalStateException(toString());
@@ -86,7 +95,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 	 */
 	boolean hasResult() {
 		return switch (this.kind) {
-			case TRY_LOCK, UNLOCK, TRANSACTION_ID, DURABLE_TRANSACTION_ID -> true;
+			case TRY_LOCK, UNLOCK, TRANSACTION_ID, DURABLE_TRANSACTION_ID, ENDINGS -> true;
 			default -> false;
 		};
 	}
@@ -116,7 +125,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 	enum Kind {
 
 		CONNECT, DISCONNECT, TERMINATE, CANCEL, BEGIN, COMMIT, ROLLBACK, SAVEPOINT, ROLLBACK_TO, RELEASE, LOCK,
-		TRY_LOCK, UNLOCK, UNLOCK_ALL, TRANSACTION_ID, DURABLE_TRANSACTION_ID
+		TRY_LOCK, UNLOCK, UNLOCK_ALL, TRANSACTION_ID, DURABLE_TRANSACTION_ID, ENDINGS, CLEAR_STATISTICS
 
 	}
 

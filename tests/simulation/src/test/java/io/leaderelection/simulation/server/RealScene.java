@@ -56,10 +56,20 @@ final class RealScene implements Scene {
 
 	private Connection observer;
 
+	private long killed;
+
+	private long fatal;
+
 	RealScene(PostgreSqlServer server) throws SQLException {
 		this.server = server;
 		this.observer = server.connect();
 		this.base = Long.parseLong(query("SELECT pg_snapshot_xmax(pg_current_snapshot())")) - WriteAheadLog.FIRST;
+		try (Statement statement = this.observer.createStatement();
+				ResultSet row = statement.executeQuery(Operation.of(Operation.Kind.ENDINGS).sql())) {
+			row.next();
+			this.killed = row.getLong(1);
+			this.fatal = row.getLong(2);
+		}
 	}
 
 	@Override
@@ -91,6 +101,9 @@ final class RealScene implements Scene {
 			}
 			try (ResultSet row = statement.getResultSet()) {
 				row.next();
+				if (operation.kind() == Operation.Kind.ENDINGS) {
+					return Scene.endings(row.getLong(1) - this.killed, row.getLong(2) - this.fatal);
+				}
 				return operation.isTransactionId() ? Long.toString(row.getLong(1) - this.base)
 						: Boolean.toString(row.getBoolean(1));
 			}
@@ -155,6 +168,23 @@ final class RealScene implements Scene {
 	@Override
 	public void abandon(String session) throws SQLException {
 		this.connections.get(session).abort(Runnable::run);
+	}
+
+	@Override
+	public void awaitGone(String session) {
+		awaitCount("SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE pid = " + this.pids.get(session), 0);
+	}
+
+	@Override
+	public void terminate(String session) throws SQLException {
+		query("SELECT pg_terminate_backend(" + this.pids.get(session) + ")");
+	}
+
+	@Override
+	public void resetStatistics() throws SQLException {
+		query("SELECT pg_stat_reset()");
+		this.killed = 0;
+		this.fatal = 0;
 	}
 
 	@Override

@@ -71,12 +71,22 @@ final class RealSessions implements ComparedSessions {
 	/** The transaction id that counts as the first one of the simulated server. */
 	private long base;
 
+	private final long killed;
+
+	private final long fatal;
+
 	RealSessions(PostgreSqlServer server, long lockTimeoutMillis) throws SQLException {
 		this.server = server;
 		this.lockTimeoutMillis = lockTimeoutMillis;
 		this.observer = server.connect();
 		this.base = Long.parseLong(String.valueOf(query("SELECT pg_snapshot_xmax(pg_current_snapshot())")))
 				- WriteAheadLog.FIRST;
+		try (Statement statement = this.observer.createStatement();
+				ResultSet row = statement.executeQuery(Operation.of(Operation.Kind.ENDINGS).sql())) {
+			row.next();
+			this.killed = row.getLong(1);
+			this.fatal = row.getLong(2);
+		}
 	}
 
 	@Override
@@ -233,6 +243,15 @@ final class RealSessions implements ComparedSessions {
 
 	static String describe(@Nullable Integer session, LockKey key, LockMode mode, boolean granted) {
 		return "session " + session + (granted ? " holds " : " awaits ") + key + " " + mode;
+	}
+
+	@Override
+	public String endings() throws SQLException {
+		try (Statement statement = this.observer.createStatement();
+				ResultSet row = statement.executeQuery(Operation.of(Operation.Kind.ENDINGS).sql())) {
+			row.next();
+			return Scene.endings(row.getLong(1) - this.killed, row.getLong(2) - this.fatal);
+		}
 	}
 
 	@Override

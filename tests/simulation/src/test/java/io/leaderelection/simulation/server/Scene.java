@@ -60,6 +60,25 @@ interface Scene extends AutoCloseable {
 	void abandon(String session) throws Exception;
 
 	/**
+	 * Wait until the process of a session is gone.
+	 */
+	void awaitGone(String session) throws Exception;
+
+	/**
+	 * Have the server count the ends of sessions from zero.
+	 */
+	void resetStatistics() throws Exception;
+
+	/**
+	 * End a session, as {@code pg_terminate_backend}.
+	 */
+	void terminate(String session) throws Exception;
+
+	static String endings(long killed, long fatal) {
+		return killed + " killed, " + fatal + " fatal";
+	}
+
+	/**
 	 * Stop the process of a session.
 	 */
 	void freeze(String session);

@@ -22,21 +22,53 @@ package io.leaderelection.simulation.server;
 public enum SessionEnd {
 
 	/** {@code pg_terminate_backend}: SQLSTATE 57P01. */
-	TERMINATED,
+	TERMINATED(Cause.KILLED),
 
 	/** The server was stopped: SQLSTATE 57P01. */
-	SHUTDOWN,
+	SHUTDOWN(Cause.KILLED),
 
 	/** The client was silent: SQLSTATE 57P05. */
-	IDLE_SESSION_TIMEOUT,
+	IDLE_SESSION_TIMEOUT(Cause.FATAL),
 
 	/** The client was silent in a transaction: SQLSTATE 25P03. */
-	IDLE_IN_TRANSACTION_TIMEOUT,
+	IDLE_IN_TRANSACTION_TIMEOUT(Cause.FATAL),
 
-	/** The server crashed: the connection is reset without a message. */
-	CRASH,
+	/** The server crashed, and its counters with it: the connection is reset. */
+	CRASH(Cause.KILLED),
 
 	/** The client has left or closed the connection, so nobody reads this. */
-	CLIENT_GONE
+	CLIENT_GONE(Cause.CLIENT),
+
+	/** The server has noticed during a statement that the client has left. */
+	CLIENT_LOST(Cause.FATAL);
+
+	private final Cause cause;
+
+	SessionEnd(Cause cause) {
+		this.cause = cause;
+	}
+
+	Cause cause() {
+		return this.cause;
+	}
+
+	/**
+	 * Return whether the session ended because its client was gone.
+	 */
+	public boolean isByClient() {
+		return this == CLIENT_GONE || this == CLIENT_LOST;
+	}
+
+	/**
+	 * As what the end of a session is counted.
+	 */
+	enum Cause {
+
+		KILLED, FATAL,
+
+		/** Not counted among those that the server ends. */
+		CLIENT
+
+	}
 
 }

@@ -49,6 +49,8 @@ public final class SimServer {
 
 	private final Map<Integer, Backend> backends = new LinkedHashMap<>();
 
+	private Endings endings = Endings.NONE;
+
 	private int lastPid;
 
 	private boolean running = true;
@@ -110,6 +112,27 @@ public final class SimServer {
 		return backend;
 	}
 
+	/**
+	 * Count the end of a session, which still exists.
+	 */
+	void count(SessionEnd.Cause cause) {
+		this.endings = this.endings.and(cause);
+	}
+
+	/**
+	 * Return how many sessions the server has ended.
+	 */
+	Endings endings() {
+		return this.endings;
+	}
+
+	/**
+	 * Count from zero again, as after {@code pg_stat_reset}.
+	 */
+	public void resetStatistics() {
+		this.endings = new Endings(0, 0, this.clock.now());
+	}
+
 	void ended(Backend backend) {
 		this.backends.remove(backend.pid());
 		if (!this.running && this.backends.isEmpty()) {
@@ -152,6 +175,7 @@ public final class SimServer {
 		this.frozen = false;
 		List<Backend> killed = new ArrayList<>(this.backends.values());
 		this.backends.clear();
+		this.endings = Endings.NONE;
 		this.lockTable.clear();
 		this.table.crash();
 		if (!isInRecovery()) {

@@ -69,6 +69,29 @@ class SimServerTests {
 	}
 
 	/**
+	 * The end of a session is counted when its locks are free, and before it is gone.
+	 */
+	@Test
+	void dyingSessionIsCountedBeforeItIsGone() {
+		SimServer server = new SimServer(this.time, this.clock, () -> 1000, ServerSettings.DEFAULTS);
+		Backend dying = server.connect("dying", "postgres", (end) -> this.ends.add(end.name()));
+		dying.submit(Statements.lock(FIRST, LockMode.EXCLUSIVE, LockScope.SESSION), (reply) -> {
+		});
+		this.time.advance(SECOND_NANOS);
+		server.terminate(dying.pid());
+		List<String> seen = new ArrayList<>();
+		while (server.backend(dying.pid()) != null) {
+			assertThat(this.time.runNext()).isTrue();
+			String now = (server.locks().isEmpty() ? "free " : "held ") + server.endings().killed()
+					+ ((server.backend(dying.pid()) != null) ? " there" : " gone");
+			if (seen.isEmpty() || !seen.get(seen.size() - 1).equals(now)) {
+				seen.add(now);
+			}
+		}
+		assertThat(seen).containsExactly("held 0 there", "free 0 there", "free 1 there", "free 1 gone");
+	}
+
+	/**
 	 * H5: a timer is due by the wall clock, but looked at when an alarm comes, so that a
 	 * step forward ends a silent session with the next alarm.
 	 */

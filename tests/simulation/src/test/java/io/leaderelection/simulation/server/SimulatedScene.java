@@ -52,7 +52,11 @@ final class SimulatedScene implements Scene {
 		this.answers.putIfAbsent(session, "");
 		this.backends.get(session)
 			.submit(statement, (reply) -> this.answers.put(session,
-					(reply.error() != null) ? reply.error().state() : hasResult ? "" + reply.result() : "done"));
+					(reply.error() != null) ? reply.error().state() : hasResult ? say(reply.result()) : "done"));
+	}
+
+	private static String say(Object result) {
+		return (result instanceof Endings endings) ? Scene.endings(endings.killed(), endings.fatal()) : "" + result;
 	}
 
 	@Override
@@ -102,6 +106,21 @@ final class SimulatedScene implements Scene {
 	@Override
 	public void abandon(String session) {
 		this.backends.get(session).disconnect();
+	}
+
+	@Override
+	public void awaitGone(String session) {
+		await(() -> !this.backends.get(session).isAlive());
+	}
+
+	@Override
+	public void terminate(String session) {
+		this.server.terminate(this.backends.get(session).pid());
+	}
+
+	@Override
+	public void resetStatistics() {
+		this.server.resetStatistics();
 	}
 
 	@Override

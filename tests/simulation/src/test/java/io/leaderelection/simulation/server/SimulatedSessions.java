@@ -102,6 +102,11 @@ final class SimulatedSessions implements ComparedSessions {
 	}
 
 	@Override
+	public String endings() {
+		return Scene.endings(this.server.endings().killed(), this.server.endings().fatal());
+	}
+
+	@Override
 	public void close() {
 	}
 

@@ -121,6 +121,17 @@ public final class Statements {
 	}
 
 	/**
+	 * Count the sessions that the server has ended.
+	 */
+	public static Statement<Endings> endings() {
+		return answer(Backend::endings);
+	}
+
+	public static Statement<Void> clearStatistics() {
+		return run(Backend::clearStatistics);
+	}
+
+	/**
 	 * Set a timeout of the session, or of the transaction.
 	 */
 	public static Statement<Void> set(Timeout timeout, long millis, boolean local) {

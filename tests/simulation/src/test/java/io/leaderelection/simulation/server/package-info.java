@@ -35,7 +35,9 @@
  * <li>Transaction ids, and how much of the write-ahead log is durable (H2): a crash
  * forgets the ids of which no durable record tells, and issues them again.</li>
  * <li>The end of a session (H3): first the client is told, then the locks are freed one
- * partition of the lock table after the other, first those of the transaction.</li>
+ * partition of the lock table after the other, first those of the transaction; then the
+ * end is counted by its cause, and then the process is gone. Each of these is a step that
+ * others may come before. A transaction reads the counters once.</li>
  * <li>{@code lock_timeout}, {@code statement_timeout}, both idle timeouts and
  * {@code client_connection_check_interval}, on a wall clock that has a rate and may be
  * set (H5): a timer is due by that clock, but looked at only when an alarm comes.</li>
@@ -55,6 +57,8 @@
  * <li>A transaction id of a subtransaction. None of the statements assigns one.</li>
  * <li>{@code tcp_user_timeout} and keep-alive, which end a session no earlier than the
  * idle timeout does, and a process that hangs while it sends.</li>
+ * <li>A connection that breaks for the server only, so that it takes a client for gone
+ * that lives. How a session has ended does not tell about such a client.</li>
  * <li>Synchronous replication, and the time that it takes to make a commit durable.</li>
  * </ul>
  * <h2>What holds it to reality</h2> {@code LockComparisonTests} runs random operations,

@@ -1,0 +1,53 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What a candidate publishes about itself to the other nodes.
+ *
+ * @param protocol the number of the protocol between nodes that it uses, or 0 if it
+ * publishes none
+ * @param priority its priority, from 0 to {@value #MAX_PRIORITY}
+ * @param metadata values for the applications on other nodes, by name
+ */
+public record NodeProfile(int protocol, int priority, Map<String, String> metadata) {
+
+	/**
+	 * The protocol of this version: the keys and statements by which nodes elect one
+	 * leader, hand over and request a resignation. Raised with every change after which
+	 * two versions could misunderstand each other.
+	 */
+	public static final int PROTOCOL = 1;
+
+	/** The highest priority. */
+	public static final int MAX_PRIORITY = 100;
+
+	/** The profile of a node that publishes nothing. */
+	public static final NodeProfile UNKNOWN = new NodeProfile(0, 0, Map.of());
+
+	/** The profile of a node without a priority and metadata. */
+	public static final NodeProfile DEFAULT = new NodeProfile(PROTOCOL, 0, Map.of());
+
+	public NodeProfile {
+		metadata = Collections.unmodifiableMap(new TreeMap<>(metadata));
+	}
+
+}

@@ -1,0 +1,41 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.util.function.Function;
+
+import io.leaderelection.Leadership;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Observes leader work: guarded methods, and the work that is passed to an elector.
+ */
+@FunctionalInterface
+public interface WorkObserver {
+
+	/**
+	 * Begin to observe work that the current thread has entered. Must not block.
+	 * @param leadership the leadership of the work
+	 * @param name the class and the name of a guarded method, or the object that was
+	 * passed to an elector
+	 * @param context returns values of the context of a subscriber by their keys, if the
+	 * work is that of a publisher
+	 * @return receives what happens to this work
+	 */
+	WorkObservation begin(Leadership leadership, Object name, Function<Object, @Nullable Object> context);
+
+}

@@ -1,0 +1,103 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link GuardContextInitializer}.
+ */
+class GuardContextInitializerTests {
+
+	private static final String EXCLUDE = "--spring.autoconfigure.exclude=";
+
+	private static final String NO_DATA_SOURCE = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration";
+
+	@ParameterizedTest
+	@CsvSource({ "always, worked", "never," })
+	void childContextIsGuardedByTheElectionsOfItsParent(String mode, String result) {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+			.web(WebApplicationType.NONE)
+			.child(Job.class)
+			.web(WebApplicationType.NONE)
+			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=" + mode)) {
+			assertThat(context.getBean(Job.class).work()).isEqualTo(result);
+		}
+	}
+
+	@Test
+	void contextWithoutGuardedBeansStarts() {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Empty.class)
+			.web(WebApplicationType.NONE)
+			.run()) {
+			assertThat(context.getBeansOfType(LeaderOnlyBeanPostProcessor.class)).hasSize(1);
+		}
+	}
+
+	@Test
+	void applicationThatExcludesTheAutoConfigurationHasNoGuard() {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class, Job.class)
+			.web(WebApplicationType.NONE)
+			.run(EXCLUDE + NO_DATA_SOURCE + "," + LeaderElectionAutoConfiguration.class.getName())) {
+			assertThat(context.getBean(Job.class).work()).isEqualTo("worked");
+		}
+	}
+
+	@Test
+	void childOfAnApplicationThatExcludesTheAutoConfigurationHasNoGuard() {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+			.web(WebApplicationType.NONE)
+			.child(Job.class)
+			.web(WebApplicationType.NONE)
+			.run(EXCLUDE + NO_DATA_SOURCE + "," + LeaderElectionAutoConfiguration.class.getName())) {
+			assertThat(context.getBean(Job.class).work()).isEqualTo("worked");
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Empty {
+
+	}
+
+	static class Job {
+
+		@LeaderOnly
+		String work() {
+			return "worked";
+		}
+
+	}
+
+}

@@ -1,0 +1,201 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
+
+import io.leaderelection.Leader;
+import io.leaderelection.LeaderChangedEvent;
+import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.event.EventListener;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for nodes that publish metadata and priorities, with both stores.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class NodeProfileTests {
+
+	private static final Duration HOLD = Duration.ofSeconds(1);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String group = "group-" + UUID.randomUUID();
+
+	private final List<LocalNode> nodes = new ArrayList<>();
+
+	@AfterEach
+	void closeNodes() {
+		this.nodes.forEach(LocalNode::close);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void followerFindsTheUrlOfTheLeader(String store) {
+		LocalNode first = start(store, 0, "leader-election.metadata.url=http://first",
+				"leader-election.metadata.zone=eu-1a")
+			.awaitLeader();
+		assertThat(first.elector().getLeader().metadata()).containsEntry("zone", "eu-1a");
+		LocalNode second = start(store, 0, "leader-election.metadata.url=http://second");
+		Routes routes = second.context().getBean(Routes.class);
+		await().untilAsserted(() -> assertThat(routes.leaders()).last()
+			.isEqualTo(new Leader(first.elector().getNodeId(), first.elector().getLeadership().getTerm(),
+					second.elector().getLeader().since(), Map.of("url", "http://first", "zone", "eu-1a"))));
+		assertThat(second.elector().getLeader()).isEqualTo(routes.leaders().get(routes.leaders().size() - 1));
+		Routes routesOfFirst = first.context().getBean(Routes.class);
+		assertThat(routesOfFirst.leaders()).isEmpty();
+		first.elector().resign();
+		second.awaitLeader();
+		await().untilAsserted(
+				() -> assertThat(routesOfFirst.leaders()).last().extracting(Routes::uri).isEqualTo("http://second"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void nodeOfHigherPriorityLeadsAfterTheHold(String store, CapturedOutput output) {
+		LocalNode low = start(store, 0).awaitLeader();
+		LocalNode other = start(store, 0);
+		// Longer than other nodes take to learn of a candidate from the table
+		LocalNode high = start(store, 10, "leader-election.priority-hold=4s");
+		high.awaitLeader();
+		await().until(() -> low.events().size() == 2);
+		assertThat(low.events().get(1)).startsWith("revoked");
+		assertThat(other.events()).isEmpty();
+		assertThat(output).containsOnlyOnce("Requesting leadership from node '" + low.elector().getNodeId() + "'");
+		awaitLeader(low, high);
+		awaitLeader(other, high);
+	}
+
+	/**
+	 * Two nodes of low priority wait for the lock in front of it.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void nodeOfHigherPriorityGoesFirst(String store) {
+		LocalNode leader = start(store, 20).awaitLeader();
+		List<LocalNode> low = List.of(start(store, 0), start(store, 5));
+		LocalNode high = start(store, 10);
+		Stream.concat(low.stream(), Stream.of(high)).forEach((node) -> awaitLeader(node, leader));
+		low.forEach((node) -> await().until(() -> candidates(node) == 4));
+		leader.close();
+		high.awaitLeader();
+		assertThat(low).allSatisfy((node) -> assertThat(node.events()).isEmpty());
+	}
+
+	/**
+	 * A node that does not stay for the hold never gets leadership, and one that cannot
+	 * keep it gets it less often with each request.
+	 */
+	@Test
+	void flappingNodeDoesNotDisturbTheLeader() {
+		LocalNode low = start("advisory-lock", 0).awaitLeader();
+		Term term = low.elector().getLeadership().getTerm();
+		for (int i = 0; i < 5; i++) {
+			try (LocalNode flapping = start("advisory-lock", 10, "leader-election.priority-hold=10s")) {
+				awaitLeader(flapping, low);
+			}
+		}
+		assertThat(low.elector().getLeadership().getTerm()).isEqualTo(term);
+		assertThat(low.events()).hasSize(1);
+	}
+
+	@Test
+	void nodeThatCannotKeepLeadershipAsksEverLessOften() {
+		LocalNode low = start("advisory-lock", 0).awaitLeader();
+		LocalNode high = start("advisory-lock", 10);
+		List<Duration> waits = new ArrayList<>();
+		long since = System.nanoTime();
+		for (int i = 0; i < 3; i++) {
+			high.awaitLeader();
+			waits.add(Duration.ofNanos(System.nanoTime() - since));
+			await().until(() -> candidates(high) == 2);
+			high.elector().resign();
+			low.awaitLeader();
+			since = System.nanoTime();
+		}
+		assertThat(waits.get(0)).isGreaterThanOrEqualTo(HOLD);
+		assertThat(waits.get(1)).isGreaterThanOrEqualTo(HOLD.multipliedBy(2));
+		assertThat(waits.get(2)).isGreaterThanOrEqualTo(HOLD.multipliedBy(4));
+	}
+
+	private static int candidates(LocalNode node) {
+		return node.context().getBean(DefaultLeaderElectors.class).getDefault().status().candidates().size();
+	}
+
+	private static void awaitLeader(LocalNode node, LocalNode leader) {
+		await().until(() -> node.elector().getLeader() != null
+				&& node.elector().getLeader().nodeId().equals(leader.elector().getNodeId()));
+	}
+
+	private static ConditionFactory await() {
+		return Awaitility.await().atMost(Duration.ofSeconds(60));
+	}
+
+	private LocalNode start(String store, int priority, String... properties) {
+		String[] all = Stream
+			.concat(Stream.of("leader-election.group=" + this.group, "leader-election.store=" + store,
+					"leader-election.initialize-schema=always", "leader-election.node-id=node-" + this.nodes.size(),
+					"leader-election.lease-duration=5s", "leader-election.priority=" + priority,
+					"leader-election.priority-hold=" + HOLD.toMillis() + "ms"), Stream.of(properties))
+			.toArray(String[]::new);
+		LocalNode node = LocalNode.start(this.server, Routes.class, all);
+		this.nodes.add(node);
+		return node;
+	}
+
+	/**
+	 * Knows to which node to send requests.
+	 */
+	static class Routes {
+
+		private final List<Leader> leaders = new CopyOnWriteArrayList<>();
+
+		@EventListener
+		void on(LeaderChangedEvent event) {
+			this.leaders.add(event.getLeader());
+		}
+
+		List<Leader> leaders() {
+			return this.leaders;
+		}
+
+		static String uri(Leader leader) {
+			return leader.metadata().get("url");
+		}
+
+	}
+
+}

@@ -1,0 +1,87 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import io.leaderelection.engine.NodeProfile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link Profiles}.
+ */
+class ProfilesTests {
+
+	private static final NodeProfile PROFILE = new NodeProfile(1, 10,
+			Map.of("url", "http://10.0.0.7:8080", "zone", "ä"));
+
+	@Test
+	void keysAreAContractBetweenVersions() {
+		assertThat(Profiles.keys(NodeProfile.DEFAULT)).containsExactly(0x80010000);
+		assertThat(Profiles.keys(new NodeProfile(2, 100, Map.of("a", "bcd")))).containsExactly(0x80026405, 0x81613D62,
+				0x82636400);
+	}
+
+	@Test
+	void textIsAContractBetweenVersions() {
+		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("1 0 ");
+		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 url=http://10.0.0.7:8080\nzone=ä");
+	}
+
+	@Test
+	void profileIsReadFromItsKeys() {
+		assertThat(Profiles.ofKeys(unsigned(Profiles.keys(PROFILE)))).isEqualTo(PROFILE);
+		assertThat(Profiles.ofKeys(unsigned(Profiles.keys(NodeProfile.DEFAULT)))).isEqualTo(NodeProfile.DEFAULT);
+	}
+
+	@Test
+	void profileIsReadFromItsText() {
+		assertThat(Profiles.ofText(Profiles.text(PROFILE))).isEqualTo(PROFILE);
+		assertThat(Profiles.ofText("1 0 ")).isEqualTo(NodeProfile.DEFAULT);
+	}
+
+	@Test
+	void nodeThatPublishesNothingHasNoProfile() {
+		assertThat(Profiles.ofKeys(null)).isEqualTo(NodeProfile.UNKNOWN);
+		assertThat(Profiles.ofText(null)).isEqualTo(NodeProfile.UNKNOWN);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", " ", "1", "1 0", "a b c", "1234 0 ", "-1 0 " })
+	void textOfAnotherFormIsUnknown(String text) {
+		assertThat(Profiles.ofText(text)).isEqualTo(NodeProfile.UNKNOWN);
+	}
+
+	@Test
+	void incompleteMetadataIsIgnored() {
+		List<Integer> keys = Profiles.keys(PROFILE);
+		assertThat(Profiles.ofKeys(unsigned(keys.subList(0, keys.size() - 1))))
+			.isEqualTo(new NodeProfile(1, 10, Map.of()));
+		assertThat(Profiles.ofKeys(unsigned(keys.subList(1, keys.size())))).isEqualTo(NodeProfile.UNKNOWN);
+	}
+
+	private static String unsigned(List<Integer> keys) {
+		return keys.stream().map(Integer::toUnsignedString).collect(Collectors.joining(","));
+	}
+
+}
