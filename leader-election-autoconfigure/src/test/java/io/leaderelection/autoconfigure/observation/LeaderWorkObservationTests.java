@@ -1,0 +1,478 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure.observation;
+
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ManualSessions;
+import io.leaderelection.engine.WorkObserver;
+import io.leaderelection.observation.DefaultLeaderWorkObservationConvention;
+import io.leaderelection.observation.LeaderWorkObservationContext;
+import io.leaderelection.schedule.Claim;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.DurableSchedules;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
+import io.micrometer.observation.tck.TestObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import io.micrometer.observation.tck.TestObservationRegistryAssert.TestObservationRegistryAssertReturningObservationContextAssert;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.scheduling.annotation.Scheduled;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the observation of leader work.
+ */
+@Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
+class LeaderWorkObservationTests {
+
+	private static final String NAME = "leader.election.work";
+
+	private final TestObservationRegistry registry = TestObservationRegistry.create();
+
+	private final ApplicationContextRunner off = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				LeaderWorkObservationAutoConfiguration.class))
+		.withPropertyValues("leader-election.mode=always", "leader-election.node-id=web1");
+
+	private final ApplicationContextRunner withoutRegistry = this.off
+		.withPropertyValues("leader-election.observation.enabled=true");
+
+	private final ApplicationContextRunner contextRunner = this.withoutRegistry.withBean(Reports.class)
+		.withBean(ObservationRegistry.class, () -> this.registry);
+
+	@AfterEach
+	void noObserverHasFailed(CapturedOutput output) {
+		assertThat(output).doesNotContain("InvalidObservationException");
+	}
+
+	@Test
+	void guardedMethod() {
+		this.contextRunner.run((context) -> {
+			assertThat(reports(context).create()).isEqualTo(NAME);
+			assertThat(this.registry.getCurrentObservation()).isNull();
+			Leadership leadership = context.getBean(LeaderElector.class).getLeadership();
+			assertObservation().hasBeenStarted()
+				.hasBeenStopped()
+				.doesNotHaveError()
+				.hasContextualNameEqualTo("leader work LeaderWorkObservationTests.Reports.create")
+				.hasLowCardinalityKeyValue("election", "default")
+				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
+				.hasLowCardinalityKeyValue("exception", "none")
+				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests.Reports.create")
+				.hasHighCardinalityKeyValue("node", "web1")
+				.hasHighCardinalityKeyValue("term", leadership.getTerm().toString());
+		});
+	}
+
+	@Test
+	void failure() {
+		this.contextRunner.run((context) -> {
+			assertThatIllegalStateException().isThrownBy(reports(context)::fail);
+			assertObservation().hasBeenStopped()
+				.hasError(reports(context).failure())
+				.hasLowCardinalityKeyValue("outcome", "ERROR")
+				.hasLowCardinalityKeyValue("exception", "IllegalStateException");
+		});
+	}
+
+	@Test
+	void callThatIsSkipped() {
+		this.contextRunner.withPropertyValues("leader-election.mode=never").run((context) -> {
+			assertThat(reports(context).create()).isNull();
+			assertThat(reports(context).mono().block()).isNull();
+			assertThat(context.getBean(LeaderElector.class).runIfLeader(() -> {
+			})).isFalse();
+			assertNone();
+		});
+	}
+
+	@Test
+	void futureUntilItCompletes() {
+		this.contextRunner.run((context) -> {
+			CompletableFuture<String> future = reports(context).future();
+			assertObservation().hasBeenStarted().isNotStopped();
+			assertThat(this.registry.getCurrentObservation()).isNull();
+			future.complete("report");
+			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "SUCCESS");
+		});
+	}
+
+	@Test
+	void futureThatFails() {
+		this.contextRunner.run((context) -> {
+			reports(context).future().completeExceptionally(reports(context).failure());
+			assertObservation().hasBeenStopped()
+				.hasError(reports(context).failure())
+				.hasLowCardinalityKeyValue("outcome", "ERROR");
+		});
+	}
+
+	@Test
+	void publisherFromSubscriptionToCompletion() {
+		this.contextRunner.run((context) -> {
+			Mono<String> mono = reports(context).mono();
+			assertNone();
+			CompletableFuture<String> result = mono.toFuture();
+			assertObservation().hasBeenStarted().isNotStopped();
+			assertThat(this.registry.getCurrentObservation()).isNull();
+			reports(context).sink().tryEmitValue("report");
+			assertThat(result.get(10, TimeUnit.SECONDS)).isEqualTo("report in " + NAME);
+			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "SUCCESS");
+		});
+	}
+
+	@Test
+	void publisherThatFails() {
+		this.contextRunner.run((context) -> {
+			CompletableFuture<String> result = reports(context).mono().toFuture();
+			reports(context).sink().tryEmitError(reports(context).failure());
+			assertThat(result).isCompletedExceptionally();
+			assertObservation().hasBeenStopped()
+				.hasError(reports(context).failure())
+				.hasLowCardinalityKeyValue("outcome", "ERROR");
+		});
+	}
+
+	@Test
+	void publisherThatIsCancelled() {
+		this.contextRunner.run((context) -> {
+			Disposable subscription = reports(context).mono().subscribe();
+			subscription.dispose();
+			assertObservation().hasBeenStopped().doesNotHaveError().hasLowCardinalityKeyValue("outcome", "UNKNOWN");
+		});
+	}
+
+	@Test
+	void parentOfBlockingAndReactiveWork() {
+		this.contextRunner.run((context) -> {
+			Observation parent = Observation.start("parent", this.registry);
+			this.registry.clear();
+			parent.scoped(reports(context)::create);
+			assertObservation().hasParentObservationEqualTo(parent);
+			this.registry.clear();
+			reports(context).mono()
+				.contextWrite((values) -> values.put(ObservationThreadLocalAccessor.KEY, parent))
+				.subscribe()
+				.dispose();
+			assertObservation().hasParentObservationEqualTo(parent);
+		});
+	}
+
+	@Test
+	void observationThatIsDisabledLeavesThatOfTheSubscriber() {
+		this.registry.observationConfig().observationPredicate((name, context) -> !name.equals(NAME));
+		this.contextRunner.run((context) -> {
+			Observation parent = Observation.start("parent", this.registry);
+			CompletableFuture<String> result = reports(context).mono()
+				.contextWrite((values) -> values.put(ObservationThreadLocalAccessor.KEY, parent))
+				.toFuture();
+			reports(context).sink().tryEmitValue("report");
+			assertThat(result.get(10, TimeUnit.SECONDS)).isEqualTo("report in parent");
+			parent.scoped(() -> assertThat(reports(context).create()).isEqualTo("parent"));
+			TestObservationRegistryAssert.assertThat(this.registry).hasNumberOfObservationsEqualTo(1);
+		});
+	}
+
+	@Test
+	void workOfTheElector() {
+		this.contextRunner.run((context) -> {
+			LeaderElector elector = context.getBean(LeaderElector.class);
+			assertThat(
+					elector.runIfLeader(() -> this.registry.getCurrentObservation().lowCardinalityKeyValue("a", "b")))
+				.isTrue();
+			assertObservation().hasBeenStopped()
+				.hasLowCardinalityKeyValue("a", "b")
+				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
+				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests");
+			this.registry.clear();
+			elector.runWithLeadership((leadership) -> {
+			});
+			assertObservation().hasBeenStopped();
+			this.registry.clear();
+			assertThatIllegalStateException().isThrownBy(() -> elector.callIfLeader(() -> {
+				throw reports(context).failure();
+			}));
+			assertObservation().hasBeenStopped().hasError(reports(context).failure());
+		});
+	}
+
+	@Test
+	void workThatIsInterrupted() {
+		this.contextRunner.withPropertyValues("leader-election.mode=manual").run((context) -> {
+			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			ManualSessions.grant(elector);
+			Thread thread = new Thread(reports(context)::block);
+			thread.start();
+			assertThat(reports(context).begun().await(10, TimeUnit.SECONDS)).isTrue();
+			ManualSessions.revoke(elector, Reason.LEASE_EXPIRED);
+			thread.join(Duration.ofSeconds(10).toMillis());
+			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "INTERRUPTED");
+		});
+	}
+
+	@Test
+	void publisherThatIsCancelledByTheEndOfLeadership() {
+		this.contextRunner.withPropertyValues("leader-election.mode=manual").run((context) -> {
+			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+			ManualSessions.grant(elector);
+			CompletableFuture<String> result = reports(context).mono().toFuture();
+			ManualSessions.revoke(elector, Reason.LEASE_EXPIRED);
+			await().atMost(Duration.ofSeconds(10)).until(result::isDone);
+			assertObservation().hasBeenStopped()
+				.hasLowCardinalityKeyValue("outcome", "INTERRUPTED")
+				.hasLowCardinalityKeyValue("exception", "NotLeaderException");
+		});
+	}
+
+	@Test
+	void methodThatRunsOnGrantIsObservedOnce() {
+		this.contextRunner.withBean(Warming.class).run((context) -> {
+			assertThat(context.getBean(Warming.class).warmed().await(10, TimeUnit.SECONDS)).isTrue();
+			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());
+		});
+	}
+
+	@Test
+	void durableScheduleWithAFireThatIsDue() {
+		Instant fire = Instant.parse("2026-05-02T02:00:00Z");
+		this.contextRunner.withBean(Nightly.class).run((context) -> {
+			DurableSchedules schedules = context.getBean(DurableSchedules.class);
+			schedules.begin(Clock.fixed(fire.minusSeconds(5), ZoneOffset.UTC));
+			context.getBean(Nightly.class).run();
+			context.getBean(Nightly.class).runReactively().block();
+			assertNone();
+			schedules.setClock(Clock.fixed(fire, ZoneOffset.UTC));
+			context.getBean(Nightly.class).run();
+			assertObservation().hasBeenStopped()
+				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests.Nightly.run");
+			this.registry.clear();
+			assertThat(context.getBean(Nightly.class).runReactively().block()).isEqualTo(NAME);
+			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());
+		});
+	}
+
+	@Test
+	void conventionOfTheApplication() {
+		this.contextRunner.withBean(OwnConvention.class).run((context) -> {
+			reports(context).create();
+			TestObservationRegistryAssert.assertThat(this.registry)
+				.hasSingleObservationThat()
+				.hasNameEqualTo("own.work");
+		});
+	}
+
+	@Test
+	void handlerThatFailsDoesNotAffectTheWork(CapturedOutput output) {
+		this.contextRunner.run((context) -> {
+			this.registry.observationConfig().observationHandler(new FailingHandler());
+			assertThat(reports(context).create()).isNotEmpty();
+			assertThat(output).contains("Failed to observe leader work");
+			assertThat(context.getBean(DefaultLeaderElectors.class).getDefault().status().workInFlight()).isZero();
+		});
+	}
+
+	@Test
+	void isOffByDefault() {
+		this.off.withBean(Reports.class).withBean(ObservationRegistry.class, () -> this.registry).run((context) -> {
+			assertThat(reports(context).create()).isEqualTo("none");
+			assertNone();
+		});
+	}
+
+	@Test
+	void needsARegistry() {
+		this.withoutRegistry.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkObserver.class));
+	}
+
+	@Test
+	void needsMicrometer() {
+		this.withoutRegistry.withClassLoader(new FilteredClassLoader("io.micrometer"))
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkObserver.class));
+	}
+
+	private void assertNone() {
+		TestObservationRegistryAssert.assertThat(this.registry).doesNotHaveAnyObservation();
+	}
+
+	private TestObservationRegistryAssertReturningObservationContextAssert assertObservation() {
+		return TestObservationRegistryAssert.assertThat(this.registry).hasSingleObservationThat().hasNameEqualTo(NAME);
+	}
+
+	private static String name(Observation observation) {
+		return (observation != null) ? observation.getContextView().getName() : "none";
+	}
+
+	private static Reports reports(AssertableApplicationContext context) {
+		return context.getBean(Reports.class);
+	}
+
+	static class Reports {
+
+		private final IllegalStateException failure = new IllegalStateException("No paper");
+
+		private final CountDownLatch begun = new CountDownLatch(1);
+
+		private final Sinks.One<String> sink = Sinks.one();
+
+		private final ObjectProvider<ObservationRegistry> registry;
+
+		Reports(ObjectProvider<ObservationRegistry> registry) {
+			this.registry = registry;
+		}
+
+		IllegalStateException failure() {
+			return this.failure;
+		}
+
+		CountDownLatch begun() {
+			return this.begun;
+		}
+
+		Sinks.One<String> sink() {
+			return this.sink;
+		}
+
+		@LeaderOnly
+		String create() {
+			return name(this.registry.getIfAvailable(() -> ObservationRegistry.NOOP).getCurrentObservation());
+		}
+
+		@LeaderOnly
+		void fail() {
+			throw this.failure;
+		}
+
+		@LeaderOnly
+		void block() {
+			this.begun.countDown();
+			try {
+				new CountDownLatch(1).await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
+		@LeaderOnly
+		CompletableFuture<String> future() {
+			return new CompletableFuture<>();
+		}
+
+		@LeaderOnly
+		Mono<String> mono() {
+			return Mono.deferContextual((context) -> this.sink.asMono()
+				.map((report) -> report + " in "
+						+ name(context.getOrDefault(ObservationThreadLocalAccessor.KEY, null))));
+		}
+
+	}
+
+	static class Warming {
+
+		private final CountDownLatch warmed = new CountDownLatch(1);
+
+		CountDownLatch warmed() {
+			return this.warmed;
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		void warm() {
+			this.warmed.countDown();
+		}
+
+	}
+
+	static class Nightly {
+
+		@LeaderOnly
+		@DurableSchedule(name = "nightly")
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+		}
+
+		@LeaderOnly
+		@DurableSchedule(name = "reactive", claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		Mono<String> runReactively() {
+			return Mono.deferContextual(
+					(context) -> Mono.just(name(context.getOrDefault(ObservationThreadLocalAccessor.KEY, null))));
+		}
+
+	}
+
+	static class OwnConvention extends DefaultLeaderWorkObservationConvention {
+
+		@Override
+		public String getName() {
+			return "own.work";
+		}
+
+	}
+
+	static class FailingHandler implements ObservationHandler<LeaderWorkObservationContext> {
+
+		@Override
+		public void onStart(LeaderWorkObservationContext context) {
+			throw new IllegalStateException("No tracer");
+		}
+
+		@Override
+		public void onStop(LeaderWorkObservationContext context) {
+			throw new IllegalStateException("No tracer");
+		}
+
+		@Override
+		public boolean supportsContext(Observation.Context context) {
+			return context instanceof LeaderWorkObservationContext;
+		}
+
+	}
+
+}
