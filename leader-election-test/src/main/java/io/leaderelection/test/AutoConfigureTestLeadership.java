@@ -28,8 +28,9 @@ import java.lang.annotation.Target;
  * database: the test grants and revokes leadership with the bean {@link TestLeadership}.
  * Before each test method, this node is reset to the leader or to a follower, according
  * to {@link #leader()}. Sets {@code leader-election.mode=manual} in a property source
- * that takes precedence over all others. May be used as a meta-annotation. Nested test
- * classes inherit it.
+ * that takes precedence over all others, and adds the auto-configuration of leader
+ * election to a context without it, such as that of a test slice. May be used as a
+ * meta-annotation. Nested test classes inherit it.
  *
  * @since 0.1.0
  */

@@ -18,7 +18,14 @@ package io.leaderelection.test;
 
 import java.util.Map;
 
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+
+import org.springframework.aot.AotDetector;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotatedBeanDefinitionReader;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.test.context.ContextCustomizer;
 import org.springframework.test.context.MergedContextConfiguration;
@@ -37,6 +44,21 @@ record TestLeadershipContextCustomizer(boolean leader) implements ContextCustomi
 			.getPropertySources()
 			.addFirst(new MapPropertySource(AutoConfigureTestLeadership.class.getName(),
 					Map.of("leader-election.mode", "manual", "leader-election.manual.leader", this.leader)));
+		if (!AotDetector.useGeneratedArtifacts()
+				&& context.getBeanFactory() instanceof BeanDefinitionRegistry registry) {
+			new AnnotatedBeanDefinitionReader(registry, context.getEnvironment()).register(Elections.class);
+		}
+	}
+
+	/**
+	 * Elections for a context without auto-configuration, as that of a test slice. Not an
+	 * import of the annotation, because those of a nested test class replace those of its
+	 * enclosing class.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ImportAutoConfiguration({ LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class })
+	static class Elections {
+
 	}
 
 }

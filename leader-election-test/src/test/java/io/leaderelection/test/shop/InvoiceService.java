@@ -1,0 +1,50 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.test.shop;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.leaderelection.annotation.LeaderOnly;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.stereotype.Service;
+
+/**
+ * A service whose methods are for the leader only.
+ */
+@Service
+class InvoiceService {
+
+	private final AtomicInteger reminders = new AtomicInteger();
+
+	@LeaderOnly
+	@Nullable String send() {
+		return "sent";
+	}
+
+	@LeaderOnly
+	@Scheduled(fixedDelay = 20)
+	void remind() {
+		this.reminders.incrementAndGet();
+	}
+
+	int getReminders() {
+		return this.reminders.get();
+	}
+
+}
