@@ -1,0 +1,189 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.testsupport.Certificates;
+import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.postgresql.ds.PGSimpleDataSource;
+
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for elections over TLS: the connection of an election verifies the server as the
+ * {@link DataSource} of the application does.
+ */
+@Tag("faults")
+@EmbeddedServerOnly
+class TlsTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	@TempDir
+	static Path folder;
+
+	private static Certificates certificates;
+
+	private static Path otherAuthority;
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() throws IOException {
+		certificates = new Certificates(Files.createDirectory(folder.resolve("right")));
+		otherAuthority = new Certificates(Files.createDirectory(folder.resolve("other"))).authority();
+		server = PostgreSqlServer.start(certificates.serverSettings());
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void leadsOverTls(Place place) {
+		try (LocalNode node = place.start("localhost", certificates.authority())) {
+			Awaitility.await().atMost(LIMIT).until(node::leads);
+			assertThat(server.query("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
+					+ "WHERE application_name LIKE 'leader-election default %'"))
+				.containsExactly("t");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void refusesServerOfAnotherAuthority(Place place) {
+		assertRefused(place, "localhost", otherAuthority, "SSL error: PKIX path");
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void refusesServerWithAnotherName(Place place) {
+		assertRefused(place, "127.0.0.1", certificates.authority(), "The hostname 127.0.0.1 could not be verified");
+	}
+
+	private static void assertRefused(Place place, String host, Path authority, String reason) {
+		try (LocalNode node = place.start(host, authority)) {
+			ElectionStatus status = Awaitility.await()
+				.atMost(LIMIT)
+				.until(() -> node.context().getBean(DefaultLeaderElectors.class).getDefault().status(),
+						(current) -> current.problem() != null);
+			assertThat(status.problem()).contains("The database for leader election cannot be reached")
+				.contains(reason);
+			assertThat(node.leads()).isFalse();
+			assertThat(node.events()).isEmpty();
+		}
+	}
+
+	/**
+	 * Where an application sets the parameters.
+	 */
+	enum Place {
+
+		URL {
+
+			@Override
+			LocalNode start(String host, Path authority) {
+				return LocalNode.start(server, "spring.datasource.url=" + url(host) + parameters(authority));
+			}
+
+		},
+
+		HIKARI_PROPERTIES {
+
+			@Override
+			LocalNode start(String host, Path authority) {
+				String prefix = "spring.datasource.hikari.data-source-properties.";
+				return LocalNode.start(server, "spring.datasource.url=" + url(host), prefix + "sslmode=verify-full",
+						prefix + "sslrootcert=" + authority);
+			}
+
+		},
+
+		ELECTION_URL {
+
+			@Override
+			LocalNode start(String host, Path authority) {
+				return LocalNode.start(server, "leader-election.datasource.url=" + url(host) + parameters(authority),
+						"leader-election.datasource.username=" + server.username(),
+						"leader-election.datasource.password=" + server.password());
+			}
+
+		},
+
+		DATA_SOURCE {
+
+			@Override
+			LocalNode start(String host, Path authority) {
+				return LocalNode.start(server, DataSourceConfiguration.class, "test.host=" + host,
+						"test.port=" + server.port(), "test.authority=" + authority);
+			}
+
+		};
+
+		abstract LocalNode start(String host, Path authority);
+
+		private static String url(String host) {
+			return "jdbc:postgresql://" + host + ":" + server.port() + "/" + server.database();
+		}
+
+		private static String parameters(Path authority) {
+			return "?sslmode=verify-full&sslrootcert=" + authority;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class DataSourceConfiguration {
+
+		@Bean
+		DataSource dataSource(@Value("${test.host}") String host, @Value("${test.port}") int port,
+				@Value("${test.authority}") String authority) {
+			PGSimpleDataSource dataSource = new PGSimpleDataSource();
+			dataSource.setServerNames(new String[] { host });
+			dataSource.setPortNumbers(new int[] { port });
+			dataSource.setDatabaseName("postgres");
+			dataSource.setUser("postgres");
+			dataSource.setSslMode("verify-full");
+			dataSource.setSslRootCert(authority);
+			return dataSource;
+		}
+
+	}
+
+}

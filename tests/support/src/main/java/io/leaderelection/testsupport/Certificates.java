@@ -1,0 +1,129 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.testsupport;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A certificate authority and the certificate of a server whose only name is
+ * {@code localhost}, made by the {@code keytool} of this JDK.
+ */
+public final class Certificates {
+
+	private static final String PASSWORD = "secret";
+
+	private final Path folder;
+
+	/**
+	 * Create a new {@code Certificates} instance.
+	 * @param folder the folder for the files, which must be empty
+	 */
+	public Certificates(Path folder) {
+		this.folder = folder;
+		keytool("ca", "-genkeypair", "-keyalg", "RSA", "-dname", "CN=Test CA", "-ext", "bc:c=ca:true");
+		keytool("ca", "-exportcert", "-rfc", "-file", authority().toString());
+		keytool("server", "-genkeypair", "-keyalg", "RSA", "-dname", "CN=localhost");
+		Path request = folder.resolve("server.csr");
+		keytool("server", "-certreq", "-file", request.toString());
+		keytool("ca", "-gencert", "-rfc", "-ext", "san=dns:localhost", "-infile", request.toString(), "-outfile",
+				certificate().toString());
+		writeKey();
+	}
+
+	/**
+	 * The settings with which a server offers TLS.
+	 */
+	public String[] serverSettings() {
+		return new String[] { "ssl=on", "ssl_cert_file=" + certificate(), "ssl_key_file=" + key() };
+	}
+
+	/**
+	 * The certificate of the authority, for clients.
+	 */
+	public Path authority() {
+		return this.folder.resolve("ca.crt");
+	}
+
+	private Path certificate() {
+		return this.folder.resolve("server.crt");
+	}
+
+	private Path key() {
+		return this.folder.resolve("server.key");
+	}
+
+	private Path store(String alias) {
+		return this.folder.resolve(alias + ".p12");
+	}
+
+	private void writeKey() {
+		try (InputStream input = Files.newInputStream(store("server"))) {
+			KeyStore store = KeyStore.getInstance("PKCS12");
+			store.load(input, PASSWORD.toCharArray());
+			byte[] encoded = store.getKey("server", PASSWORD.toCharArray()).getEncoded();
+			String text = Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII)).encodeToString(encoded);
+			// The server refuses a key that others can read
+			Files.createFile(key(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+			Files.writeString(key(), "-----BEGIN PRIVATE KEY-----\n" + text + "\n-----END PRIVATE KEY-----\n");
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		catch (GeneralSecurityException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private void keytool(String alias, String... arguments) {
+		List<String> command = new ArrayList<>();
+		command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+		command.addAll(List.of(arguments));
+		command.addAll(List.of("-alias", alias, "-keystore", store(alias).toString(), "-storetype", "PKCS12",
+				"-storepass", PASSWORD));
+		Path output = this.folder.resolve("keytool.log");
+		try {
+			Process process = new ProcessBuilder(command).redirectErrorStream(true)
+				.redirectOutput(Redirect.appendTo(output.toFile()))
+				.start();
+			if (!process.waitFor(60, TimeUnit.SECONDS) || process.exitValue() != 0) {
+				process.destroyForcibly();
+				throw new IllegalStateException(command + " failed: " + Files.readString(output));
+			}
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}
