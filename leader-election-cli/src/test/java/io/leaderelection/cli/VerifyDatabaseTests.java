@@ -1,0 +1,486 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.cli;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+import io.leaderelection.testsupport.Certificates;
+import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine.Model.OptionSpec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link VerifyDatabase} on real servers.
+ */
+class VerifyDatabaseTests {
+
+	private static final String ROLE = "verified_role";
+
+	private static final String DATABASE = "verified";
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@BeforeEach
+	void createDatabase() {
+		this.server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
+		this.server.execute("CREATE DATABASE " + DATABASE + " OWNER " + ROLE);
+	}
+
+	@AfterEach
+	void dropDatabase() {
+		Awaitility.await().untilAsserted(this::assertNothingIsLeft);
+		this.server.execute("DROP DATABASE " + DATABASE + " WITH (FORCE)");
+		this.server.execute("DROP ROLE " + ROLE);
+	}
+
+	private void assertNothingIsLeft() {
+		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")).containsExactly("0");
+		assertThat(this.server
+			.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election verify%'"))
+			.containsExactly("0");
+	}
+
+	private void assertNoObjectIsLeft() {
+		assertThat(count("SELECT count(*) FROM pg_class WHERE oid >= 16384")).isZero();
+		assertThat(count("SELECT count(*) FROM pg_namespace WHERE oid >= 16384")).isZero();
+	}
+
+	@Test
+	void electionsHold() throws IOException {
+		Outcome outcome = verify("--lease=2s");
+		assertThat(outcome.status()).as(outcome.output()).isZero();
+		assertThat(outcome.checks()).containsExactly("connection", "encryption", "pooler", "server", "privileges",
+				"access", "settings", "session", "lock", "round trip", "confirmation", "silence", "election",
+				"visibility", "fence", "take-over", "fence", "hand-over", "clean-up");
+		assertThat(outcome.output()).contains("### Elections hold", "| fence | ok |")
+			.contains("a transaction of the former term is refused and rolled back")
+			.contains("no session and no lock is left")
+			.contains("(host)")
+			.doesNotContain(this.server.host() + ":")
+			.doesNotContain("right")
+			.doesNotContain("FAILED");
+		assertThat(documented("[a-z -]+")).containsAll(outcome.checks());
+		assertNoObjectIsLeft();
+	}
+
+	@Test
+	@Tag("faults")
+	void interruptedProcessDropsItsSchema(@TempDir Path folder) throws Exception {
+		Path output = folder.resolve("output.txt");
+		Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+				System.getProperty("java.class.path"), LeaderElectionCli.class.getName(), "verify-database",
+				"--url=" + url(this.server.port()), "--store=table")
+			.redirectErrorStream(true)
+			.redirectOutput(output.toFile())
+			.start();
+		try {
+			Awaitility.await()
+				.atMost(Duration.ofMinutes(1))
+				.untilAsserted(() -> assertThat(Files.readString(output)).contains("term commits"));
+			process.destroy();
+			assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+			assertThat(process.exitValue()).as(Files.readString(output)).isEqualTo(143);
+			assertThat(Files.readString(output)).doesNotContain("FAILED", "is left");
+			assertNoObjectIsLeft();
+		}
+		finally {
+			process.destroyForcibly();
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void electionsHoldWithTable() throws IOException {
+		Outcome outcome = verify("--lease=2s", "--store=table", "--show-host");
+		assertThat(outcome.status()).as(outcome.output()).isZero();
+		assertThat(outcome.checks()).containsExactly("connection", "encryption", "pooler", "server", "privileges",
+				"access", "settings", "schema", "election", "visibility", "fence", "take-over", "fence", "hand-over",
+				"clean-up");
+		assertThat(outcome.output()).contains("### Elections hold", "store table", this.server.host());
+		assertThat(documented("[a-z -]+")).containsAll(outcome.checks());
+		assertNoObjectIsLeft();
+	}
+
+	/**
+	 * The transactions of the application are read-only, and so cannot be fenced.
+	 */
+	@Test
+	@Tag("faults")
+	void roleThatOnlyReads() {
+		this.server.execute("ALTER ROLE " + ROLE + " SET default_transaction_read_only = on");
+		assertRefused(verify("--lease=2s", "--store=table"), "| schema | ok |", "in a read-only transaction");
+		assertNoObjectIsLeft();
+	}
+
+	@Test
+	@Tag("faults")
+	void presetsOfTheRoleThatElectionsOverride() {
+		for (String preset : List.of("idle_session_timeout = '10s'", "lock_timeout = '50ms'",
+				"default_transaction_read_only = on", "synchronous_commit = off")) {
+			this.server.execute("ALTER ROLE " + ROLE + " SET " + preset);
+		}
+		Outcome outcome = verify("--lease=2s");
+		assertThat(outcome.status()).as(outcome.output()).isZero();
+		assertThat(outcome.output()).contains("| settings | note | presets of the role or database: "
+				+ "default_transaction_read_only=on, idle_session_timeout=10s, lock_timeout=50ms, synchronous_commit=off.");
+	}
+
+	@Test
+	void presetOfTheRoleThatEndsItsSessions() {
+		this.server.execute("ALTER ROLE " + ROLE + " SET idle_session_timeout = '1ms'");
+		Outcome outcome = verify("--lease=2s");
+		assertThat(outcome.status()).as(outcome.output()).isOne();
+		assertThat(outcome.output()).contains("### Elections do not hold").contains("idle-session timeout");
+	}
+
+	/**
+	 * The process of the session does nothing any more, as with a proxy that keeps the
+	 * session active.
+	 */
+	@Test
+	@Tag("faults")
+	@EmbeddedServerOnly
+	void silentSessionThatTheServerDoesNotEnd() throws Exception {
+		Future<Outcome> verification = start(() -> verify("--lease=2s"));
+		int pid = awaitSilentSession();
+		this.server.signalBackend(pid, "STOP");
+		try {
+			assertRefused(verification.get(1, TimeUnit.MINUTES),
+					"| silence | FAILED | The server has not ended a session", "no other node would lead");
+		}
+		finally {
+			this.server.signalBackend(pid, "CONT");
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void silentSessionThatIsEndedTooEarly() throws Exception {
+		Future<Outcome> verification = start(() -> verify("--lease=2s"));
+		this.server.execute("SELECT pg_terminate_backend(" + awaitSilentSession() + ")");
+		assertRefused(verification.get(1, TimeUnit.MINUTES),
+				"| silence | FAILED | A session was ended after a silence of",
+				"another node could lead at the same time");
+	}
+
+	@Test
+	@Tag("faults")
+	void serverThatIsRestartedDuringTheVerification() throws Exception {
+		Future<Outcome> verification = start(() -> verify("--lease=2s", "--debug"));
+		awaitSilentSession();
+		this.server.execute(
+				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election verify%'");
+		Outcome outcome = verification.get(1, TimeUnit.MINUTES);
+		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
+		assertThat(outcome.output()).contains("Not determined, in the check \"session\": ")
+			.contains("VerificationException")
+			.doesNotContain("FAILED", "### Elections", this.server.host() + ":");
+	}
+
+	private static Future<Outcome> start(Callable<Outcome> verification) {
+		FutureTask<Outcome> task = new FutureTask<>(verification);
+		new Thread(task, "verification").start();
+		return task;
+	}
+
+	private int awaitSilentSession() {
+		return Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.pollInterval(Duration.ofMillis(20))
+			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE "
+					+ "'leader-election verify% silent' AND state = 'idle' AND now() - state_change > interval '300 ms'"),
+					(pids) -> !pids.isEmpty())
+			.stream()
+			.mapToInt(Integer::parseInt)
+			.findFirst()
+			.orElseThrow();
+	}
+
+	@Test
+	@Tag("faults")
+	void namesOfSessionsAreNotVisible() {
+		execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_stat_get_activity(int) FROM PUBLIC");
+		Outcome outcome = verify("--lease=2s");
+		assertThat(outcome.status()).as(outcome.output()).isZero();
+		assertThat(outcome.output()).contains("| visibility | note | nodes do not see each other", "| hand-over |")
+			.doesNotContain("FAILED");
+	}
+
+	@Test
+	void roleWithoutPlpgsql() {
+		execute("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC");
+		assertRefused(verify(), "The role \"" + ROLE + "\" may not use the language plpgsql",
+				"GRANT USAGE ON LANGUAGE plpgsql TO \"" + ROLE + "\"");
+	}
+
+	@Test
+	void roleWithoutTimeline() {
+		execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn) FROM PUBLIC");
+		assertRefused(verify(), "The role \"" + ROLE + "\" may not use pg_walfile_name",
+				"GRANT EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn)");
+	}
+
+	@Test
+	void roleWithoutCreateCannotVerifyTheTable() {
+		this.server.execute("ALTER DATABASE " + DATABASE + " OWNER TO " + this.server.username());
+		assertThat(verify("--store=table").output())
+			.contains("| schema | FAILED | A schema for the tables cannot be created");
+	}
+
+	@Test
+	@Tag("faults")
+	void poolerInSessionMode() {
+		try (PgBouncer pooler = PgBouncer.start(this.server, "session")) {
+			String url = poolerUrl(pooler);
+			assertRefused(verifyAt(url), "A connection pooler is between this application and PostgreSQL",
+					"set leader-election.allow-session-pooler=true");
+			Outcome allowed = verifyAt(url, "--allow-session-pooler", "--lease=2s");
+			assertThat(allowed.status()).as(allowed.output()).isZero();
+			assertThat(allowed.output()).contains("| pooler | note |", "in session mode")
+				.contains("| pooler | ok | two sessions of an election are two sessions of the server");
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void poolerInTransactionMode() {
+		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction")) {
+			String url = poolerUrl(pooler);
+			Outcome outcome = verifyAt(url);
+			assertRefused(outcome, "In transaction mode, two nodes would hold the same lock.",
+					"leader-election.store=table works with it");
+			assertThat(outcome.output()).contains("in transaction or statement mode");
+			assertRefused(verifyAt(url, "--allow-session-pooler"), "it runs in transaction mode",
+					"set leader-election.store=table");
+			Outcome table = verifyAt(url, "--store=table", "--lease=5s");
+			if (table.status() != 0) {
+				// Seen here only: the refused transaction cannot be rolled back in order
+				assertThat(table.status()).as(table.output()).isEqualTo(2);
+				assertThat(table.output()).contains("was rolled back, but not by the fence");
+			}
+		}
+	}
+
+	@Test
+	@EmbeddedServerOnly
+	@Tag("faults")
+	void standby() {
+		try (PostgreSqlServer primary = PostgreSqlServer.start(); PostgreSqlServer standby = primary.startStandby()) {
+			assertRefused(verifyAt(standby.jdbcUrl() + "?user=" + standby.username()),
+					"The server is a standby, on which no node can lead", "Use the endpoint of the primary");
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	@EmbeddedServerOnly
+	void encryptedConnection(@TempDir Path folder) {
+		Certificates certificates = new Certificates(folder);
+		try (PostgreSqlServer encrypted = PostgreSqlServer.start(certificates.serverSettings())) {
+			String url = encrypted.jdbcUrl() + "?user=" + encrypted.username() + "&sslmode=verify-full&sslrootcert="
+					+ certificates.authority();
+			Outcome outcome = verifyAt(url, "--lease=2s");
+			assertThat(outcome.status()).as(outcome.output()).isZero();
+			assertThat(outcome.output()).contains("| encryption | ok | TLSv1.3, sslmode=verify-full |")
+				.doesNotContain(folder.toString());
+			Outcome refused = verifyAt(url.replace("localhost", "127.0.0.1"));
+			assertThat(refused.status()).isEqualTo(2);
+			assertThat(refused.output()).contains("The hostname (host) could not be verified");
+		}
+	}
+
+	@Test
+	void wrongPassword() {
+		Outcome outcome = verifyAt(url(this.server.port()).replace("right", "wrong"));
+		assertThat(outcome.status()).isEqualTo(2);
+		assertThat(outcome.output()).contains("password authentication failed").contains("PGPASSWORD");
+	}
+
+	@Test
+	void missingDatabase() {
+		Outcome outcome = verifyAt(url(this.server.port()).replace("/" + DATABASE, "/missing"));
+		assertThat(outcome.status()).isEqualTo(2);
+		assertThat(outcome.output()).contains("\"missing\" does not exist").contains("Check the name of the database");
+	}
+
+	@Test
+	void unreachableServer() throws IOException {
+		int port;
+		try (ServerSocket socket = new ServerSocket(0)) {
+			port = socket.getLocalPort();
+		}
+		Outcome outcome = verifyAt("jdbc:postgresql://127.0.0.1:" + port + "/shop?user=shop");
+		assertThat(outcome.status()).isEqualTo(2);
+		assertThat(outcome.output()).contains("The database cannot be reached: Connection to (host)")
+			.doesNotContain("127.0.0.1")
+			.contains("Check --url");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "--url=jdbc:mysql://localhost/shop", "--url=jdbc:postgresql://localhost/shop --lease=soon",
+			"--url=jdbc:postgresql://localhost/shop --lease=100ms",
+			"--url=jdbc:postgresql://localhost/shop --store=memory", "--username=shop",
+			"--url=jdbc:postgresql://localhost/shop?socketFactory=shop.Sockets" })
+	void wrongOptions(String options) {
+		Outcome outcome = execute(("verify-database " + options).split(" "));
+		assertThat(outcome.status()).isEqualTo(2);
+		assertThat(outcome.output()).contains("Usage: leader-election verify-database");
+	}
+
+	@Test
+	void optionsAreDocumented() throws IOException {
+		assertThat(documented("--[a-z-]+")).containsExactlyInAnyOrderElementsOf(LeaderElectionCli.create()
+			.getSubcommands()
+			.get("verify-database")
+			.getCommandSpec()
+			.options()
+			.stream()
+			.map(OptionSpec::longestName)
+			.toList());
+	}
+
+	/**
+	 * The names that begin a row of a table of the document.
+	 */
+	private static List<String> documented(String name) throws IOException {
+		Path document = Path.of("..", "docs", "operations", "verify-database.md");
+		return Pattern.compile("^\\| `(" + name + ")`", Pattern.MULTILINE)
+			.matcher(Files.readString(document))
+			.results()
+			.map((result) -> result.group(1))
+			.toList();
+	}
+
+	@Test
+	void help() {
+		Outcome outcome = execute("verify-database", "--help");
+		assertThat(outcome.status()).isZero();
+		assertThat(outcome.output()).contains("--url", "--allow-session-pooler", "PGPASSWORD", "Exit status:");
+	}
+
+	private static void assertRefused(Outcome outcome, String message, String action) {
+		assertThat(outcome.status()).as(outcome.output()).isOne();
+		assertThat(outcome.output()).contains("### Elections do not hold", message, action);
+	}
+
+	private void execute(String sql) {
+		inDatabase((statement) -> statement.execute(sql));
+	}
+
+	private long count(String sql) {
+		return inDatabase((statement) -> {
+			try (ResultSet row = statement.executeQuery(sql)) {
+				row.next();
+				return row.getLong(1);
+			}
+		});
+	}
+
+	private <T> T inDatabase(Use<T> use) {
+		String url = this.server.jdbcUrl().replaceFirst("/[^/]*$", "/" + DATABASE);
+		try (Connection connection = DriverManager.getConnection(url, this.server.username(), this.server.password());
+				Statement statement = connection.createStatement()) {
+			return use.apply(statement);
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private Outcome verify(String... options) {
+		return verifyAt(url(this.server.port()), options);
+	}
+
+	private String url(int port) {
+		return "jdbc:postgresql://" + this.server.host() + ":" + port + "/" + DATABASE + "?user=" + ROLE
+				+ "&password=right";
+	}
+
+	private String poolerUrl(PgBouncer pooler) {
+		// Only this role is known to it
+		return "jdbc:postgresql://127.0.0.1:" + pooler.port() + "/" + DATABASE + "?user=" + this.server.username();
+	}
+
+	private static Outcome verifyAt(String url, String... options) {
+		List<String> arguments = new ArrayList<>(List.of("verify-database", "--url=" + url));
+		arguments.addAll(List.of(options));
+		return execute(arguments.toArray(String[]::new));
+	}
+
+	private static Outcome execute(String... arguments) {
+		StringWriter output = new StringWriter();
+		int status = LeaderElectionCli.create()
+			.setOut(new PrintWriter(output))
+			.setErr(new PrintWriter(output))
+			.execute(arguments);
+		return new Outcome(status, output.toString());
+	}
+
+	private record Outcome(int status, String output) {
+
+		/**
+		 * The checks, in their order.
+		 */
+		List<String> checks() {
+			return this.output.lines()
+				.filter((line) -> line.matches("  (ok|note|FAILED) .*"))
+				.map((line) -> line.substring(10, 32).trim())
+				.toList();
+		}
+
+	}
+
+	/**
+	 * Uses a connection.
+	 */
+	@FunctionalInterface
+	private interface Use<T> {
+
+		T apply(Statement statement) throws SQLException;
+
+	}
+
+}
