@@ -1,0 +1,56 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package com.example.orders;
+
+import io.leaderelection.annotation.LeaderOnly;
+
+import org.springframework.context.SmartLifecycle;
+import org.springframework.stereotype.Component;
+
+/**
+ * A service of the leader.
+ */
+@Component
+@LeaderOnly
+class PriceFeed implements SmartLifecycle {
+
+	private final Journal journal;
+
+	private volatile boolean running;
+
+	PriceFeed(Journal journal) {
+		this.journal = journal;
+	}
+
+	@Override
+	public void start() {
+		this.journal.add("feed started");
+		this.running = true;
+	}
+
+	@Override
+	public void stop() {
+		this.running = false;
+		this.journal.add("feed stopped");
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+}

@@ -1,0 +1,104 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.compatibility;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+import javax.tools.Diagnostic;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+
+/**
+ * The classes and resources of a version of the library, built from its sources.
+ *
+ * @param sources the folder of its sources, with {@code java} and {@code resources}
+ * @param classes the folder of its classes
+ */
+record Library(Path sources, Path classes) {
+
+	static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
+
+	static final String SOURCES = "leader-election-autoconfigure/src/main";
+
+	/**
+	 * Compile sources, and copy their resources.
+	 */
+	static Library build(Path sources, Path directory) throws IOException {
+		Path classes = Files.createDirectories(directory);
+		List<String> errors = compile(files(sources.resolve("java")), Versions.compileClassPath("4.1"), classes);
+		if (!errors.isEmpty()) {
+			throw new IllegalStateException("The library does not compile: " + String.join("\n", errors));
+		}
+		copy(sources.resolve("resources"), classes);
+		return new Library(sources, classes);
+	}
+
+	/**
+	 * Compile source files.
+	 * @param directory receives the classes
+	 * @return the errors
+	 */
+	static List<String> compile(List<Path> sources, String classPath, Path directory) throws IOException {
+		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+		DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
+		try (StandardJavaFileManager files = compiler.getStandardFileManager(diagnostics, null,
+				StandardCharsets.UTF_8)) {
+			List<String> options = List.of("-proc:none", "-parameters", "--release", "17", "-d", directory.toString(),
+					"-cp", classPath);
+			compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjectsFromPaths(sources))
+				.call();
+		}
+		return diagnostics.getDiagnostics()
+			.stream()
+			.filter((diagnostic) -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
+			.map(Object::toString)
+			.toList();
+	}
+
+	/**
+	 * Copy a folder, also from an archive.
+	 */
+	static void copy(Path source, Path target) throws IOException {
+		for (Path file : files(source)) {
+			Path copy = target.resolve(source.relativize(file).toString());
+			Files.createDirectories(copy.getParent());
+			Files.copy(file, copy);
+		}
+	}
+
+	private static List<Path> files(Path folder) throws IOException {
+		try (Stream<Path> files = Files.walk(folder)) {
+			return files.filter(Files::isRegularFile).toList();
+		}
+	}
+
+	/**
+	 * Return the script that creates the tables of the store {@code table}.
+	 */
+	String schema() throws IOException {
+		return Files.readString(this.sources.resolve("resources/io/leaderelection/schema-postgresql.sql"));
+	}
+
+}

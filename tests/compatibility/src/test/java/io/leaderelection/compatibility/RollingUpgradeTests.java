@@ -1,0 +1,213 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.compatibility;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Nodes with an earlier version of the library beside nodes with the present one.
+ */
+@Tag("faults")
+@EmbeddedServerOnly
+class RollingUpgradeTests {
+
+	private static final Log logger = LogFactory.getLog(RollingUpgradeTests.class);
+
+	private static final String SPRING_BOOT = "4.1";
+
+	private static final Path JAVA = Path.of(System.getProperty("java.home"), "bin", "java");
+
+	private static final Path DOCUMENT = Library.ROOT.resolve("docs/operations/rolling-upgrades.md");
+
+	private static final Pattern ADDED_COLUMN = Pattern.compile("ALTER TABLE \\S+ ADD COLUMN IF NOT EXISTS (\\S+) .*;");
+
+	private static final Pattern PROTOCOL = Pattern.compile("int PROTOCOL = (\\d+);");
+
+	@TempDir
+	private static Path builds;
+
+	private static @Nullable PostgreSqlServer server;
+
+	private static @Nullable Library earlier;
+
+	@TempDir
+	private Path directory;
+
+	@BeforeAll
+	static void startServer() {
+		server = PostgreSqlServer.start();
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void versionsHandOverToEachOther(String store) throws IOException {
+		String earlier = Versions.classPath(SPRING_BOOT, earlier().classes());
+		List<MatchResult> columns = store.equals("table") ? columnsToAdd() : List.of();
+		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
+			cluster.run(() -> handOver(cluster, store, earlier, columns));
+		}
+	}
+
+	private static void handOver(OrdersCluster cluster, String store, String earlier, List<MatchResult> columns) {
+		String present = Versions.classPath(SPRING_BOOT);
+		OrdersNode firstEarlier = start(cluster, "earlier-1", earlier, store);
+		cluster.awaitWorkOf(firstEarlier);
+		if (!columns.isEmpty()) {
+			verifyRefused(start(cluster, "refused", present, store), columns);
+			columns.forEach((column) -> server.execute(column.group()));
+		}
+		OrdersNode firstPresent = start(cluster, "present-1", present, store);
+		verifyLeader(cluster, firstEarlier);
+		// By the endpoint of the other version
+		cluster.resign(firstEarlier);
+		verifyLeader(cluster, firstPresent);
+		cluster.resign(firstPresent);
+		verifyLeader(cluster, firstEarlier);
+		firstEarlier.end("KILL");
+		cluster.awaitWorkOf(firstPresent);
+		OrdersNode secondEarlier = start(cluster, "earlier-2", earlier, store);
+		verifyLeader(cluster, firstPresent);
+		firstPresent.end("KILL");
+		cluster.awaitWorkOf(secondEarlier);
+		OrdersNode secondPresent = start(cluster, "present-2", present, store);
+		verifyLeader(cluster, secondEarlier);
+		assertThat(secondEarlier.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
+		cluster.awaitWorkOf(secondPresent);
+		assertThat(secondPresent.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
+		verifyTerms(cluster.terms(), firstEarlier, firstPresent, firstEarlier, firstPresent, secondEarlier,
+				secondPresent);
+		cluster.verifyNoSessions();
+		for (OrdersNode node : List.of(firstEarlier, firstPresent, secondEarlier, secondPresent)) {
+			assertThat(node.output()).doesNotContain(" ERROR ", "Exception", "uses protocol");
+		}
+	}
+
+	private static void verifyRefused(OrdersNode node, List<MatchResult> columns) {
+		assertThat(node.awaitEnd()).isEqualTo(1);
+		assertThat(node.output()).contains("APPLICATION FAILED TO START", "columns are missing")
+			.contains(columns.stream().map((column) -> column.group(1)).toList());
+	}
+
+	/**
+	 * Verify that each node that runs knows the leader and all candidates.
+	 */
+	private static void verifyLeader(OrdersCluster cluster, OrdersNode leader) {
+		List<OrdersNode> nodes = cluster.nodes().stream().filter(OrdersNode::isAlive).toList();
+		for (OrdersNode node : nodes) {
+			Awaitility.await().atMost(OrdersNode.LIMIT).ignoreExceptions().untilAsserted(() -> {
+				assertThat(node.get("/leads", "")).isEqualTo(Boolean.toString(node == leader));
+				assertThat(node.get("/actuator/leadership/default", "$.leader.node")).isEqualTo(leader.name());
+				assertThat(node.get("/actuator/leadership/default", "$.candidates"))
+					.contains(nodes.stream().map(OrdersNode::name).toList());
+			});
+		}
+		cluster.awaitWorkOf(leader);
+	}
+
+	/**
+	 * Verify that the nodes have worked one after the other, each in a term of its own.
+	 */
+	private static void verifyTerms(List<String> terms, OrdersNode... leaders) {
+		assertThat(terms).extracting((term) -> term.split(" ")[1])
+			.containsExactlyElementsOf(List.of(leaders).stream().map(OrdersNode::name).toList());
+		List<Long> numbers = terms.stream().map((term) -> Long.valueOf(term.split(" ")[0])).toList();
+		assertThat(numbers).isSorted().doesNotHaveDuplicates();
+	}
+
+	@Test
+	void otherProtocolIsReportedOnceByBothNodes() throws IOException {
+		Path sources = this.directory.resolve("sources");
+		Library.copy(Library.ROOT.resolve(Library.SOURCES), sources);
+		Path profile = sources.resolve("java/io/leaderelection/engine/NodeProfile.java");
+		String source = Files.readString(profile);
+		int protocol = PROTOCOL.matcher(source).results().mapToInt((found) -> Integer.parseInt(found.group(1))).sum();
+		Files.writeString(profile, PROTOCOL.matcher(source).replaceFirst("int PROTOCOL = " + (protocol + 1) + ";"));
+		String next = Versions.classPath(SPRING_BOOT,
+				Library.build(sources, this.directory.resolve("classes")).classes());
+		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
+			cluster.run(() -> reportProtocol(cluster, next, protocol));
+		}
+	}
+
+	private static void reportProtocol(OrdersCluster cluster, String next, int protocol) {
+		String message = "Node '%s' uses protocol %d of leader election, but this node uses %d";
+		OrdersNode leader = start(cluster, "present", Versions.classPath(SPRING_BOOT), "advisory-lock");
+		cluster.awaitWorkOf(leader);
+		OrdersNode follower = start(cluster, "next", next, "advisory-lock");
+		verifyLeader(cluster, leader);
+		cluster.resign(leader);
+		verifyLeader(cluster, follower);
+		assertThat(leader.output()).containsOnlyOnce(message.formatted("next", protocol + 1, protocol))
+			.containsOnlyOnce("uses protocol");
+		assertThat(follower.output()).containsOnlyOnce(message.formatted("present", protocol, protocol + 1))
+			.containsOnlyOnce("uses protocol");
+	}
+
+	private static OrdersNode start(OrdersCluster cluster, String name, String classPath, String store) {
+		// An insert of a process that was killed can be executed after its end, but not
+		// after this delay
+		return cluster.start(name, JAVA, classPath, "--leader-election.store=" + store,
+				"--leader-election.lease-duration=2s", "--leader-election.takeover-delay=500ms");
+	}
+
+	/**
+	 * Return the documented statements that add what the earlier version's script lacks.
+	 */
+	private static List<MatchResult> columnsToAdd() throws IOException {
+		String schema = earlier().schema();
+		return ADDED_COLUMN.matcher(Files.readString(DOCUMENT))
+			.results()
+			.filter((column) -> !schema.contains("  " + column.group(1) + " "))
+			.toList();
+	}
+
+	private static Library earlier() throws IOException {
+		if (earlier == null) {
+			EarlierRevision revision = EarlierRevision.find();
+			earlier = revision.build(builds);
+			logger.info("The earlier version is " + revision.name());
+		}
+		return earlier;
+	}
+
+}
