@@ -33,11 +33,14 @@ CONSTANTS
   MaxTerm,       \* the number of terms that are issued
   MaxCrashes,    \* the number of crashes of the server
   Clocks,        \* whether there is time
+  Reopen,        \* whether nodes open sessions; otherwise each has one from the start
+  HandOver,      \* whether nodes resign or stop
   Work,          \* whether there are leader work and its transaction
   LateWork,      \* whether work may pause at the gate beyond the end of its term
   Lease,         \* the shortest time after which the server ends a silent session
   Trust,         \* the longest time for which a confirmation is trusted
   Delay,         \* the shortest time that a takeover delay lasts
+  Causes,        \* whether a winner asks why the session of its predecessor has ended
   Faults,        \* "SILENCE", "LOSS" and "CRASH" of nodes, "ENDED": the server ends the session
                  \* of a node that is alive
   PromptNotice,  \* the condition of G2: the node notices such an end before the next tick, so
@@ -63,6 +66,7 @@ Is(mutant) == Mutant = mutant
 (* a connection, call the statement that the session executes or whose     *)
 (* reply is on its way:                                                    *)
 (*   "idle"       none                                                     *)
+(*   "based"      acquire: holds HEAD, and has read the baseline           *)
 (*   "waiting"    acquire: in the queue for the main key                   *)
 (*   "won"        acquire: holds the main key                              *)
 (*   "keyed"      acquire: has looked, and holds the key of its term       *)
@@ -82,20 +86,36 @@ Is(mutant) == Mutant = mutant
 (*   "entering"   has looked, and is not counted yet                       *)
 (*   "counted"    is counted, and has not looked again                     *)
 (*   "running"    was admitted                                             *)
+(* clean says that the winner need not wait for the takeover delay.        *)
+(* In the acquiring statement, pred is the term of the predecessor if a    *)
+(* baseline was read, and changed how the counters differ from it:         *)
+(* "killed" and "fatal" are greater, "reset" is another time of the last   *)
+(* reset.                                                                  *)
 (* Values that nothing will read are set back, so that equal states are    *)
 (* equal.                                                                  *)
+(*                                                                         *)
+(* A session.  state:                                                      *)
+(*   "none"    there is none, its pid is gone                              *)
+(*   "open"                                                                *)
+(*   "ending"  frees its locks one by one                                  *)
+(*   "freed"   has freed its locks, and is not counted yet                 *)
+(* term is the term that it has won, until its pid is gone: always 0       *)
+(* without Causes.  held is the time since it has won that term, toCount   *)
+(* whether its end is to be counted, since the server has ended it.        *)
 (***************************************************************************)
 NewNode == [pos |-> "following", connected |-> FALSE, call |-> "idle", term |-> 0,
   clean |-> FALSE, clear |-> FALSE, blocked |-> FALSE,
-  age |-> 0, sent |-> 0, waited |-> 0, work |-> "none", seen |-> 0, orderly |-> FALSE]
+  age |-> 0, sent |-> 0, waited |-> 0, work |-> "none", seen |-> 0, orderly |-> FALSE,
+  pred |-> 0, changed |-> {}]
 
-NewSession == [state |-> "none", key |-> 0, marker |-> FALSE, idle |-> 0]
+NewSession == [state |-> "none", key |-> 0, marker |-> FALSE, idle |-> 0,
+  term |-> 0, held |-> 0, toCount |-> FALSE]
 
 NoTx == [phase |-> "none", term |-> 0]
 
 Init ==
-  /\ node = [n \in Nodes |-> NewNode]
-  /\ session = [n \in Nodes |-> NewSession]
+  /\ node = [n \in Nodes |-> [NewNode EXCEPT !.connected = ~Reopen]]
+  /\ session = [n \in Nodes |-> [NewSession EXCEPT !.state = IF Reopen THEN @ ELSE "open"]]
   /\ main = None
   /\ xid = 0 /\ durable = 0 /\ granted = 0 /\ crashes = 0
   /\ tx = NoTx
@@ -138,48 +158,80 @@ Tick ==
        !.sent = IF node[n].pos # "draining" /\ node[n].call \in {"confirming", "confirmed"} THEN Least(@ + 1, LongestTrust) ELSE @,
        !.waited = IF node[n].pos = "elected" THEN Least(@ + 1, Delay) ELSE @]]
   /\ session' = [n \in Nodes |-> [session[n] EXCEPT
-       !.idle = IF IsSilent(n) THEN Least(@ + 1, Lease) ELSE @]]
+       !.idle = IF IsSilent(n) THEN Least(@ + 1, Lease) ELSE @,
+       !.held = IF session[n].term # 0 /\ session[n].key # 0 THEN Least(@ + 1, Delay) ELSE @]]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
 -----------------------------------------------------------------------------
 (* The end of a session *)
 
-ToEnd(n) ==
+\* The session has freed its locks.  How a session without a term has ended does not matter:
+\* to count it could only make a winner wait.
+Freed(s) == IF s.toCount THEN [s EXCEPT !.state = "freed", !.held = 0] ELSE NewSession
+
+ToEnd(n, byServer) ==
   /\ session' = [session EXCEPT ![n] =
-       IF main # n /\ @.key = 0 /\ ~@.marker THEN NewSession
-       ELSE [@ EXCEPT !.state = "ending", !.idle = 0]]
+       LET ending == [@ EXCEPT !.state = "ending", !.idle = 0, !.toCount = byServer /\ session[n].term # 0]
+       IN IF main # n /\ @.key = 0 /\ ~@.marker THEN Freed(ending) ELSE ending]
   /\ UNCHANGED <<node, main, xid, durable, granted, tx, crashes>>
 
 \* idle_session_timeout: the client has been silent for a lease
 ServerEndsSilentSession(n) ==
   /\ IsOpen(n) /\ node[n].connected /\ (session[n].idle >= Lease \/ ~Clocks)
   /\ "SILENCE" \in Faults /\ ~Is("NO_IDLE_TIMEOUT")
-  /\ ToEnd(n)
+  /\ ToEnd(n, TRUE)
 
 \* The client has closed its end or has died, and the server finds out
-ServerEndsClosedSession(n) == IsOpen(n) /\ ~node[n].connected /\ ToEnd(n)
+ServerEndsClosedSession(n) == IsOpen(n) /\ ~node[n].connected /\ ToEnd(n, FALSE)
 
 \* The server ends the session of a client that is alive
-ServerEndsLiveSession(n) == "ENDED" \in Faults /\ Clocks /\ IsOpen(n) /\ node[n].connected /\ ToEnd(n)
+ServerEndsLiveSession(n) ==
+  /\ "ENDED" \in Faults /\ Clocks /\ IsOpen(n) /\ node[n].connected
+  /\ ToEnd(n, TRUE)
 
 \* A dying session frees its locks one by one, in any order, and has then ended
 FreeMain(n) ==
   /\ session[n].state = "ending" /\ main = n
   /\ main' = None
-  /\ session' = IF session[n].key = 0 /\ ~session[n].marker THEN [session EXCEPT ![n] = NewSession] ELSE session
+  /\ session' = [session EXCEPT ![n] = IF @.key = 0 /\ ~@.marker THEN Freed(@) ELSE @]
   /\ UNCHANGED <<node, xid, durable, granted, tx, crashes>>
 
 FreeTermKey(n) ==
   /\ session[n].state = "ending" /\ session[n].key # 0
   /\ session' = [session EXCEPT ![n] =
-       IF main # n /\ ~@.marker THEN NewSession ELSE [@ EXCEPT !.key = 0]]
+       LET next == [@ EXCEPT !.key = 0] IN IF main # n /\ ~@.marker THEN Freed(next) ELSE next]
   /\ UNCHANGED <<node, main, xid, durable, granted, tx, crashes>>
 
 FreeMarker(n) ==
   /\ session[n].state = "ending" /\ session[n].marker
   /\ session' = [session EXCEPT ![n] =
-       IF main # n /\ @.key = 0 THEN NewSession ELSE [@ EXCEPT !.marker = FALSE]]
+       LET next == [@ EXCEPT !.marker = FALSE] IN IF main # n /\ @.key = 0 THEN Freed(next) ELSE next]
   /\ UNCHANGED <<node, main, xid, durable, granted, tx, crashes>>
+
+\* What a winner compares
+Compared == {"killed", "fatal", "reset"} \
+  {CASE Is("FATAL_IGNORED") -> "fatal" [] Is("RESET_IGNORED") -> "reset" [] OTHER -> "NONE"}
+
+\* The counters change for the statements that have read their baseline.  A baseline that
+\* differs is given up at once, unless a reset could hide this.
+Change(to(_)) == node' = [n \in Nodes |->
+  IF node[n].pred = 0 \/ node[n].call = "seen" THEN node[n]
+  ELSE IF to(node[n].changed) \intersect Compared = {} \/ Is("RESET_IGNORED")
+    THEN [node[n] EXCEPT !.changed = to(@)]
+    ELSE [node[n] EXCEPT !.pred = 0, !.changed = {}]]
+
+\* After its locks are free, the server counts why it has ended the session.  Then the pid
+\* disappears.
+Count(n) ==
+  /\ session[n].state = "freed"
+  /\ session' = [session EXCEPT ![n] = NewSession]
+  /\ \E cause \in {"killed", "fatal"} : LET to(changed) == changed \union {cause} IN Change(to)
+  /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
+
+\* pg_stat_reset: the counters are 0, as they may have been in the baseline
+ResetCounters ==
+  /\ Causes /\ LET to(changed) == {"reset"} IN Change(to)
+  /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 \* All sessions end, transactions are rolled back, ids that are not durable are forgotten
 ServerCrashes ==
@@ -195,7 +247,7 @@ ServerCrashes ==
 (* The end of a leadership that cannot be handed over *)
 
 \* What a session still executes when its client has gone
-ServerExecutes == {"waiting", "won", "keyed", "freeing", "marked", "freeingMain", "freed"}
+ServerExecutes == {"based", "seen", "waiting", "won", "keyed", "freeing", "marked", "freeingMain", "freed"}
 
 \* Work that has not entered the gate by the end of its term may enter it later, or never
 WorkAfterEnd(n) == IF node[n].work = "entering" /\ ~LateWork THEN "none" ELSE node[n].work
@@ -231,27 +283,58 @@ NodeCrashes(n) ==
 \* Not before the work of an earlier term of this node has ended.  Work that is not counted
 \* yet is not awaited.
 Open(n) ==
-  /\ ~node[n].connected /\ session[n].state = "none" /\ node[n].work \in {"none", "entering"}
+  /\ Reopen /\ ~node[n].connected /\ session[n].state = "none" /\ node[n].work \in {"none", "entering"}
   /\ node' = [node EXCEPT ![n] = [NewNode EXCEPT !.connected = TRUE,
        !.work = node[n].work, !.seen = node[n].seen]]
   /\ session' = [session EXCEPT ![n] = [NewSession EXCEPT !.state = "open"]]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
+\* The lock HEAD, which an acquiring statement holds to its end
+HasHead(n) == IsOpen(n) /\ node[n].call \in {"based", "seen", "waiting", "won", "keyed"}
+
+IsHeadFree(n) == \A o \in Others(n) : ~HasHead(o) \/ ~Causes \/ Is("NO_HEAD")
+
+\* The leaders that the client may pass as the predecessor: it has first observed them a
+\* takeover delay ago, so that they have their term for as long
+KnownLeaders(n) == {session[o].key : o \in {o \in Others(n) :
+  session[o].term # 0 /\ (session[o].held >= Delay \/ Is("RECENT_PREDECESSOR"))}} \ {0}
+
+\* The acquiring statement: takes HEAD and, if the client has passed a predecessor, reads the
+\* baseline
 Wait(n) ==
   /\ node[n].connected /\ node[n].pos = "following" /\ node[n].call = "idle" /\ IsOpen(n)
+  /\ IsHeadFree(n)
   /\ session' = [session EXCEPT ![n].idle = 0]
   /\ IF Is("TERM_BEFORE_LOCK") /\ node[n].term = 0 /\ xid < MaxTerm
        THEN /\ node' = [node EXCEPT ![n].call = "waiting", ![n].term = xid + 1]
             /\ xid' = xid + 1
-       ELSE /\ node' = [node EXCEPT ![n].call = "waiting"]
+       ELSE /\ IF KnownLeaders(n) = {} THEN node' = [node EXCEPT ![n].call = "waiting"]
+               ELSE \E term \in KnownLeaders(n) : node' = [node EXCEPT ![n].call = "based", ![n].pred = term]
             /\ UNCHANGED xid
   /\ UNCHANGED <<main, durable, granted, tx, crashes>>
+
+\* Then looks whether the predecessor holds the main key: it has not ended before the baseline
+\* was read, and nobody else has won since.  Otherwise there is no baseline.  The key of its
+\* term is not enough, since a session that ends may free it after the main key.
+LookAtPredecessor(n) ==
+  /\ node[n].call = "based" /\ IsOpen(n)
+  /\ LET isLast == \E o \in Others(n) :
+           session[o].key = node[n].pred /\ node[n].pred # 0 /\ (main = o \/ Is("TERM_KEY_LOOKED_AT"))
+     IN node' = [node EXCEPT ![n].call = IF Is("BASELINE_AFTER_LOOK") /\ isLast THEN "seen" ELSE "waiting",
+          ![n].pred = IF isLast THEN @ ELSE 0, ![n].changed = IF isLast THEN @ ELSE {}]
+  /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
+
+\* The reverse order, of the mistake BASELINE_AFTER_LOOK only
+ReadBaselineLate(n) ==
+  /\ node[n].call = "seen" /\ IsOpen(n)
+  /\ node' = [node EXCEPT ![n].call = "waiting"]
+  /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 \* lock_timeout.  It may meet the grant of the lock: then the rollback of the sub-block
 \* frees the lock of the transaction.  A lock of the session would remain.
 WaitTimesOut(n) ==
   /\ node[n].call = "waiting" /\ IsOpen(n)
-  /\ node' = [node EXCEPT ![n].call = "idle"]
+  /\ node' = [node EXCEPT ![n].call = "idle", ![n].pred = 0, ![n].changed = {}]
   /\ main' = IF Is("SESSION_LOCK_IN_WAIT") /\ main = None THEN n ELSE main
   /\ UNCHANGED <<session, xid, durable, granted, tx, crashes>>
 
@@ -269,7 +352,7 @@ TakeTermKey(n) ==
   /\ LET term == IF Is("TERM_BEFORE_LOCK") THEN node[n].term ELSE xid + 1
          noEarlierTerm == \A o \in Others(n) : session[o].key = 0
      IN
-       /\ session' = [session EXCEPT ![n].key = term]
+       /\ session' = [session EXCEPT ![n].key = term, ![n].term = IF Causes THEN term ELSE 0]
        /\ xid' = IF Is("TERM_BEFORE_LOCK") THEN xid ELSE term
        /\ node' = IF ~node[n].connected THEN [node EXCEPT ![n].call = "keyed"]
                   ELSE [node EXCEPT ![n].call = "keyed", ![n].term = term,
@@ -278,13 +361,21 @@ TakeTermKey(n) ==
                          ELSE noEarlierTerm \/ Is("NO_WAIT_FOR_EARLIER_TERMS")]
   /\ UNCHANGED <<main, durable, granted, tx, crashes>>
 
-\* If no earlier term was left, try the fence key; it may also be shared by a transaction
-\* that is not modelled.  The commit makes the term durable.  The client reads the reply.
+\* The pid of the predecessor is gone, so that its end is counted, and the counters have not
+\* changed: its client has ended it
+IsAbandoned(n) ==
+  /\ node[n].pred # 0 /\ node[n].changed \intersect Compared = {}
+  /\ (\A o \in Nodes : session[o].term # node[n].pred) \/ Is("COUNTED_TOO_EARLY")
+
+\* Compare the counters.  If no earlier term was left, try the fence key; it may also be shared
+\* by a transaction that is not modelled.  The commit makes the term durable.  The client reads
+\* the reply.
 Elect(n) ==
   /\ node[n].call = "keyed" /\ IsOpen(n)
   /\ \E free \in {TRUE, ~Work} :
        node' = [node EXCEPT ![n].call = "idle",
          ![n].pos = IF node[n].connected THEN "elected" ELSE @,
+         ![n].clean = @ \/ IsAbandoned(n), ![n].pred = 0, ![n].changed = {},
          ![n].clear = @ /\ (Is("NO_BARRIER") \/ Is("BARRIER_BEFORE_LOOK") \/ (free /\ ~IsFenceShared))]
   /\ durable' = IF Is("TERM_NOT_DURABLE") THEN durable ELSE xid
   /\ UNCHANGED <<session, main, xid, granted, tx, crashes>>
@@ -322,7 +413,7 @@ BarrierTimesOut(n) ==
   /\ session' = [session EXCEPT ![n].idle = 0]
   /\ UNCHANGED <<main, xid, durable, granted, tx, crashes>>
 
-\* The takeover delay is over, or the predecessor left its marker
+\* The takeover delay is over, the predecessor left its marker, or its client has ended it
 IsDue(n) == node[n].waited >= Delay \/ node[n].clean \/ Is("NO_TAKEOVER_DELAY") \/ ~Clocks
 
 \* The last confirmation before the grant, and each one while leading
@@ -399,7 +490,7 @@ EndWork(n) ==
 \* Resign or stop: the gate is shut at once, also during a confirmation.  What is trusted no
 \* longer matters to other nodes.
 Depart(n) ==
-  /\ node[n].pos = "leading"
+  /\ HandOver /\ node[n].pos = "leading"
   /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0, ![n].sent = 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
@@ -446,7 +537,7 @@ FreeOverdue(n) ==
 
 \* The lock was won, but the node is to leave before the grant, or when it would be granted
 FreeUngranted(n) ==
-  /\ node[n].pos = "elected" /\ node[n].call \in {"idle", "confirmed"}
+  /\ HandOver /\ node[n].pos = "elected" /\ node[n].call \in {"idle", "confirmed"}
   /\ Relinquish(n, Is("MARKER_WITHOUT_GRANT"))
 
 \* The releasing statement
@@ -515,9 +606,10 @@ EndTransaction ==
 -----------------------------------------------------------------------------
 Step(n) ==
   \/ ServerEndsSilentSession(n) \/ ServerEndsClosedSession(n) \/ ServerEndsLiveSession(n)
-  \/ FreeMain(n) \/ FreeTermKey(n) \/ FreeMarker(n)
+  \/ FreeMain(n) \/ FreeTermKey(n) \/ FreeMarker(n) \/ Count(n)
   \/ Lose(n) \/ NodeCrashes(n)
-  \/ Open(n) \/ Wait(n) \/ WaitTimesOut(n) \/ TakeMain(n) \/ TakeTermKey(n) \/ Elect(n)
+  \/ Open(n) \/ Wait(n) \/ LookAtPredecessor(n) \/ ReadBaselineLate(n) \/ WaitTimesOut(n)
+  \/ TakeMain(n) \/ TakeTermKey(n) \/ Elect(n)
   \/ AwaitEarlierTerms(n) \/ PassBarrier(n) \/ BarrierTimesOut(n) \/ StartConfirmation(n) \/ Confirm(n)
   \/ Grant(n) \/ RepeatConfirmation(n) \/ Extend(n)
   \/ LookForWork(n) \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)
@@ -528,7 +620,7 @@ Step(n) ==
 
 Next ==
   \/ Tick
-  \/ ServerCrashes
+  \/ ServerCrashes \/ ResetCounters
   \/ \E n \in Nodes : Step(n)
   \/ ShareFence \/ LookAtTermKey \/ LookFirst \/ ShareSecond \/ EndTransaction
 

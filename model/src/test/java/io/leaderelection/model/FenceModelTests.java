@@ -51,7 +51,7 @@ class FenceModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("long")
 	void holdsWithThreeNodes() {
 		Instance instance = Instance.FENCE.nodes(3).with("MaxTerm", "2");
 		assertThat(ModelChecker.check("fence-3-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);

@@ -18,6 +18,7 @@ package io.leaderelection.model;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -33,6 +34,10 @@ import java.util.stream.Stream;
  * @param property the property to check
  */
 record Instance(String module, int nodes, Map<String, String> constants, List<String> invariants, String property) {
+
+	/** Constants that a description does not name. */
+	private static final Set<Map.Entry<String, String>> USUAL = Set.of(Map.entry("Causes", "FALSE"),
+			Map.entry("HandOver", "TRUE"), Map.entry("Reopen", "TRUE"));
 
 	/**
 	 * Everything happens at any time. What holds here depends on no clock.
@@ -55,6 +60,20 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.faults("SILENCE", "LOSS", "CRASH")
 		.with("PromptNotice", "FALSE")
 		.with("Delay", "0");
+
+	/**
+	 * A winner asks why the session of its predecessor has ended. Each of three nodes has
+	 * one session. The server may end it at any time, so silence is not measured: the
+	 * lease is 0.
+	 */
+	static final Instance CAUSE = of("Election", "G3_Order", "G2_OneBeliever", "G6_NoLeak").nodes(3)
+		.faults("CRASH", "ENDED")
+		.with("Work", "FALSE")
+		.with("Causes", "TRUE")
+		.with("Reopen", "FALSE")
+		.with("HandOver", "FALSE")
+		.with("Lease", "0")
+		.with("Trust", "1");
 
 	/** Nodes do what they can, except for faults. */
 	static final Instance LIVENESS = of("Liveness", "G6_SomebodyLeads").with("MaxTerm", "2")
@@ -90,6 +109,9 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		return common(module, property, invariants).with("MaxTerm", "3")
 			.with("Delay", "1")
 			.with("LateWork", "FALSE")
+			.with("Causes", "FALSE")
+			.with("HandOver", "TRUE")
+			.with("Reopen", "TRUE")
 			.with("PromptNotice", "TRUE")
 			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
 	}
@@ -160,6 +182,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 				+ this.constants.entrySet()
 					.stream()
 					.filter((entry) -> !List.of("None", "MaxTerm", "Mutant").contains(entry.getKey()))
+					.filter((entry) -> !USUAL.contains(entry))
 					.map((entry) -> ", " + entry.getKey() + " " + entry.getValue().replace("\"", ""))
 					.collect(Collectors.joining());
 	}

@@ -49,12 +49,34 @@ class LeaseModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("long")
 	void holdsWithThreeNodesAndThreeTerms() {
 		Stream.of(Instance.LEASE, Instance.LEASE.with("Delay", "2").with("PromptNotice", "FALSE"))
 			.map((instance) -> instance.nodes(3))
 			.forEach((instance) -> assertThat(
 					ModelChecker.check("lease-3-nodes-delay-" + instance.constants().get("Delay"), instance, 2))
+				.matches(ModelChecker.Outcome::holds));
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsIfTheCauseDecides() {
+		assertThat(ModelChecker.check("cause", Instance.CAUSE)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("faults")
+	void holdsIfTheCauseDecidesAndNodesResignAndReturn() {
+		Instance instance = Instance.CAUSE.nodes(2).with("HandOver", "TRUE").with("Reopen", "TRUE");
+		assertThat(ModelChecker.check("cause-2-nodes", instance)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("long")
+	void holdsIfTheCauseDecidesAmongThreeNodes() {
+		Stream.of("HandOver", "Reopen")
+			.forEach((constant) -> assertThat(
+					ModelChecker.check("cause-3-nodes-" + constant, Instance.CAUSE.with(constant, "TRUE"), 2))
 				.matches(ModelChecker.Outcome::holds));
 	}
 

@@ -55,6 +55,27 @@ enum Mutant implements SeededMistake {
 	MARKER_WITHOUT_GRANT("G2_OneBeliever",
 			Instance.LEASE.nodes(3).faults("ENDED").with("Lease", "1").with("Trust", "1")),
 
+	/** The counters are read although the pid of the predecessor is not gone. */
+	COUNTED_TOO_EARLY("G2_OneBeliever", Instance.CAUSE.nodes(2).with("MaxTerm", "2")),
+
+	/** The baseline is read after the look at the predecessor. */
+	BASELINE_AFTER_LOOK("G2_OneBeliever", Instance.CAUSE.nodes(2).with("MaxTerm", "2")),
+
+	/** The look at the predecessor is satisfied with the key of its term. */
+	TERM_KEY_LOOKED_AT("G2_OneBeliever", Instance.CAUSE),
+
+	/** Several nodes wait for the main key. */
+	NO_HEAD("G2_OneBeliever", Instance.CAUSE),
+
+	/** Only sessions that were killed are compared. */
+	FATAL_IGNORED("G2_OneBeliever", Instance.CAUSE.nodes(2).with("MaxTerm", "2")),
+
+	/** The time of the last reset is not compared. */
+	RESET_IGNORED("G2_OneBeliever", Instance.CAUSE.nodes(2).with("MaxTerm", "2")),
+
+	/** The predecessor is passed although it was first observed just now. */
+	RECENT_PREDECESSOR("G2_OneBeliever", Instance.CAUSE),
+
 	/** Not a mistake: without the condition of G2, the guarantee does not hold. */
 	LATE_NOTICE("G2_OneBeliever", Instance.LEASE.with("MaxTerm", "2").with("PromptNotice", "FALSE")),
 
