@@ -1,0 +1,109 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.SQLException;
+import java.util.concurrent.ThreadLocalRandom;
+
+import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Leaders whose sessions end in random ways, and how the next leader judges each end.
+ */
+@AdvisoryLockOnly
+@Tag("faults")
+class EndingFaultTests {
+
+	private static final int ENDS = Integer.getInteger("leader-election.test.endings", 60);
+
+	private static final long SEED = Long.getLong("leader-election.test.endings-seed",
+			ThreadLocalRandom.current().nextInt(1_000_000));
+
+	private static final int MOST_ENDS = 400;
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() {
+		// In which nothing else ends
+		server = PostgreSqlServer.start();
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	@Test
+	void randomEnds() throws Exception {
+		try (RandomEnds ends = new RandomEnds(Mutant.NONE, server, server.port(), SEED)) {
+			report(ends.run(ENDS, () -> false));
+			assertThat(ends.mistakes()).as(ends::toString).isEmpty();
+			if (supportsEndings()) {
+				// The rest costs the winner time only, and there are more on a busy
+				// machine
+				assertThat(ends.recognized()).as(ends::toString).isGreaterThanOrEqualTo(ends.expected() / 2);
+			}
+			else {
+				assertThat(ends.abandoned()).as(ends::toString).isZero();
+			}
+		}
+	}
+
+	@Test
+	void randomEndsBehindAPooler() throws Exception {
+		try (PgBouncer pooler = PgBouncer.start(server, "session");
+				RandomEnds ends = new RandomEnds(Mutant.NONE, server, pooler.port(), SEED)) {
+			report(ends.run(Math.max(10, ENDS / 4), () -> false));
+			assertThat(ends.mistakes()).as(ends::toString).isEmpty();
+			assertThat(ends.abandoned()).as(ends::toString).isZero();
+		}
+	}
+
+	/**
+	 * The rule is not kept by luck.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "COUNTED_TOO_EARLY", "FATAL_IGNORED" })
+	void mistakeIsFound(Mutant mutant) throws Exception {
+		Assumptions.assumeTrue(supportsEndings(), "Endings are not distinguished");
+		try (RandomEnds ends = new RandomEnds(mutant, server, server.port(), SEED)) {
+			report(ends.run(MOST_ENDS, () -> !ends.mistakes().isEmpty()));
+			assertThat(ends.mistakes()).as(ends::toString).isNotEmpty();
+		}
+	}
+
+	private static boolean supportsEndings() {
+		return Integer.parseInt(server.query("SHOW server_version_num").get(0)) >= 150000;
+	}
+
+	private static void report(RandomEnds ends) throws SQLException {
+		System.out.println("PostgreSQL " + server.query("SHOW server_version").get(0) + ", seed " + SEED + ": " + ends);
+	}
+
+}

@@ -1,0 +1,393 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.ElectionSession.Acquisition.Held;
+import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.SessionMutants;
+import io.leaderelection.testsupport.FrozenBackend;
+import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.postgresql.PGConnection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What each step is for that determines how the session of a predecessor has ended:
+ * without it, a session that the server has ended is taken for one that its client has
+ * ended.
+ */
+@AdvisoryLockOnly
+@Tag("faults")
+class EndingMutantTests {
+
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final Duration NO_WAIT = Duration.ofMillis(1);
+
+	private static final Duration WAIT = Duration.ofMillis(800);
+
+	private static final Duration LEASE = Duration.ofSeconds(10);
+
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	private static final Duration LONG_TAKEOVER_DELAY = Duration.ofSeconds(5);
+
+	private static final int MOST_TRIES = 25;
+
+	private static final int TRIES = 3;
+
+	private static PostgreSqlServer server;
+
+	@BeforeAll
+	static void startServer() {
+		// In which nothing else ends
+		server = PostgreSqlServer.start();
+		Assumptions.assumeTrue(Integer.parseInt(server.query("SHOW server_version_num").get(0)) >= 150000,
+				"Endings are not distinguished");
+	}
+
+	@AfterAll
+	static void stopServer() {
+		server.close();
+	}
+
+	/**
+	 * A debugger holds the session where it has freed its locks, and has not yet counted
+	 * its end.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "COUNTED_TOO_EARLY" })
+	void sessionThatIsSlowToEnd(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			scene.settle("node-c");
+			try (FrozenBackend backend = FrozenBackend.attach(scene.pid("node-a"))) {
+				List<CompletableFuture<Acquisition>> waiting = new ArrayList<>();
+				backend.awaitRelease(() -> {
+					waiting.add(scene.acquire("node-c", 1));
+					scene.terminate("node-a");
+				});
+				scene.releaseMain("node-a", backend);
+				waiting.get(0).get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+				return waiting.get(0);
+			}
+		});
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "BASELINE_AFTER_LOOK" })
+	void sessionThatEndsAfterTheLook(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			scene.settle("node-c");
+			CompletableFuture<Acquisition> waiting = scene.acquire("node-c");
+			String sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event IN ('PgSleep', 'advisory') AND pid = "
+					+ scene.pid("node-c");
+			Awaitility.await()
+				.atMost(LIMIT)
+				.pollInterval(Duration.ofMillis(5))
+				.until(() -> waiting.isDone() || server.query(sleeping).equals(List.of("1")));
+			scene.terminate("node-a");
+			return waiting;
+		});
+	}
+
+	/**
+	 * The predecessor of the last winner is not the one that it knew when it began to
+	 * wait.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "NO_HEAD" })
+	void twoTakeoversWithinOneWait(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			scene.open("node-b");
+			scene.settle("node-c");
+			try (FrozenBackend backend = FrozenBackend.attach(scene.pid("node-b"))) {
+				List<CompletableFuture<Acquisition>> waiting = new ArrayList<>();
+				backend.awaitRelease(() -> {
+					waiting.add(scene.acquire("node-b", 1));
+					waiting.add(scene.acquire("node-c", 2));
+					scene.session("node-a").abort();
+					waiting.get(0).join();
+					scene.terminate("node-b");
+				});
+				scene.releaseMain("node-b", backend);
+				waiting.get(1).get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+				return (waiting.get(0).get() instanceof Won) ? waiting.get(1) : null;
+			}
+		});
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "FATAL_IGNORED" })
+	void sessionThatWasIdleForTooLong(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			scene.settle("node-c");
+			CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
+			scene.execute("node-a", "SET idle_session_timeout = 1");
+			return waiting;
+		});
+	}
+
+	/**
+	 * The counters have the same values again.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "RESET_IGNORED" })
+	void countersThatAreResetMeanwhile(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			scene.settle("node-c");
+			server.execute("SELECT pg_stat_reset()");
+			try (Connection other = server.connect()) {
+				int pid = other.unwrap(PGConnection.class).getBackendPID();
+				server.execute("SELECT pg_terminate_backend(" + pid + ")");
+				await("SELECT count(*) FROM pg_stat_get_activity(" + pid + ")", "0");
+			}
+			await("SELECT sessions_killed FROM pg_stat_database WHERE datname = current_database()", "1");
+			CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
+			server.execute("SELECT pg_stat_reset()");
+			scene.terminate("node-a");
+			return waiting;
+		});
+	}
+
+	/**
+	 * The server has ended the session of the leader before the one that has died.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "RECENT_PREDECESSOR" })
+	void leaderThatDiesBeforeItsTakeoverDelayIsOver(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.delay = LONG_TAKEOVER_DELAY;
+			scene.lead("node-a");
+			scene.open("node-c").acquire(NO_WAIT);
+			long start = System.nanoTime();
+			scene.terminate("node-a");
+			await("SELECT count(*) FROM pg_stat_get_activity(" + scene.pid("node-a") + ")", "0");
+			scene.lead("node-b");
+			scene.session("node-c").observe();
+			assertThat(scene.session("node-c").acquire(TAKEOVER_DELAY)).isInstanceOf(Held.class);
+			CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
+			scene.session("node-b").abort();
+			waiting.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+			return (System.nanoTime() - start < LONG_TAKEOVER_DELAY.toNanos()) ? waiting : null;
+		});
+	}
+
+	/**
+	 * Run a scene, in which the server has ended a session: the winner must not take it
+	 * for one that its client has ended. With a mistake, it must at least once.
+	 */
+	private static void check(Mutant mutant, Play play) throws Exception {
+		int judged = 0;
+		for (int run = 0; run < MOST_TRIES; run++) {
+			try (Scene scene = new Scene(mutant)) {
+				CompletableFuture<Acquisition> waiting = play.run(scene);
+				if (waiting == null || !(waiting.get(LIMIT.toSeconds(), TimeUnit.SECONDS) instanceof Won won)) {
+					// A wait was over too early
+					continue;
+				}
+				if (mutant == Mutant.NONE) {
+					assertThat(won.ending()).isEqualTo(Ending.UNKNOWN);
+					if (++judged == TRIES) {
+						return;
+					}
+				}
+				else if (won.ending() == Ending.ABANDONED) {
+					return;
+				}
+			}
+		}
+		assertThat(judged).as("the mistake was not found, or not tried").isPositive();
+	}
+
+	private static void await(String query, String answer) {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(5))
+			.until(() -> server.query(query).equals(List.of(answer)));
+	}
+
+	/**
+	 * Sessions of one election.
+	 */
+	private static final class Scene implements AutoCloseable {
+
+		private final Mutant mutant;
+
+		private final ElectionKeys keys = ElectionKeys.derive("test", "election-" + UUID.randomUUID());
+
+		private final Map<String, ElectionSession> sessions = new HashMap<>();
+
+		private final Map<String, Connection> connections = new HashMap<>();
+
+		private final Map<String, Integer> pids = new HashMap<>();
+
+		private Duration delay = TAKEOVER_DELAY;
+
+		Scene(Mutant mutant) {
+			this.mutant = mutant;
+		}
+
+		ElectionSession open(String node) throws SessionException, SQLException {
+			List<Connection> opened = new ArrayList<>();
+			ElectionSettings settings = new ElectionSettings("endings", node, LEASE, this.delay, Duration.ofSeconds(1),
+					true);
+			ElectionSession session = SessionMutants.create(this.mutant, settings, this.keys, (properties) -> {
+				Connection connection = server.connect(properties);
+				opened.add(connection);
+				return connection;
+			}).open();
+			this.sessions.put(node, session);
+			this.connections.put(node, opened.get(0));
+			this.pids.put(node, opened.get(0).unwrap(PGConnection.class).getBackendPID());
+			session.becomeCandidate();
+			return session;
+		}
+
+		void lead(String node) throws SessionException, SQLException {
+			assertThat(open(node).acquire(NO_WAIT)).isInstanceOf(Won.class);
+		}
+
+		/**
+		 * Open a session that knows the leader for the takeover delay.
+		 */
+		void settle(String node) throws SessionException, SQLException {
+			ElectionSession session = open(node);
+			assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
+			assertThat(session.acquire(this.delay.plus(this.delay))).isInstanceOf(Held.class);
+		}
+
+		/**
+		 * Have a session wait. It may be over when it is looked for.
+		 * @param waiting how many sessions wait then
+		 */
+		CompletableFuture<Acquisition> acquire(String node, int waiting) {
+			CompletableFuture<Acquisition> acquisition = acquire(node);
+			String head = "objsubid = 2 AND classid = " + Integer.toUnsignedString(this.keys.requestClass());
+			String query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((" + main()
+					+ ") OR (" + head + "))";
+			Awaitility.await()
+				.atMost(LIMIT)
+				.pollInterval(Duration.ofMillis(5))
+				.until(() -> acquisition.isDone() || server.query(query).equals(List.of(Integer.toString(waiting))));
+			return acquisition;
+		}
+
+		private String main() {
+			return "objsubid = 1 AND classid = %d AND objid = %d".formatted(this.keys.main() >>> 32,
+					this.keys.main() & 0xFFFFFFFFL);
+		}
+
+		CompletableFuture<Acquisition> acquire(String node) {
+			ElectionSession session = session(node);
+			return CompletableFuture.supplyAsync(() -> {
+				try {
+					return session.acquire(WAIT);
+				}
+				catch (SessionException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+		}
+
+		/**
+		 * Have a session that ends free its locks as far as the main key.
+		 */
+		void releaseMain(String node, FrozenBackend backend) {
+			String held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND " + main()
+					+ " AND pid = " + pid(node);
+			while (server.query(held).equals(List.of("1"))) {
+				backend.releasePartition();
+			}
+		}
+
+		void terminate(String node) {
+			server.execute("SELECT pg_terminate_backend(" + pid(node) + ")");
+		}
+
+		void execute(String node, String sql) throws SQLException {
+			try (Statement statement = this.connections.get(node).createStatement()) {
+				statement.execute(sql);
+			}
+		}
+
+		int pid(String node) {
+			return this.pids.get(node);
+		}
+
+		ElectionSession session(String node) {
+			return this.sessions.get(node);
+		}
+
+		/**
+		 * Wait for the end of all sessions: another scene must not count it.
+		 */
+		@Override
+		public void close() {
+			this.sessions.values().forEach(ElectionSession::abort);
+			this.pids.values().forEach((pid) -> await("SELECT count(*) FROM pg_stat_get_activity(" + pid + ")", "0"));
+		}
+
+	}
+
+	/**
+	 * Plays a scene.
+	 */
+	@FunctionalInterface
+	private interface Play {
+
+		/**
+		 * Play the scene.
+		 * @param scene the sessions
+		 * @return what the last one waits for, or {@code null} if the scene failed
+		 */
+		@Nullable CompletableFuture<Acquisition> run(Scene scene) throws Exception;
+
+	}
+
+}

@@ -1,0 +1,536 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.faults;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.faults.Contender.Win;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/**
+ * Ends the leader again and again, in a random way, and holds how the next one judges
+ * that end against what was done.
+ */
+final class RandomEnds implements AutoCloseable {
+
+	private static final Duration LIMIT = Duration.ofSeconds(60);
+
+	private static final int CONTENDERS = 3;
+
+	/** Longer than a statement takes. */
+	private static final int SHORT_MICROS = 8000;
+
+	/** So that a leader ends at any time within a wait. */
+	private static final int LONG_MICROS = 60_000;
+
+	/** A process takes long to start. */
+	private static final int ENDS_PER_PROCESS = 40;
+
+	private final Mutant mutant;
+
+	private final PostgreSqlServer server;
+
+	private final int port;
+
+	private final boolean pooled;
+
+	private final Random random;
+
+	private final ElectionKeys keys;
+
+	private final Connection administrator;
+
+	private final BlockingQueue<Win> wins = new LinkedBlockingQueue<>();
+
+	private final Map<String, Contender> contenders = new TreeMap<>();
+
+	private final List<End> ends = new ArrayList<>();
+
+	private final List<String> mistakes = new ArrayList<>();
+
+	private final Map<Kind, Map<String, Integer>> counts = new EnumMap<>(Kind.class);
+
+	/** How long the process of a session was visible after its locks, in microseconds. */
+	private final List<Long> visible = new ArrayList<>();
+
+	private final Map<String, Integer> exceptions = new TreeMap<>();
+
+	private int expected;
+
+	private int recognized;
+
+	private int opened;
+
+	private @Nullable Process process;
+
+	/**
+	 * Create a new {@code RandomEnds} instance.
+	 * @param mutant the mistake in the statements of the sessions
+	 * @param server the server, which no other session uses
+	 * @param port the port of the server, or of what is in between
+	 * @param seed determines what is done, but not how long it takes
+	 */
+	RandomEnds(Mutant mutant, PostgreSqlServer server, int port, long seed) throws SQLException {
+		this.mutant = mutant;
+		this.server = server;
+		this.port = port;
+		this.pooled = port != server.port();
+		this.random = new Random(seed);
+		this.keys = ElectionKeys.derive("endings", "seed-" + seed);
+		this.administrator = server.connect();
+	}
+
+	/**
+	 * End leaders.
+	 * @param number how many
+	 * @param done ends the run earlier
+	 */
+	RandomEnds run(int number, BooleanSupplier done) throws Exception {
+		for (int i = 0; i < CONTENDERS; i++) {
+			add();
+		}
+		Win leader = next();
+		for (int i = 0; i < number && !done.getAsBoolean(); i++) {
+			if (i % ENDS_PER_PROCESS == ENDS_PER_PROCESS / 2 && (this.process == null || !this.process.isAlive())) {
+				startProcess();
+			}
+			if (this.random.nextInt(5) > 0) {
+				settle(leader);
+				pause(LONG_MICROS);
+			}
+			End end = end(leader);
+			this.ends.add(end);
+			leader = next();
+			judge(end, leader);
+			Contender ended = this.contenders.remove(end.node());
+			if (ended != null) {
+				ended.end();
+				add();
+			}
+		}
+		return this;
+	}
+
+	/**
+	 * Wait until the others have known the leader for the takeover delay when they began
+	 * to wait.
+	 */
+	private void settle(Win leader) {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(2))
+			.until(() -> this.contenders.values()
+				.stream()
+				.allMatch((contender) -> contender.node().equals(leader.node()) || contender.isSettled(leader.term())));
+	}
+
+	private Win next() throws InterruptedException {
+		Win win = this.wins.poll(LIMIT.toSeconds(), TimeUnit.SECONDS);
+		if (win == null) {
+			throw new IllegalStateException("Nobody has won after " + this.ends);
+		}
+		this.contenders.values().forEach((contender) -> contender.notifyOf(win.term()));
+		return win;
+	}
+
+	private End end(Win leader) throws Exception {
+		Contender contender = this.contenders.get(leader.node());
+		Kind kind = (contender != null) ? Kind.OF_THREADS.get(this.random.nextInt(Kind.OF_THREADS.size()))
+				: (this.random.nextInt(4) > 0) ? Kind.PROCESS_KILLED : Kind.TERMINATED;
+		boolean disturbed = this.random.nextInt(6) == 0;
+		String before = counters();
+		CompletableFuture<Long> visible = (this.random.nextInt(4) == 0 && !this.pooled) ? measure(leader) : null;
+		long start = System.nanoTime();
+		CompletableFuture<Void> disturbance = disturbed ? CompletableFuture.runAsync(this::terminateAnother)
+				: CompletableFuture.completedFuture(null);
+		if (disturbed) {
+			pause(SHORT_MICROS);
+		}
+		if (contender != null) {
+			end(contender, kind);
+		}
+		else {
+			if (kind == Kind.TERMINATED) {
+				terminate(leader.pid());
+			}
+			Objects.requireNonNull(this.process).destroyForcibly().waitFor();
+		}
+		disturbance.join();
+		if (visible != null) {
+			this.visible.add(visible.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+		}
+		return new End(leader.node(), leader.pid(), leader.term(), kind, disturbed, start, before);
+	}
+
+	private void end(Contender leader, Kind kind) throws Exception {
+		switch (kind) {
+			case CLOSED -> leader.closeSocket();
+			case RESET -> leader.resetSocket();
+			case CLOSED_IN_ORDER -> leader.session().close();
+			case CLOSED_IN_CONFIRMATION -> during(confirmations(leader), leader::closeSocket);
+			case RESET_IN_CONFIRMATION -> during(confirmations(leader), leader::resetSocket);
+			case CLOSED_IN_RELEASE -> during(() -> leader.session().release(false), leader::closeSocket);
+			case TERMINATED -> terminate(leader.pid());
+			case TERMINATED_IN_CONFIRMATION -> during(confirmations(leader), () -> terminate(leader.pid()));
+			case TERMINATED_IN_RELEASE -> during(() -> leader.session().release(false), () -> terminate(leader.pid()));
+			case IDLE -> leader.execute("SET idle_session_timeout = " + (1 + this.random.nextInt(10)));
+			case IDLE_IN_TRANSACTION -> leader
+				.execute("SET idle_in_transaction_session_timeout = " + (1 + this.random.nextInt(10)) + "; BEGIN");
+			case RELEASED -> {
+				leader.session().release(true);
+				leader.session().close();
+			}
+			case PROCESS_KILLED -> throw new IllegalArgumentException();
+		}
+	}
+
+	private static Action confirmations(Contender leader) {
+		return () -> {
+			while (true) {
+				leader.session().confirm();
+			}
+		};
+	}
+
+	/**
+	 * End a session while it runs statements.
+	 */
+	private void during(Action statements, Action end) throws Exception {
+		CompletableFuture<Void> running = new CompletableFuture<>();
+		Daemon.start("statements", () -> {
+			try {
+				statements.run();
+				running.complete(null);
+			}
+			catch (SessionException ex) {
+				// The session was ended, as it was to be
+				running.complete(null);
+			}
+			catch (Throwable ex) {
+				running.completeExceptionally(ex);
+			}
+		});
+		pause(SHORT_MICROS);
+		end.run();
+		running.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+	}
+
+	/**
+	 * Measure how long the process of a session is visible after its locks are free.
+	 */
+	private CompletableFuture<Long> measure(Win leader) throws Exception {
+		String key = "%d, %d".formatted(this.keys.termClass(),
+				ElectionKeys.termObject(leader.term().timeline(), leader.term().transactionId()));
+		Connection connection = this.server.connect();
+		int pid = connection.unwrap(PGConnection.class).getBackendPID();
+		CompletableFuture<Long> visible = CompletableFuture.supplyAsync(() -> {
+			try (connection; Statement statement = connection.createStatement()) {
+				statement.execute("""
+						DO $$
+						DECLARE
+						  free timestamptz;
+						BEGIN
+						  PERFORM pg_advisory_xact_lock_shared(%s);
+						  free := clock_timestamp();
+						  WHILE EXISTS (SELECT FROM pg_stat_get_activity(%d)) LOOP
+						    PERFORM pg_sleep(0.0002);
+						    PERFORM pg_stat_clear_snapshot();
+						  END LOOP;
+						  PERFORM set_config('test.visible',
+						    (1000000 * extract(epoch FROM clock_timestamp() - free))::bigint::text, false);
+						END $$""".formatted(key, leader.pid()));
+				try (ResultSet row = statement.executeQuery("SELECT current_setting('test.visible')::bigint")) {
+					row.next();
+					return row.getLong(1);
+				}
+			}
+			catch (SQLException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		String waiting = "SELECT count(*)::text FROM pg_locks WHERE NOT granted AND pid = " + pid;
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(2))
+			.until(() -> query(waiting).equals("1"));
+		return visible;
+	}
+
+	/**
+	 * Have something happen at a random time.
+	 */
+	private void pause(int mostMicros) {
+		LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(this.random.nextInt(mostMicros)));
+	}
+
+	private void terminate(int pid) throws SQLException {
+		try (Statement statement = this.administrator.createStatement()) {
+			statement.execute("SELECT pg_terminate_backend(" + pid + ")");
+		}
+	}
+
+	private void terminateAnother() {
+		try (Connection other = this.server.connect();
+				Connection own = this.server.connect();
+				Statement statement = own.createStatement()) {
+			statement.execute("SELECT pg_terminate_backend(" + other.unwrap(PGConnection.class).getBackendPID() + ")");
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	/**
+	 * The rule that is never broken, and how often the end is recognized.
+	 */
+	private void judge(End end, Win win) throws SQLException {
+		if (win.ending() == Ending.ABANDONED) {
+			this.ends.stream()
+				.filter((each) -> each.kind().side == Side.SERVER
+						&& (each == end || win.reply() - each.start() < Contender.TAKEOVER_DELAY.toNanos()))
+				.forEach((each) -> this.mistakes.add(win + " after " + each));
+		}
+		if (win.ending() == Ending.CLEAN && end.kind() != Kind.RELEASED) {
+			this.mistakes.add(win + " after " + end);
+		}
+		this.counts.computeIfAbsent(end.kind(), (kind) -> new TreeMap<>())
+			.merge(win.ending() + (end.disturbed() ? " (disturbed)" : ""), 1, Integer::sum);
+		Side side = end.kind().side;
+		if (side == Side.SERVER || side == Side.RELEASE || end.disturbed() || this.pooled) {
+			return;
+		}
+		if (!end.term().equals(win.settled())) {
+			this.exceptions.merge("leader not known for the takeover delay: " + win.ending(), 1, Integer::sum);
+			return;
+		}
+		this.expected += (side == Side.CLIENT) ? 1 : 0;
+		if (win.ending() == Ending.ABANDONED) {
+			this.recognized += (side == Side.CLIENT) ? 1 : 0;
+			return;
+		}
+		awaitEnd(end.pid());
+		boolean counted = !counters().equals(end.counters());
+		this.exceptions.merge(end.kind()
+				+ (counted ? ": counted as ended by the server" : ": visible for too long, or gone before the wait"), 1,
+				Integer::sum);
+	}
+
+	private void awaitEnd(int pid) {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.pollInterval(Duration.ofMillis(5))
+			.until(() -> query("SELECT count(*)::text FROM pg_stat_get_activity(" + pid + ")").equals("0"));
+	}
+
+	private String counters() throws SQLException {
+		return query("SELECT concat_ws(' ', pg_stat_get_db_sessions_killed(oid), pg_stat_get_db_sessions_fatal(oid)) "
+				+ "FROM pg_database WHERE datname = current_database()");
+	}
+
+	private String query(String sql) throws SQLException {
+		try (Statement statement = this.administrator.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+			row.next();
+			return row.getString(1);
+		}
+	}
+
+	private void add() throws SessionException, SQLException {
+		Contender contender = new Contender(this.mutant, "node-" + this.opened++, this.keys, source(), this.wins::add);
+		this.contenders.put(contender.node(), contender);
+		contender.start();
+	}
+
+	private ConnectionSource source() {
+		return (settings) -> this.server.connect(this.port, settings);
+	}
+
+	private void startProcess() throws IOException {
+		Process started = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+				"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"),
+				ContenderProcess.class.getName(), this.server.jdbcUrl(this.port), this.server.username(),
+				this.server.password(), Long.toString(this.keys.main()))
+			.redirectError(new File("target/contender.log"))
+			.start();
+		this.process = started;
+		Daemon.start("process", () -> {
+			try (BufferedReader lines = started.inputReader()) {
+				lines.lines().filter((line) -> line.startsWith("won ")).map(Win::parse).forEach(this.wins::add);
+			}
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		});
+	}
+
+	/**
+	 * What must never be: an end that the server has caused, judged as one of the client.
+	 */
+	List<String> mistakes() {
+		return this.mistakes;
+	}
+
+	/**
+	 * The ends by the client alone, of a leader that the winner had known for long
+	 * enough.
+	 */
+	int expected() {
+		return this.expected;
+	}
+
+	/**
+	 * Those of them that were recognized.
+	 */
+	int recognized() {
+		return this.recognized;
+	}
+
+	/**
+	 * The ends that were judged as ends by the client.
+	 */
+	int abandoned() {
+		return this.counts.values()
+			.stream()
+			.flatMap((endings) -> endings.entrySet().stream())
+			.filter((entry) -> entry.getKey().startsWith(Ending.ABANDONED.name()))
+			.mapToInt(Map.Entry::getValue)
+			.sum();
+	}
+
+	@Override
+	public String toString() {
+		StringBuilder text = new StringBuilder(
+				"%d ends, %d of %d idle sessions that the client ended recognized, %d mistakes"
+					.formatted(this.ends.size(), this.recognized, this.expected, this.mistakes.size()));
+		this.counts.forEach((kind, endings) -> text.append("\n  ").append(kind).append(' ').append(endings));
+		if (!this.visible.isEmpty()) {
+			List<Long> sorted = this.visible.stream().sorted().toList();
+			text.append(
+					"\n  process visible after the locks: median %d us, 90 %% %d us, 99 %% %d us, longest %d us, of %d"
+						.formatted(sorted.get(sorted.size() / 2), sorted.get(sorted.size() * 9 / 10),
+								sorted.get(sorted.size() * 99 / 100), sorted.get(sorted.size() - 1), sorted.size()));
+		}
+		this.exceptions.forEach((reason, number) -> text.append("\n  - ").append(reason).append(": ").append(number));
+		return text.toString();
+	}
+
+	@Override
+	public void close() throws SQLException {
+		this.contenders.values().forEach(Contender::end);
+		Process started = this.process;
+		if (started != null) {
+			started.destroyForcibly();
+		}
+		this.administrator.close();
+	}
+
+	/**
+	 * How a session is ended.
+	 */
+	enum Kind {
+
+		CLOSED(Side.CLIENT), RESET(Side.CLIENT), CLOSED_IN_ORDER(Side.CLIENT), PROCESS_KILLED(Side.CLIENT),
+
+		/** The server may count the error when it cannot send the answer. */
+		CLOSED_IN_CONFIRMATION(Side.CLIENT_IN_STATEMENT), RESET_IN_CONFIRMATION(Side.CLIENT_IN_STATEMENT),
+
+		/** The lock may be free before the session ends. */
+		CLOSED_IN_RELEASE(Side.RELEASE), RELEASED(Side.RELEASE),
+
+		TERMINATED(Side.SERVER), TERMINATED_IN_CONFIRMATION(Side.SERVER), TERMINATED_IN_RELEASE(Side.SERVER),
+		IDLE(Side.SERVER), IDLE_IN_TRANSACTION(Side.SERVER);
+
+		private static final List<Kind> OF_THREADS = List.of(values())
+			.stream()
+			.filter((kind) -> kind != PROCESS_KILLED)
+			.toList();
+
+		private final Side side;
+
+		Kind(Side side) {
+			this.side = side;
+		}
+
+	}
+
+	/**
+	 * Who ends a session.
+	 */
+	private enum Side {
+
+		CLIENT, CLIENT_IN_STATEMENT, RELEASE, SERVER
+
+	}
+
+	/**
+	 * An end of a leader.
+	 *
+	 * @param node the name of the node
+	 * @param pid the process id of its session
+	 * @param term its term
+	 * @param kind how it was ended
+	 * @param disturbed whether another session was terminated at the same time
+	 * @param start when it began to end
+	 * @param counters what the server had counted before
+	 */
+	private record End(String node, int pid, Term term, Kind kind, boolean disturbed, long start, String counters) {
+	}
+
+	/**
+	 * Does something.
+	 */
+	@FunctionalInterface
+	private interface Action {
+
+		void run() throws Exception;
+
+	}
+
+}
