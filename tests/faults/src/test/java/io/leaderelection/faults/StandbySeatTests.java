@@ -160,8 +160,11 @@ class StandbySeatTests {
 				.filter((elector) -> elector.status().watching())
 				.findFirst()
 				.orElseThrow();
-			assertThat(watcher.requestResignation(null).isRequested()).isTrue();
-			Awaitility.await().atMost(Duration.ofSeconds(5)).until(() -> nodes.awaitLeader() != leader);
+			// Until it has watched again it may not know the leader
+			Awaitility.await()
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.until(() -> watcher.requestResignation(null).isRequested());
+			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
 			awaitSeats(nodes);
 			nodes.verify();
 		}
@@ -294,10 +297,12 @@ class StandbySeatTests {
 			Awaitility.await()
 				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(2))
 				.until(() -> nodes.connections() >= connections + 2 * WATCHERS);
-			assertThat(status(nodes)).allSatisfy((status) -> {
-				assertThat(status.leader()).isEqualTo(leader.getNodeId());
-				assertThat(status.problem()).isNull();
-			});
+			Awaitility.await()
+				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT))
+				.untilAsserted(() -> assertThat(status(nodes)).allSatisfy((status) -> {
+					assertThat(status.leader()).isEqualTo(leader.getNodeId());
+					assertThat(status.problem()).isNull();
+				}));
 			nodes.verify();
 		}
 	}
