@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.documentation.Surroundings.Catalog;
+import io.leaderelection.documentation.Surroundings.InvoiceController;
 import io.leaderelection.documentation.Surroundings.Invoices;
 import io.leaderelection.documentation.Surroundings.Reports;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -39,6 +40,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.integration.config.EnableIntegration;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.scheduling.annotation.EnableAsync;
@@ -52,8 +54,9 @@ import org.springframework.test.context.DynamicPropertyRegistrar;
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 @EnableAsync
+@EnableIntegration
 @EnableScheduling
-@Import({ Catalog.class, Invoices.class, Reports.class })
+@Import({ Catalog.class, Invoices.class, InvoiceController.class, Reports.class })
 class DocumentedApplication {
 
 	/**
@@ -69,8 +72,9 @@ class DocumentedApplication {
 			.run("--spring.application.name=" + name, "--spring.main.banner-mode=off",
 					"--elections.url=" + server.jdbcUrl() + "?preferQueryMode=simple&user=" + server.username()
 							+ "&password=" + server.password(),
-					"--leader-election.fencing=required", "--leader-election.initialize-schema=always",
-					"--leader-election.takeover-delay=0", "--leader-election.elections.reports.takeover-delay=0");
+					"--kubernetes.url=http://localhost:1", "--leader-election.fencing=required",
+					"--leader-election.initialize-schema=always", "--leader-election.takeover-delay=0",
+					"--leader-election.elections.reports.takeover-delay=0");
 	}
 
 	private static Stream<Class<?>> beans(JavaExamples examples) {

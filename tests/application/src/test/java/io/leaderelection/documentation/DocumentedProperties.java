@@ -50,8 +50,10 @@ final class DocumentedProperties {
 	private static final Map<String, Map<String, Object>> METADATA = metadata(
 			"META-INF/spring-configuration-metadata.json");
 
-	// Read before there are any others
-	private static final Set<String> WITHOUT_METADATA = Set.of("spring.aot.enabled");
+	// Read before there are any others, or of a library that the tests do not have
+	private static final Set<String> WITHOUT_METADATA = Set.of("spring.aot.enabled",
+			"spring.cloud.kubernetes.leader.config-map-name", "spring.cloud.kubernetes.leader.election.enabled",
+			"spring.cloud.kubernetes.leader.enabled", "spring.cloud.kubernetes.leader.role");
 
 	private final Markdown document;
 
@@ -139,7 +141,8 @@ final class DocumentedProperties {
 	}
 
 	private static String fullName(String name) {
-		return name.startsWith("management.") ? name : "leader-election." + name.replace(".<name>.*", "");
+		return name.startsWith("management.") ? name
+				: "leader-election." + name.replaceFirst("\\.<name>(\\.\\*)?$", "");
 	}
 
 }

@@ -39,16 +39,23 @@ final class JavaExample extends SimpleJavaFileObject {
 				"java.util.concurrent.*", "javax.sql.DataSource", "io.leaderelection.*",
 				"io.leaderelection.annotation.*", "io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy",
 				"io.leaderelection.LeadershipRevokedEvent.Reason", "io.leaderelection.schedule.*",
-				"io.leaderelection.test.*", "org.apache.kafka.clients.consumer.ConsumerRecord",
-				"org.junit.jupiter.api.Test", "org.postgresql.ds.PGSimpleDataSource",
-				"org.springframework.beans.factory.annotation.*", "org.springframework.boot.jdbc.DataSourceBuilder",
-				"org.springframework.boot.test.context.*", "org.springframework.context.*",
+				"io.leaderelection.test.*", "net.javacrumbs.shedlock.core.*",
+				"net.javacrumbs.shedlock.provider.jdbctemplate.*", "net.javacrumbs.shedlock.spring.annotation.*",
+				"org.apache.kafka.clients.consumer.ConsumerRecord", "org.junit.jupiter.api.Test",
+				"org.postgresql.ds.PGSimpleDataSource", "org.springframework.beans.factory.annotation.*",
+				"org.springframework.boot.jdbc.DataSourceBuilder", "org.springframework.boot.test.context.*",
+				"org.springframework.boot.webmvc.test.autoconfigure.*", "org.springframework.context.*",
 				"org.springframework.context.annotation.*", "org.springframework.context.event.EventListener",
+				"org.springframework.http.HttpStatus", "org.springframework.integration.annotation.*",
+				"org.springframework.integration.annotation.Role", "org.springframework.integration.core.MessageSource",
+				"org.springframework.integration.dsl.*", "org.springframework.integration.jdbc.lock.*",
+				"org.springframework.integration.leader.*", "org.springframework.integration.leader.event.*",
+				"org.springframework.integration.support.leader.*", "org.springframework.jdbc.core.JdbcTemplate",
 				"org.springframework.jdbc.core.simple.JdbcClient", "org.springframework.kafka.config.*",
 				"org.springframework.kafka.listener.*", "org.springframework.scheduling.annotation.*",
-				"org.springframework.stereotype.*", "org.springframework.transaction.annotation.Transactional",
-				"reactor.core.publisher.*", "static org.assertj.core.api.Assertions.*",
-				"io.leaderelection.documentation.Surroundings.*")
+				"org.springframework.stereotype.*", "org.springframework.test.web.servlet.assertj.MockMvcTester",
+				"org.springframework.transaction.annotation.Transactional", "reactor.core.publisher.*",
+				"static org.assertj.core.api.Assertions.*", "io.leaderelection.documentation.Surroundings.*")
 		.map((name) -> "import " + name + ";")
 		.collect(Collectors.joining(" "));
 

@@ -46,6 +46,10 @@ final class JavaExamples implements AutoCloseable {
 
 	private static final JavaCompiler COMPILER = ToolProvider.getSystemJavaCompiler();
 
+	// Only compiled against
+	private static final Path SPRING_CLOUD_KUBERNETES = Path.of("target", "migration",
+			"spring-cloud-kubernetes-commons.jar");
+
 	private final DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
 
 	private final Path classes;
@@ -68,8 +72,9 @@ final class JavaExamples implements AutoCloseable {
 
 	private static List<String> options(Path classes) {
 		return List.of("-proc:none", "-parameters", "--release", "17", "-classpath",
-				System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")), "-d",
-				classes.toString());
+				System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
+						+ File.pathSeparator + SPRING_CLOUD_KUBERNETES,
+				"-d", classes.toString());
 	}
 
 	private static JavaExample example(CodeBlock block) {

@@ -32,6 +32,7 @@ import io.leaderelection.LeadershipLostException;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -161,7 +162,7 @@ class LeaseTableOperationsTests {
 		LeaseTableNode leader = this.nodes.get(0);
 		requestResignation();
 		assertThat(leader.awaitRevocations(1)).containsExactly(Reason.RESIGNED);
-		leader.awaitLeader();
+		Awaitility.await().until(() -> leader.events().size() > 2);
 		assertThat(term(leader.events().get(2))).isGreaterThan(term(leader.events().get(0)));
 		assertThat(lease()).containsEntry("state", "held");
 	}

@@ -32,10 +32,12 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.PropertySourcesPlaceholdersResolver;
 import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.env.PropertySource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -133,8 +135,10 @@ class ReadmeConfigurationTests {
 	}
 
 	private static void bind(String yaml) {
-		new Binder(ConfigurationPropertySources.from(DocumentedProperties.load(yaml))).bindOrCreate("leader-election",
-				Bindable.of(LeaderElectionProperties.class), new NoUnboundElementsBindHandler(BindHandler.DEFAULT));
+		PropertySource<?> source = DocumentedProperties.load(yaml);
+		new Binder(ConfigurationPropertySources.from(source), new PropertySourcesPlaceholdersResolver(List.of(source)))
+			.bindOrCreate("leader-election", Bindable.of(LeaderElectionProperties.class),
+					new NoUnboundElementsBindHandler(BindHandler.DEFAULT));
 	}
 
 	@ParameterizedTest

@@ -46,11 +46,12 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.jdbc.PreferQueryMode;
 import tools.jackson.databind.JsonNode;
 
-import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.Lifecycle;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.integration.support.SmartLifecycleRoleController;
 import org.springframework.test.annotation.DirtiesContext.HierarchyMode;
+import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.TestContextManager;
 import org.springframework.test.util.ReflectionTestUtils;
 import org.springframework.util.ReflectionUtils;
@@ -74,7 +75,9 @@ class ReadmeExamplesTests {
 
 	@BeforeAll
 	static void compile() {
-		examples = new JavaExamples(Markdown.allBlocks("java"), directory);
+		examples = new JavaExamples(
+				Markdown.allBlocks("java").stream().filter((block) -> !MigrationExamplesTests.isPartOf(block)).toList(),
+				directory);
 	}
 
 	@AfterAll
@@ -114,6 +117,9 @@ class ReadmeExamplesTests {
 				.until(() -> services(context).toList(),
 						(services) -> services.stream().allMatch(Lifecycle::isRunning));
 			assertThat(services(context)).hasSize(3);
+			SmartLifecycleRoleController roles = context.getBean(SmartLifecycleRoleController.class);
+			Awaitility.await("endpoints").atMost(LIMIT).until(() -> roles.allEndpointsRunning("default"));
+			assertThat(roles.getEndpointsRunningStatus("default")).hasSize(2);
 			Awaitility.await("run on grant and by the scheduler")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(catalog.calls).contains("rebuild", "refresh", "save fetched"));
@@ -155,11 +161,13 @@ class ReadmeExamplesTests {
 	void sqlRuns(CodeBlock block) throws IOException {
 		server.execute("CREATE ROLE shop LOGIN; CREATE ROLE shop_election LOGIN");
 		server.execute("CREATE DATABASE shop");
-		try (InputStream schema = LeaderElector.class.getResourceAsStream("/io/leaderelection/schema-postgresql.sql")) {
-			server.execute(new String(schema.readAllBytes(), StandardCharsets.UTF_8));
+		try {
+			createTables("schema-postgresql.sql");
+			createTables("schema-schedule-postgresql.sql");
 			server.execute(block.code());
 		}
 		finally {
+			server.execute("DROP TABLE IF EXISTS leader_election_schedule");
 			server.execute("DROP DATABASE shop");
 			server.execute("DROP OWNED BY shop, shop_election");
 			server.execute("DROP ROLE shop, shop_election");
@@ -168,6 +176,12 @@ class ReadmeExamplesTests {
 
 	static List<CodeBlock> sqlRuns() {
 		return Markdown.allBlocks("sql");
+	}
+
+	private static void createTables(String script) throws IOException {
+		try (InputStream schema = LeaderElector.class.getResourceAsStream("/io/leaderelection/" + script)) {
+			server.execute(new String(schema.readAllBytes(), StandardCharsets.UTF_8));
+		}
 	}
 
 	private static Set<String> health(ConfigurableApplicationContext context) {
@@ -199,6 +213,19 @@ class ReadmeExamplesTests {
 	@ParameterizedTest
 	@MethodSource
 	void testPasses(Class<?> type) throws Exception {
+		Thread thread = Thread.currentThread();
+		ClassLoader classLoader = thread.getContextClassLoader();
+		// A slice loads the class of the test by its name
+		thread.setContextClassLoader(examples.classLoader());
+		try {
+			run(type);
+		}
+		finally {
+			thread.setContextClassLoader(classLoader);
+		}
+	}
+
+	private static void run(Class<?> type) throws Exception {
 		TestContextManager manager = new TestContextManager(type);
 		Object test = ReflectionUtils.accessibleConstructor(type).newInstance();
 		manager.beforeTestClass();
@@ -218,7 +245,7 @@ class ReadmeExamplesTests {
 	static Stream<Class<?>> testPasses() {
 		return examples.classes(Form.TYPES)
 			.stream()
-			.filter((type) -> AnnotatedElementUtils.hasAnnotation(type, SpringBootTest.class));
+			.filter((type) -> AnnotatedElementUtils.hasAnnotation(type, BootstrapWith.class));
 	}
 
 }

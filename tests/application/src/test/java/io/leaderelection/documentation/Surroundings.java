@@ -27,16 +27,23 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.NotLeaderException;
 import io.leaderelection.Term;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.schedule.DurableSchedule;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.http.HttpStatus;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.ResponseStatus;
+import org.springframework.web.bind.annotation.RestController;
 
 /**
  * What the examples of the documents take for granted: fields and methods of the classes
@@ -171,6 +178,25 @@ public abstract class Surroundings {
 		@LeaderOnly
 		public String send() {
 			return "sent";
+		}
+
+	}
+
+	/**
+	 * A controller with a handler for the leader.
+	 */
+	@RestController
+	public static class InvoiceController {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@PostMapping("/invoices")
+		public String send() {
+			return "sent";
+		}
+
+		@ExceptionHandler(NotLeaderException.class)
+		@ResponseStatus(HttpStatus.SERVICE_UNAVAILABLE)
+		public void notLeader() {
 		}
 
 	}
