@@ -129,7 +129,7 @@ public final class SessionMutants {
 					String late = "baseline := NULL; ELSE PERFORM pg_catalog.pg_sleep(0.2); " + read + " END IF;";
 					yield replace(replace(sql, read, ""), """
 							baseline := NULL;
-							      END IF;""", late);
+							        END IF;""", late);
 				}
 				case FATAL_IGNORED ->
 					replace(sql, "pg_catalog.pg_stat_get_db_sessions_fatal(" + this.database + ")", "0");
