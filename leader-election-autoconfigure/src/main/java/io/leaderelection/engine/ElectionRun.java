@@ -559,7 +559,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 */
 	private void prefer(@Nullable Leader leader) {
 		long now = this.platform.nanoTime();
-		if (leader == null || !this.preference.isDue(leader, now)) {
+		if (leader == null || isRequested(leader.term()) || !this.preference.isDue(leader, now)) {
 			return;
 		}
 		ResignationAnswer answer = this.election.requestResignation(leader.term());

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides when a candidate requests a leader of lower priority to hand over: after a time
  * in which that leader has led and this node has waited for the lock, both without
- * interruption. That time doubles with each request, until this node has led for as long.
- * A node that cannot lead for long therefore asks less often with each request. Confined
- * to the election thread.
+ * interruption. That time doubles with each request, until this node has led for the
+ * longest of these times. A node that cannot lead for that long therefore asks less often
+ * with each request. Confined to the election thread.
  */
 final class Preference {
 
@@ -57,7 +57,7 @@ final class Preference {
 			this.since = now;
 			return false;
 		}
-		return now - this.since >= currentHold();
+		return now - this.since >= hold(this.requests);
 	}
 
 	/**
@@ -87,13 +87,13 @@ final class Preference {
 	 * Record that this node has held the lock for some time.
 	 */
 	void led(long nanos) {
-		if (nanos >= currentHold()) {
+		if (nanos >= hold(MOST_DOUBLINGS)) {
 			this.requests = 0;
 		}
 	}
 
-	private long currentHold() {
-		return this.hold << this.requests;
+	private long hold(int doublings) {
+		return this.hold << doublings;
 	}
 
 }

@@ -51,7 +51,7 @@ final class ElectionFixture {
 
 	static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(20);
 
-	private static final Duration END_OF_TEST = Duration.ofMinutes(10);
+	private static final Duration END_OF_TEST = Duration.ofMinutes(30);
 
 	final FakeTime time = new FakeTime();
 

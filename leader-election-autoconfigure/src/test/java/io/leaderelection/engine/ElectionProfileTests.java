@@ -212,7 +212,20 @@ class ElectionProfileTests {
 	}
 
 	@Test
-	void eachRequestDoublesTheHoldUntilThisNodeHasLedForAsLong() {
+	void slowHandOverIsOneRequest(CapturedOutput output) {
+		this.store.leader = leader(1, NodeProfile.DEFAULT);
+		this.store.candidates = candidates();
+		this.fixture.at(HOLD.multipliedBy(6), () -> {
+			assertThat(output).containsOnlyOnce("Requesting leadership");
+			this.store.leader = leader(2, NodeProfile.DEFAULT);
+		});
+		this.fixture.at(HOLD.multipliedBy(8).minusSeconds(1), () -> assertThat(requests()).isEqualTo(1));
+		this.fixture.at(HOLD.multipliedBy(8).plusSeconds(4), () -> assertThat(requests()).isEqualTo(2));
+		this.fixture.stopAt(HOLD.multipliedBy(9)).run();
+	}
+
+	@Test
+	void eachRequestDoublesTheHoldUntilThisNodeHasLedForTheLongestHold() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
 		this.fixture.at(Duration.ofSeconds(15), () -> assertThat(requests()).isEqualTo(1));
@@ -222,18 +235,26 @@ class ElectionProfileTests {
 		this.fixture.at(Duration.ofSeconds(50), () -> this.store.leader = leader(3, NodeProfile.DEFAULT));
 		this.fixture.at(Duration.ofSeconds(89), () -> assertThat(requests()).isEqualTo(2));
 		this.fixture.at(Duration.ofSeconds(94), () -> assertThat(requests()).isEqualTo(3));
-		this.fixture.at(Duration.ofSeconds(100), () -> this.store.leader = null);
-		this.fixture.at(Duration.ofSeconds(190), () -> {
+		leadFrom(Duration.ofSeconds(100), Duration.ofSeconds(400));
+		this.fixture.at(Duration.ofSeconds(578), () -> assertThat(requests()).isEqualTo(3));
+		this.fixture.at(Duration.ofSeconds(586), () -> assertThat(requests()).isEqualTo(4));
+		leadFrom(Duration.ofSeconds(590), HOLD.multipliedBy(64).plusSeconds(5));
+		this.fixture.at(Duration.ofSeconds(1244), () -> assertThat(requests()).isEqualTo(4));
+		this.fixture.at(Duration.ofSeconds(1252), () -> assertThat(requests()).isEqualTo(5));
+		this.fixture.stopAt(Duration.ofSeconds(1253)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.SESSION_LOST,
+				"granted 2", "revoked 2 " + Reason.SESSION_LOST);
+	}
+
+	private void leadFrom(Duration begin, Duration duration) {
+		this.fixture.at(begin, () -> this.store.leader = null);
+		this.fixture.at(begin.plus(duration), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
 			this.store.next(Call.CONFIRM, () -> {
 				throw FakeStore.failure();
 			});
-			this.store.leader = leader(4, NodeProfile.DEFAULT);
+			this.store.leader = leader(begin.toSeconds(), NodeProfile.DEFAULT);
 		});
-		this.fixture.at(Duration.ofSeconds(199), () -> assertThat(requests()).isEqualTo(3));
-		this.fixture.at(Duration.ofSeconds(206), () -> assertThat(requests()).isEqualTo(4));
-		this.fixture.stopAt(Duration.ofSeconds(207)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.SESSION_LOST);
 	}
 
 	// Protocols
