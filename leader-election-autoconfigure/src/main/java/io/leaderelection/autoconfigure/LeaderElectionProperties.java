@@ -46,8 +46,8 @@ import org.springframework.util.Assert;
  * @param leaseDuration Time after which the database ends the session of an unresponsive
  * node, so that another node can lead. From 500ms to 1h.
  * @param takeoverDelay Time for which a new leader waits before the grant if the old
- * leader may still have to notice that the server has ended its session. A delay of one
- * lease always covers it. At most twice the lease.
+ * leader may still have to notice that the server has ended its session. The longest
+ * lease of any node always covers it. At most twice the lease.
  * @param fastTakeover Whether a new leader waits for 5ms only if the server reports that
  * the session of the old leader was ended by its client, for instance by the end of its
  * process. To be disabled if a TCP proxy is between node and server. PostgreSQL 15 and
@@ -298,8 +298,8 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * prefix 0x.
 	 * @param leaseDuration Time after which the database ends the session of an
 	 * unresponsive node.
-	 * @param takeoverDelay Time for which a new leader waits before the grant, unless its
-	 * predecessor completed an orderly hand-over.
+	 * @param takeoverDelay Time for which a new leader waits before the grant if the old
+	 * leader may still have to notice that the server has ended its session.
 	 * @param drainTimeout Time for which an orderly hand-over waits for leader work and
 	 * listeners before it interrupts them.
 	 * @param candidate Whether this node may lead.

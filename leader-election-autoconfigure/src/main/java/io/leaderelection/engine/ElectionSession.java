@@ -198,8 +198,9 @@ public interface ElectionSession {
 			CLEAN,
 
 			/**
-			 * Its session was ended by its own side: its process has died, or has given
-			 * the session up and therefore no longer leads.
+			 * The server has not ended its session: its process has died or has given the
+			 * session up, or something in between has closed the connection, which it is
+			 * about to notice.
 			 */
 			ABANDONED,
 

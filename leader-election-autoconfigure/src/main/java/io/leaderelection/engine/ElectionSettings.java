@@ -54,7 +54,7 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	public static final Duration PRIORITY_HOLD = Duration.ofMinutes(1);
 
 	/**
-	 * For a process that has lost its connection and is about to notice.
+	 * For a process whose connection was closed in between, and which is about to notice.
 	 */
 	private static final Duration SHORTEST_DELAY = Duration.ofMillis(5);
 

@@ -90,11 +90,11 @@ final class AdvisoryLockSession implements ElectionSession {
 	 */
 	private final @Nullable String leaseHolder;
 
-	private final int seats;
+	private final List<Integer> seats;
 
 	/**
-	 * How long a leader must be known before its end is examined, or {@code null} if it
-	 * never is.
+	 * How long a leader must be known before its end is examined, or {@code null} if this
+	 * node neither examines others nor is to be examined.
 	 */
 	private final @Nullable Duration examineAfter;
 
@@ -124,7 +124,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			@Nullable Duration examineAfter, int seats, NodeProfile profile, @Nullable String leaseHolder) {
+			@Nullable Duration examineAfter, List<Integer> seats, NodeProfile profile, @Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -164,7 +164,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		String publish = this.published ? "" : this.sql.publish(this.profile);
+		String publish = this.published ? "" : this.sql.publish(this.profile, this.examineAfter != null);
 		this.seat = queryAgain(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
 		this.published = true;
 		this.node = this.node || this.seat != 0;

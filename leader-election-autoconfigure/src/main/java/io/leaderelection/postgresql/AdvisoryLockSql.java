@@ -17,6 +17,7 @@
 package io.leaderelection.postgresql;
 
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
@@ -209,29 +210,30 @@ class AdvisoryLockSql {
 	 * Take a free seat, unless this session has one, and return its number or null. Only
 	 * with a seat, replace the share of the observer key by a share of the candidate key.
 	 * If a foreign session prevents this, the session remains a node.
-	 * @param seats the number of seats
+	 * @param seats the seats that this node may take, in order
 	 */
-	String becomeCandidate(int seats) {
+	String becomeCandidate(List<Integer> seats) {
 		return """
 				SELECT seat, CASE WHEN seat IS NULL THEN NULL
 				  WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
 				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
 				  ELSE observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) END AS done
 				FROM (SELECT candidate, observer, CASE WHEN own.seat IS NOT NULL THEN own.seat ELSE
-				    (SELECT number FROM pg_catalog.generate_series(%4$d, %5$d) AS number
+				    (SELECT number FROM pg_catalog.unnest(ARRAY%4$s) AS number
 				      WHERE pg_catalog.pg_try_advisory_lock(%2$d, number) LIMIT 1) END AS seat
-				  FROM (%6$s) AS own OFFSET 0) AS own
-				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER,
-				ElectionKeys.FIRST_SEAT, lastSeat(seats), ownKeys());
+				  FROM (%5$s) AS own OFFSET 0) AS own
+				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, seats,
+				ownKeys());
 	}
 
 	/**
 	 * Publish the profile of this node, before it becomes a candidate. This must not fail
 	 * if the server has no space for so many locks: shares that were taken remain, the
 	 * first of which is that of the priority.
+	 * @param examinable whether others may examine how this session has ended
 	 */
-	String publish(NodeProfile profile) {
-		String keys = Profiles.keys(profile).stream().map(String::valueOf).collect(Collectors.joining(","));
+	String publish(NodeProfile profile, boolean examinable) {
+		String keys = Profiles.keys(profile, examinable).stream().map(String::valueOf).collect(Collectors.joining(","));
 		return """
 				DO $publish$
 				DECLARE
@@ -272,10 +274,6 @@ class AdvisoryLockSql {
 				"mode = 'ExclusiveLock' AND " + anySeat(), this.locks);
 	}
 
-	private static int lastSeat(int seats) {
-		return ElectionKeys.FIRST_SEAT + seats - 1;
-	}
-
 	private String anySeat() {
 		return "objsubid = 2 AND classid = " + unsigned(this.keys.observerClass()) + " AND objid >= "
 				+ ElectionKeys.FIRST_SEAT + " AND objid < 2147483648";
@@ -286,12 +284,11 @@ class AdvisoryLockSql {
 	 * the number of seats that are taken. It runs without a session, on any connection to
 	 * the database: in a session of the application, with its search path, and as one
 	 * statement, since the next one may run in another session.
-	 * @param seats the number of seats
+	 * @param seats the seats that this node may take
 	 */
-	String watch(int seats) {
+	String watch(List<Integer> seats) {
 		String seat = "objsubid OPERATOR(pg_catalog.=) 2 AND classid OPERATOR(pg_catalog.=) "
-				+ unsigned(this.keys.observerClass()) + " AND objid OPERATOR(pg_catalog.>=) " + ElectionKeys.FIRST_SEAT
-				+ " AND objid OPERATOR(pg_catalog.<=) " + lastSeat(seats);
+				+ unsigned(this.keys.observerClass()) + " AND objid OPERATOR(pg_catalog.=) ANY (ARRAY" + seats + ")";
 		return """
 				WITH locks AS MATERIALIZED (SELECT pid, mode, objsubid::pg_catalog.int8 AS objsubid,
 				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks

@@ -20,6 +20,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The advisory-lock keys of one election (PostgreSQL manual, section "Advisory Locks").
@@ -60,6 +62,12 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 
 	/** The second half of the key of the first seat. */
 	static final int FIRST_SEAT = 1;
+
+	/**
+	 * The second half of the key of the seat of priority 0, which no node takes. Those of
+	 * other priorities follow.
+	 */
+	static final int FIRST_SEAT_OF_PRIORITY = 1 << 16;
 
 	/**
 	 * The second from which those in notices are counted, 2020-01-01: sufficient for 68
@@ -113,6 +121,19 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 */
 	public static int termObject(long timeline, long transactionId) {
 		return (int) ((transactionId + (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);
+	}
+
+	/**
+	 * Return the second halves of the keys of the seats that a node may take: one for
+	 * each standby, and one that only nodes of its priority may take, if it has one. So
+	 * nodes of a lower priority cannot take all of them.
+	 * @param standbys the number of standbys
+	 * @param priority the priority of the node
+	 */
+	static List<Integer> seats(int standbys, int priority) {
+		IntStream general = IntStream.range(FIRST_SEAT, FIRST_SEAT + standbys);
+		IntStream own = (priority > 0) ? IntStream.of(FIRST_SEAT_OF_PRIORITY + priority) : IntStream.empty();
+		return IntStream.concat(general, own).boxed().toList();
 	}
 
 	/**

@@ -187,7 +187,8 @@ final class Peers {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
-				if (pid == holder && rows.getObject("term") != null) {
+				if (pid == holder && rows.getObject("term") != null
+						&& Profiles.isExaminable(rows.getString("profile"))) {
 					precededBy(new Predecessor(pid, rows.getInt("term")));
 				}
 				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows),

@@ -20,6 +20,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
@@ -160,12 +161,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 				seats());
 	}
 
-	/**
-	 * Return the number of seats: one more for nodes with a priority, so that one of them
-	 * is a standby even if others were faster.
-	 */
-	private int seats() {
-		return this.settings.standbys() + ((this.settings.profile().priority() > 0) ? 1 : 0);
+	private List<Integer> seats() {
+		return ElectionKeys.seats(this.settings.standbys(), this.settings.profile().priority());
 	}
 
 	@Override

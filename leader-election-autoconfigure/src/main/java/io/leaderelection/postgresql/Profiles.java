@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * Locks, unlike the last statement of a session, are visible to every role, and they are
  * gone with the session. A key has the highest bit, which no other key of its class has,
  * seven bits for its position, and three bytes: at position 0 the protocol, the priority
- * and the length of the metadata, and then the metadata as text.
+ * and the length of the metadata, and then the metadata as text. The highest bit of the
+ * protocol tells whether others may examine how the session has ended.
  */
 public final class Profiles {
 
@@ -57,15 +58,21 @@ public final class Profiles {
 	/** The other bits of the key at position 0. */
 	static final int HEADER = 1 << Byte.SIZE - 1;
 
+	/** The bit of the key at position 0 that allows an examination. */
+	private static final int EXAMINABLE = 1 << BITS - 1;
+
 	private Profiles() {
 	}
 
 	/**
 	 * Return the second halves of the keys of a profile.
+	 * @param examinable whether the server counts how the session of the node ends, and
+	 * not how one of a pooler does
 	 */
-	static List<Integer> keys(NodeProfile profile) {
+	static List<Integer> keys(NodeProfile profile, boolean examinable) {
 		byte[] metadata = bytes(profile.metadata());
-		int header = profile.protocol() << 2 * 8 | profile.priority() << 8 | metadata.length;
+		int header = (examinable ? EXAMINABLE : 0) | profile.protocol() << 2 * 8 | profile.priority() << 8
+				| metadata.length;
 		return IntStream.rangeClosed(0, (metadata.length + BYTES - 1) / BYTES)
 			.map((position) -> Integer.MIN_VALUE | position << BITS
 					| ((position == 0) ? header : bytes(metadata, (position - 1) * BYTES)))
@@ -92,6 +99,16 @@ public final class Profiles {
 	}
 
 	/**
+	 * Return whether others may examine how the session with these keys has ended. Those
+	 * of earlier versions have no such key.
+	 * @param keys the keys of a session, separated by commas, in ascending order
+	 */
+	static boolean isExaminable(@Nullable String keys) {
+		int first = (keys != null) ? Integer.parseUnsignedInt(keys.split(",", 2)[0]) : 0;
+		return first >>> BITS == HEADER && (first & EXAMINABLE) != 0;
+	}
+
+	/**
 	 * Return the profile with these keys.
 	 * @param keys the keys of a session, separated by commas, in ascending order
 	 */
@@ -114,7 +131,7 @@ public final class Profiles {
 		}
 		int length = header & 0xFF;
 		boolean complete = values.size() == (length + BYTES - 1) / BYTES;
-		return new NodeProfile(header >>> 2 * 8 & 0xFF, header >>> 8 & 0xFF,
+		return new NodeProfile(header >>> 2 * 8 & 0x7F, header >>> 8 & 0xFF,
 				complete ? metadata(new String(metadata, 0, length, StandardCharsets.UTF_8)) : Map.of());
 	}
 

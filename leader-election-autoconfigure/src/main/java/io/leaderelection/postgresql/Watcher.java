@@ -53,7 +53,7 @@ final class Watcher {
 
 	private final DatabaseIdentity home;
 
-	private final int seats;
+	private final List<Integer> seats;
 
 	private final Peers peers;
 
@@ -73,10 +73,10 @@ final class Watcher {
 	 * @param home the election database
 	 * @param names the names of sessions
 	 * @param termEpoch the epoch of terms
-	 * @param seats the number of seats
+	 * @param seats the seats that this node may take
 	 */
 	Watcher(ConnectionSource source, AdvisoryLockSql sql, DatabaseIdentity home, SessionNames names, int termEpoch,
-			int seats) {
+			List<Integer> seats) {
 		this.source = source;
 		this.sql = sql;
 		this.home = home;
@@ -175,7 +175,7 @@ final class Watcher {
 		}
 		this.started = known;
 		return new Watch(this.peers.view(connection, answer.holder(), answer.term(), answer.seats(), answer.nodes()),
-				answer.taken() < this.seats);
+				answer.taken() < this.seats.size());
 	}
 
 	/**

@@ -52,6 +52,14 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
+	void fastTakeoverIsDisabledForAllElections() {
+		ElectionDefinitions definitions = definitions("leader-election.fast-takeover", "false",
+				"leader-election.elections.reports.lease-duration", "7s");
+		assertThat(definitions.get("default").settings().fastTakeover()).isFalse();
+		assertThat(definitions.get("reports").settings().fastTakeover()).isFalse();
+	}
+
+	@Test
 	void allElectionsHaveTheSameNodeId() {
 		ElectionDefinitions definitions = definitions("leader-election.elections.reports.candidate", "true");
 		assertThat(definitions.get("reports").settings().nodeId()).isNotEmpty()

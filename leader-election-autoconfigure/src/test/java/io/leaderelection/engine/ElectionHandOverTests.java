@@ -29,6 +29,7 @@ import java.util.concurrent.TimeoutException;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
@@ -273,7 +274,7 @@ class ElectionHandOverTests {
 
 	@Test
 	void resignationBeforeTheGrantFreesTheLockWithoutEventsAndNotAsGoodOrder() {
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		this.fixture.at(Duration.ofMillis(50), this::resign);
 		this.fixture.at(Duration.ofMillis(80), () -> assertThat(this.resignation).isCompletedWithValue(true));
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
@@ -417,7 +418,7 @@ class ElectionHandOverTests {
 
 	@Test
 	void stopBeforeTheGrantFreesTheLockWithoutEventsAndNotAsGoodOrder() {
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		CompletableFuture<@Nullable Void> decision = this.fixture.start();
 		this.fixture.stopAt(Duration.ofMillis(50)).run();
 		assertThat(decision).isCompleted();

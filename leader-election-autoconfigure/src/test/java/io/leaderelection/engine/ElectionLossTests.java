@@ -24,6 +24,7 @@ import java.util.Random;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -174,7 +175,7 @@ class ElectionLossTests {
 			};
 			random.at(moment, action);
 		}
-		random.store.clean = dice.nextBoolean();
+		random.store.ending = dice.nextBoolean() ? Ending.CLEAN : Ending.UNKNOWN;
 	}
 
 	private static void assertThatEventsAlternate(List<LeadershipEvent> events) {

@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.FakeStore.Call;
@@ -131,7 +132,7 @@ class ElectionTests {
 
 	@Test
 	void firstDecisionWaitsForTheGrantIfTheLockWasWon() {
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		CompletableFuture<@Nullable Void> decision = this.fixture.start();
 		this.fixture.at(Duration.ofMillis(99), () -> {
 			assertThat(decision).isNotDone();
@@ -192,7 +193,7 @@ class ElectionTests {
 	@Test
 	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
 		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
-		patient.store.clean = false;
+		patient.store.ending = Ending.UNKNOWN;
 		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
 		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(patient.store.confirmations).contains(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(2),
@@ -201,7 +202,7 @@ class ElectionTests {
 
 	@Test
 	void takeoverDelayIsCountedFromTheReplyOfTheAcquisition() {
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		this.store.next(Call.ACQUIRE, () -> this.time.advance(Duration.ofMillis(70)));
 		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
@@ -210,7 +211,7 @@ class ElectionTests {
 
 	@Test
 	void takeoverDelayRunsBesideTheOtherWaits() {
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		this.store.predecessor = "backend 7";
 		this.fixture.at(Duration.ofMillis(90), () -> this.store.predecessor = null);
 		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
@@ -219,8 +220,16 @@ class ElectionTests {
 	}
 
 	@Test
+	void takeoverDelayIsFiveMillisecondsIfTheServerHasNotEndedTheSessionOfThePredecessor() {
+		this.store.ending = Ending.ABANDONED;
+		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 5");
+	}
+
+	@Test
 	void takeoverDelayIsSkippedIfThePredecessorLeftInGoodOrder() {
-		this.store.clean = true;
+		this.store.ending = Ending.CLEAN;
 		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 0");
@@ -387,7 +396,7 @@ class ElectionTests {
 	@Test
 	void winnerForWhomNothingIsLeftPassesNoBarrierAgain() {
 		this.store.clear = true;
-		this.store.clean = false;
+		this.store.ending = Ending.UNKNOWN;
 		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
 		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSession.Leader;
@@ -49,9 +50,9 @@ final class FakeStore implements ElectionSessions {
 	@Nullable Leader leader;
 
 	/**
-	 * Whether the predecessor ended its term cleanly.
+	 * How the term of the predecessor ended.
 	 */
-	boolean clean = true;
+	Ending ending = Ending.CLEAN;
 
 	/**
 	 * Whether nothing of an earlier term is left when the lock is won.
@@ -260,8 +261,7 @@ final class FakeStore implements ElectionSessions {
 			}
 			int term = ++FakeStore.this.terms;
 			FakeStore.this.trace.add("won " + term);
-			return new Acquisition.Won(new Term(0, 1, term),
-					FakeStore.this.clean ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN, FakeStore.this.clear);
+			return new Acquisition.Won(new Term(0, 1, term), FakeStore.this.ending, FakeStore.this.clear);
 		}
 
 		@Override

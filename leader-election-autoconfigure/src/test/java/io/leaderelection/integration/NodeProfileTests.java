@@ -26,8 +26,8 @@ import java.util.stream.Stream;
 
 import io.leaderelection.Leader;
 import io.leaderelection.LeaderChangedEvent;
-import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -50,6 +50,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 class NodeProfileTests {
 
 	private static final Duration HOLD = Duration.ofSeconds(1);
+
+	private static final Duration LONG_HOLD = Duration.ofSeconds(5);
+
+	private static final String ONE_STANDBY = "leader-election.standbys=1";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -116,21 +120,62 @@ class NodeProfileTests {
 	}
 
 	/**
-	 * A node that does not stay for the hold never gets leadership, and one that cannot
-	 * keep it gets it less often with each request.
+	 * Nodes of a lower priority that is not 0 have all other places.
 	 */
 	@Test
-	void flappingNodeDoesNotDisturbTheLeader() {
-		LocalNode low = start("advisory-lock", 0).awaitLeader();
-		Term term = low.elector().getLeadership().getTerm();
-		for (int i = 0; i < 5; i++) {
-			try (LocalNode flapping = start("advisory-lock", 10, "leader-election.priority-hold=10s")) {
+	void nodeOfTheHighestPriorityOfThreeLeads() {
+		LocalNode leader = start("advisory-lock", 5, ONE_STANDBY).awaitLeader();
+		start("advisory-lock", 0, ONE_STANDBY);
+		await().until(() -> candidates(leader) == 2);
+		start("advisory-lock", 5, ONE_STANDBY);
+		await().until(() -> candidates(leader) == 3);
+		LocalNode watching = start("advisory-lock", 5, ONE_STANDBY);
+		LocalNode high = start("advisory-lock", 10, ONE_STANDBY);
+		high.awaitLeader();
+		awaitLeader(watching, high);
+		assertThat(watching.events()).isEmpty();
+	}
+
+	/**
+	 * A node that starts again and again does not stay for the hold.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void nodeThatDoesNotStayNeverGetsLeadership(String store) {
+		LocalNode low = start(store, 0).awaitLeader();
+		String hold = "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms";
+		for (int i = 0; i < 2; i++) {
+			try (LocalNode flapping = start(store, 10, hold)) {
 				awaitLeader(flapping, low);
+				await().during(LONG_HOLD.dividedBy(3).multipliedBy(2)).until(() -> low.events().size() == 1);
 			}
 		}
-		assertThat(low.elector().getLeadership().getTerm()).isEqualTo(term);
-		assertThat(low.events()).hasSize(1);
+		start(store, 10, hold).awaitLeader();
 	}
+
+	/**
+	 * A node that loses its session again and again does not wait for the hold.
+	 */
+	@Test
+	void nodeThatCannotKeepItsSessionNeverGetsLeadership() {
+		LocalNode low = start("advisory-lock", 0).awaitLeader();
+		LocalNode flapping = start("advisory-lock", 10, "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms");
+		awaitLeader(flapping, low);
+		String session = "pg_stat_activity WHERE application_name = '"
+				+ new SessionNames("default").of(flapping.elector().getNodeId()) + "'";
+		for (int i = 0; i < 3; i++) {
+			await().during(LONG_HOLD.dividedBy(2)).until(() -> low.events().size() == 1);
+			String pid = this.server.query("SELECT pid FROM " + session).get(0);
+			this.server.execute("SELECT pg_terminate_backend(" + pid + ")");
+			await().until(() -> this.server.query("SELECT count(*) FROM " + session + " AND pid <> " + pid)
+				.equals(List.of("1")));
+		}
+		flapping.awaitLeader();
+	}
+
+	/**
+	 * A node that cannot keep leadership gets it less often with each request.
+	 */
 
 	@Test
 	void nodeThatCannotKeepLeadershipAsksEverLessOften() {

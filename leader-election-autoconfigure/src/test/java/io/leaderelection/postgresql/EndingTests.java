@@ -21,10 +21,13 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -75,6 +78,8 @@ class EndingTests {
 	private final List<ElectionSession> sessions = new ArrayList<>();
 
 	private ElectionKeys keys = ElectionKeys.derive("test", this.database);
+
+	private int elections;
 
 	private int port = this.server.port();
 
@@ -187,6 +192,28 @@ class EndingTests {
 		}
 	}
 
+	/**
+	 * The connection that the pooler closes is not that of the leader, which may live.
+	 */
+	@Test
+	void poolerInFrontOfTheLeaderOnly() throws Exception {
+		Deque<PgBouncer> poolers = new ArrayDeque<>();
+		assertThat(ending(() -> {
+			poolers.push(PgBouncer.start(this.server, "session"));
+			this.port = poolers.element().port();
+			ElectionSession leader = lead();
+			this.port = this.server.port();
+			return leader;
+		}, settings(DELAY, true), EndingTests::settle, (leader) -> poolers.pop().close())).isEqualTo(Ending.UNKNOWN);
+	}
+
+	@Test
+	void leaderThatHasDisabledFastTakeover() throws Exception {
+		assertThat(ending(() -> lead(settings(DELAY, false)), settings(DELAY, true), EndingTests::settle,
+				ElectionSession::abort))
+			.isEqualTo(Ending.UNKNOWN);
+	}
+
 	@Test
 	void onlyTheHeadOfTheQueueWaitsForTheMainKey() throws Exception {
 		ElectionSession leader = lead();
@@ -278,10 +305,16 @@ class EndingTests {
 	 * @param end ends the leadership
 	 */
 	private Ending ending(ElectionSettings settings, End preparation, End end) throws Exception {
+		return ending(this::lead, settings, preparation, end);
+	}
+
+	private Ending ending(Callable<ElectionSession> lead, ElectionSettings settings, End preparation, End end)
+			throws Exception {
 		for (int tries = 0; tries < MOST_TRIES; tries++) {
-			this.keys = ElectionKeys.derive("test", this.database + tries);
+			// The sessions of the election before may still be ending
+			this.keys = ElectionKeys.derive("test", this.database + ++this.elections);
 			this.sessions.forEach(ElectionSession::abort);
-			ElectionSession leader = lead();
+			ElectionSession leader = lead.call();
 			ElectionSession follower = open("node-b", settings);
 			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
 			preparation.apply(follower);
@@ -304,7 +337,11 @@ class EndingTests {
 	}
 
 	private ElectionSession lead() throws SessionException {
-		ElectionSession leader = open("node-a", settings(DELAY, true));
+		return lead(settings(DELAY, true));
+	}
+
+	private ElectionSession lead(ElectionSettings settings) throws SessionException {
+		ElectionSession leader = open("node-a", settings);
 		assertThat(leader.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		return leader;
 	}

@@ -37,9 +37,10 @@ class ProfilesTests {
 
 	@Test
 	void keysAreAContractBetweenVersions() {
-		assertThat(Profiles.keys(NodeProfile.DEFAULT)).containsExactly(0x80010000);
-		assertThat(Profiles.keys(new NodeProfile(2, 100, Map.of("a", "bcd")))).containsExactly(0x80026405, 0x81613D62,
-				0x82636400);
+		assertThat(Profiles.keys(NodeProfile.DEFAULT, false)).containsExactly(0x80010000);
+		assertThat(Profiles.keys(NodeProfile.DEFAULT, true)).containsExactly(0x80810000);
+		assertThat(Profiles.keys(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).containsExactly(0x80826405,
+				0x81613D62, 0x82636400);
 	}
 
 	@Test
@@ -50,8 +51,14 @@ class ProfilesTests {
 
 	@Test
 	void profileIsReadFromItsKeys() {
-		assertThat(Profiles.ofKeys(unsigned(Profiles.keys(PROFILE)))).isEqualTo(PROFILE);
-		assertThat(Profiles.ofKeys(unsigned(Profiles.keys(NodeProfile.DEFAULT)))).isEqualTo(NodeProfile.DEFAULT);
+		for (boolean examinable : new boolean[] { false, true }) {
+			String keys = unsigned(Profiles.keys(PROFILE, examinable));
+			assertThat(Profiles.ofKeys(keys)).isEqualTo(PROFILE);
+			assertThat(Profiles.isExaminable(keys)).isEqualTo(examinable);
+			keys = unsigned(Profiles.keys(NodeProfile.DEFAULT, examinable));
+			assertThat(Profiles.ofKeys(keys)).isEqualTo(NodeProfile.DEFAULT);
+			assertThat(Profiles.isExaminable(keys)).isEqualTo(examinable);
+		}
 	}
 
 	@Test
@@ -63,6 +70,7 @@ class ProfilesTests {
 	@Test
 	void nodeThatPublishesNothingHasNoProfile() {
 		assertThat(Profiles.ofKeys(null)).isEqualTo(NodeProfile.UNKNOWN);
+		assertThat(Profiles.isExaminable(null)).isFalse();
 		assertThat(Profiles.ofText(null)).isEqualTo(NodeProfile.UNKNOWN);
 	}
 
@@ -74,10 +82,11 @@ class ProfilesTests {
 
 	@Test
 	void incompleteMetadataIsIgnored() {
-		List<Integer> keys = Profiles.keys(PROFILE);
+		List<Integer> keys = Profiles.keys(PROFILE, true);
 		assertThat(Profiles.ofKeys(unsigned(keys.subList(0, keys.size() - 1))))
 			.isEqualTo(new NodeProfile(1, 10, Map.of()));
 		assertThat(Profiles.ofKeys(unsigned(keys.subList(1, keys.size())))).isEqualTo(NodeProfile.UNKNOWN);
+		assertThat(Profiles.isExaminable(unsigned(keys.subList(1, keys.size())))).isFalse();
 	}
 
 	private static String unsigned(List<Integer> keys) {

@@ -25,6 +25,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,6 +38,7 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -98,6 +100,30 @@ class SeatTests {
 			.containsExactlyInAnyOrder("node-1", "node-2");
 		second.close();
 		await().until(third::becomeCandidate);
+	}
+
+	/**
+	 * Nodes of a lower priority cannot take all places.
+	 */
+	@Test
+	void eachPriorityHasOneMoreSeat() throws SessionException {
+		for (int i = 0; i < STANDBYS; i++) {
+			assertThat(open("node-" + i, 5).becomeCandidate()).isTrue();
+		}
+		assertThat(sessions("other", 5).watch().open()).isTrue();
+		assertThat(open("node-5", 5).becomeCandidate()).isTrue();
+		assertThat(sessions("other", 5).watch().open()).isFalse();
+		assertThat(open("other", 5).becomeCandidate()).isFalse();
+		assertThat(sessions("node-10", 10).watch().open()).isTrue();
+		ElectionSession preferred = open("node-10", 10);
+		assertThat(preferred.becomeCandidate()).isTrue();
+		assertThat(preferred.becomeCandidate()).isTrue();
+		assertThat(seats()).hasSize(STANDBYS + 2);
+		assertThat(sessions("other", 10).watch().open()).isFalse();
+		assertThat(sessions("node-0").watch().open()).isFalse();
+		assertThat(preferred.acquire(NO_WAIT)).isInstanceOf(Won.class);
+		assertThat(preferred.confirm().foreign()).isNull();
+		assertThat(seats()).hasSize(STANDBYS + 1);
 	}
 
 	@Test
@@ -387,8 +413,21 @@ class SeatTests {
 		return session;
 	}
 
+	private ElectionSession open(String node, int priority) throws SessionException {
+		return open(sessions(node, priority));
+	}
+
 	private PostgreSqlSessions sessions(String node) {
-		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source());
+		return sessions(node, 0);
+	}
+
+	private PostgreSqlSessions sessions(String node, int priority) {
+		ElectionSettings settings = settings(node);
+		return new PostgreSqlSessions(
+				new ElectionSettings(this.election, node, settings.lease(), settings.takeoverDelay(),
+						settings.fastTakeover(), settings.drainTimeout(), true, STANDBYS,
+						new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), settings.priorityHold()),
+				this.keys, 0, false, source());
 	}
 
 	private ElectionSettings settings(String node) {

@@ -16,6 +16,8 @@
 
 package io.leaderelection.postgresql;
 
+import java.util.List;
+
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
@@ -74,7 +76,7 @@ public final class EarlierSessions implements ElectionSessions {
 		}
 
 		@Override
-		String becomeCandidate(int seats) {
+		String becomeCandidate(List<Integer> seats) {
 			return """
 					SELECT 1 AS seat, CASE WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
 					  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
@@ -84,7 +86,7 @@ public final class EarlierSessions implements ElectionSessions {
 		}
 
 		@Override
-		String publish(NodeProfile profile) {
+		String publish(NodeProfile profile, boolean examinable) {
 			return "";
 		}
 
