@@ -17,6 +17,7 @@
 package io.leaderelection.autoconfigure;
 
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -37,6 +38,8 @@ final class ContextPublisher implements Consumer<ElectionEvent> {
 
 	private final ApplicationContext context;
 
+	private volatile Consumer<ElectionEvent> delivery = this::publish;
+
 	/**
 	 * Create a new {@code ContextPublisher} instance.
 	 * @param context the context of the listeners
@@ -45,8 +48,20 @@ final class ContextPublisher implements Consumer<ElectionEvent> {
 		this.context = context;
 	}
 
+	/**
+	 * Act around every delivery to listeners from now on.
+	 * @param around returns a publisher that delivers by way of the given one
+	 */
+	void around(UnaryOperator<Consumer<ElectionEvent>> around) {
+		this.delivery = around.apply(this.delivery);
+	}
+
 	@Override
 	public void accept(ElectionEvent event) {
+		this.delivery.accept(event);
+	}
+
+	private void publish(ElectionEvent event) {
 		if (event instanceof LeadershipRevokedEvent revoked
 				&& this.context instanceof ConfigurableApplicationContext configurable && !configurable.isActive()) {
 			logger.warn("Listeners of LeadershipRevokedEvent are not called (" + revoked.getLeadership() + ", "

@@ -119,11 +119,16 @@ public final class LeaderElectionAutoConfiguration {
 		return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
 	}
 
+	@Bean
+	ContextPublisher electionEventPublisher(ApplicationContext context) {
+		return new ContextPublisher(context);
+	}
+
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
 			LeaderServices services, LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard,
-			ApplicationContext context, ObjectProvider<ElectionTimings> timings) {
-		Consumer<ElectionEvent> publisher = services.around(new ContextPublisher(context),
+			ContextPublisher contextPublisher, ObjectProvider<ElectionTimings> timings) {
+		Consumer<ElectionEvent> publisher = services.around(contextPublisher,
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),

@@ -53,9 +53,11 @@ public final class LeadershipIntegrationAutoConfiguration {
 
 	@Bean
 	RoleEventPublisher leadershipRoleEventPublisher(DefaultLeaderElectors electors, LeaderElectionProperties properties,
-			ApplicationContext context) {
-		return new RoleEventPublisher(electors, roles(electors.getElections(), properties.integration().roles()),
-				context);
+			ContextPublisher contextPublisher, ApplicationContext context) {
+		RoleEventPublisher publisher = new RoleEventPublisher(
+				roles(electors.getElections(), properties.integration().roles()), context);
+		contextPublisher.around(publisher::around);
+		return publisher;
 	}
 
 	/**

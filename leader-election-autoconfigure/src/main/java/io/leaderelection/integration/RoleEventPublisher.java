@@ -20,9 +20,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
-import io.leaderelection.LeaderElector;
-import io.leaderelection.LeaderElectors;
+import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -32,8 +32,6 @@ import org.apache.commons.logging.LogFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
-import org.springframework.core.Ordered;
-import org.springframework.core.annotation.Order;
 import org.springframework.integration.endpoint.AbstractEndpoint;
 import org.springframework.integration.leader.event.AbstractLeaderEvent;
 import org.springframework.integration.leader.event.OnGrantedEvent;
@@ -44,15 +42,16 @@ import org.springframework.integration.leader.event.OnRevokedEvent;
  * election, so that a {@code SmartLifecycleRoleController} starts and stops the endpoints
  * of these roles.
  * <p>
- * The events are published on the thread that delivers the events of the election, and
- * their listeners have returned before an orderly hand-over frees the lock. A failing
- * listener has no effect on the election or on the listeners of its events.
+ * Receives the events of the elections from their publisher and not as a listener, since
+ * a listener is not called after one that fails. It therefore receives only those of its
+ * own application. The events of the roles are published on the thread that delivers the
+ * events of the election, and their listeners have returned before an orderly hand-over
+ * frees the lock. A failing listener has no effect on the election or on the listeners of
+ * its events.
  */
 public final class RoleEventPublisher {
 
 	private static final Log logger = LogFactory.getLog(RoleEventPublisher.class);
-
-	private final LeaderElectors electors;
 
 	private final Map<String, List<String>> roles;
 
@@ -60,12 +59,10 @@ public final class RoleEventPublisher {
 
 	/**
 	 * Create a new {@code RoleEventPublisher} instance.
-	 * @param electors the elections of the application
 	 * @param roles the roles that follow an election, by its name
 	 * @param context the context to publish the events in
 	 */
-	public RoleEventPublisher(LeaderElectors electors, Map<String, List<String>> roles, ApplicationContext context) {
-		this.electors = electors;
+	public RoleEventPublisher(Map<String, List<String>> roles, ApplicationContext context) {
 		this.roles = roles;
 		this.context = context;
 	}
@@ -79,31 +76,31 @@ public final class RoleEventPublisher {
 	}
 
 	/**
-	 * Start the endpoints after all other listeners of the grant.
+	 * Return a publisher that starts the endpoints after the listeners of the granted
+	 * event, and stops them before those of the revoked event, also if a listener fails.
+	 * @param publisher delivers the events of the elections to listeners
+	 * @return the publisher for the elections
 	 */
-	@EventListener
-	@Order(Ordered.LOWEST_PRECEDENCE)
-	void granted(LeadershipGrantedEvent event) {
-		rolesOf(event).forEach((role) -> publish(
-				new OnGrantedEvent(event.getLeaderElector(), new LeadershipContext(event, role), role)));
-	}
-
-	/**
-	 * Stop the endpoints before any other listener of the revocation.
-	 */
-	@EventListener
-	@Order(Ordered.HIGHEST_PRECEDENCE)
-	void revoked(LeadershipRevokedEvent event) {
-		rolesOf(event).forEach((role) -> publish(
-				new OnRevokedEvent(event.getLeaderElector(), new LeadershipContext(event, role), role)));
+	public Consumer<ElectionEvent> around(Consumer<ElectionEvent> publisher) {
+		return (event) -> {
+			if (event instanceof LeadershipRevokedEvent revoked) {
+				rolesOf(revoked).forEach((role) -> publish(
+						new OnRevokedEvent(revoked.getLeaderElector(), new LeadershipContext(revoked, role), role)));
+			}
+			try {
+				publisher.accept(event);
+			}
+			finally {
+				if (event instanceof LeadershipGrantedEvent granted) {
+					rolesOf(granted).forEach((role) -> publish(new OnGrantedEvent(granted.getLeaderElector(),
+							new LeadershipContext(granted, role), role)));
+				}
+			}
+		};
 	}
 
 	private List<String> rolesOf(LeadershipEvent event) {
-		LeaderElector elector = event.getLeaderElector();
-		// A parent context also receives the events of the elections of its children
-		boolean own = this.electors.getElections().contains(elector.getElection())
-				&& this.electors.get(elector.getElection()) == elector;
-		return own ? this.roles.getOrDefault(elector.getElection(), List.of()) : List.of();
+		return this.roles.getOrDefault(event.getLeaderElector().getElection(), List.of());
 	}
 
 	private void publish(AbstractLeaderEvent event) {

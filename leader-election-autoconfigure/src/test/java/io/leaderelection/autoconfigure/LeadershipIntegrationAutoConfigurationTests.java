@@ -25,6 +25,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.integration.RoleEventPublisher;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -147,6 +148,32 @@ class LeadershipIntegrationAutoConfigurationTests {
 			assertThat(output).contains("A listener of OnRevokedEvent failed (LeadershipContext [role=default,")
 				.contains("does not like it");
 		});
+	}
+
+	@Test
+	void endpointIsStartedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
+		this.contextRunner.withUserConfiguration(FailingGrantedListener.class)
+			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
+			.run((context) -> {
+				Awaitility.await().atMost(LIMIT).until(context.getBean("led", TestEndpoint.class)::isRunning);
+				Awaitility.await()
+					.atMost(LIMIT)
+					.untilAsserted(() -> assertThat(output).contains("A listener of LeadershipGrantedEvent failed"));
+			});
+	}
+
+	@Test
+	void endpointIsStoppedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
+		this.contextRunner.withUserConfiguration(FailingRevokedListener.class)
+			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
+			.run((context) -> {
+				TestEndpoint led = context.getBean("led", TestEndpoint.class);
+				Awaitility.await().atMost(LIMIT).until(led::isRunning);
+				LeaderElector elector = context.getBean(LeaderElector.class);
+				assertThat(elector.resign()).succeedsWithin(LIMIT).isEqualTo(true);
+				assertThat(led.stops).isOne();
+				assertThat(output).contains("A listener of LeadershipRevokedEvent failed");
+			});
 	}
 
 	@Test
@@ -309,6 +336,26 @@ class LeadershipIntegrationAutoConfigurationTests {
 		@EventListener
 		@Order(Ordered.LOWEST_PRECEDENCE)
 		void on(OnRevokedEvent event) {
+			throw new AssertionError("does not like it");
+		}
+
+	}
+
+	static class FailingGrantedListener {
+
+		@EventListener
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		void on(LeadershipGrantedEvent event) {
+			throw new AssertionError("does not like it");
+		}
+
+	}
+
+	static class FailingRevokedListener {
+
+		@EventListener
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		void on(LeadershipRevokedEvent event) {
 			throw new AssertionError("does not like it");
 		}
 
