@@ -67,12 +67,50 @@ public final class MicrometerWorkObserver implements WorkObserver {
 		if (context.apply(ObservationThreadLocalAccessor.KEY) instanceof Observation parent) {
 			observation.parentObservation(parent);
 		}
-		observation.start();
+		Observation.Scope previous = this.registry.getCurrentObservationScope();
 		try {
-			return new Observed(observation, observed, observation.openScope());
+			observation.start();
+			return new Observed(observation, observed, observation.openScope(), this.registry, previous);
 		}
 		catch (RuntimeException | Error ex) {
-			observation.stop();
+			try {
+				closeFrom(previous);
+			}
+			catch (RuntimeException | Error suppressed) {
+				ex.addSuppressed(suppressed);
+			}
+			try {
+				// Also for the handlers that have been started before one failed
+				observation.stop();
+			}
+			catch (RuntimeException | Error suppressed) {
+				ex.addSuppressed(suppressed);
+			}
+			throw ex;
+		}
+	}
+
+	/**
+	 * Close a scope that may be open although a handler failed while it was opened.
+	 */
+	private void closeFrom(Observation.@Nullable Scope previous) {
+		Observation.Scope current = this.registry.getCurrentObservationScope();
+		if (current != null && current != previous) {
+			close(current, this.registry, previous);
+		}
+	}
+
+	/**
+	 * Close a scope. It calls the handlers before it restores the previous one, which
+	 * must not depend on their success: the thread is used for other work.
+	 */
+	private static void close(Observation.Scope scope, ObservationRegistry registry,
+			Observation.@Nullable Scope previous) {
+		try {
+			scope.close();
+		}
+		catch (RuntimeException | Error ex) {
+			registry.setCurrentObservationScope(previous);
 			throw ex;
 		}
 	}
@@ -90,12 +128,19 @@ public final class MicrometerWorkObserver implements WorkObserver {
 
 		private final Observation.Scope scope;
 
+		private final ObservationRegistry registry;
+
+		private final Observation.@Nullable Scope previous;
+
 		private volatile boolean cancelled;
 
-		Observed(Observation observation, LeaderWorkObservationContext context, Observation.Scope scope) {
+		Observed(Observation observation, LeaderWorkObservationContext context, Observation.Scope scope,
+				ObservationRegistry registry, Observation.@Nullable Scope previous) {
 			this.observation = observation;
 			this.context = context;
 			this.scope = scope;
+			this.registry = registry;
+			this.previous = previous;
 		}
 
 		@Override
@@ -116,7 +161,7 @@ public final class MicrometerWorkObserver implements WorkObserver {
 
 		@Override
 		public void left() {
-			this.scope.close();
+			close(this.scope, this.registry, this.previous);
 		}
 
 		@Override

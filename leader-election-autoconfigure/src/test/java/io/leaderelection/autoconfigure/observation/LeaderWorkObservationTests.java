@@ -20,6 +20,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +38,9 @@ import io.leaderelection.observation.LeaderWorkObservationContext;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
@@ -48,6 +52,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -311,10 +317,26 @@ class LeaderWorkObservationTests {
 	@Test
 	void handlerThatFailsDoesNotAffectTheWork(CapturedOutput output) {
 		this.contextRunner.run((context) -> {
-			this.registry.observationConfig().observationHandler(new FailingHandler());
+			this.registry.observationConfig().observationHandler(new FailingHandler("onStart", "onStop"));
 			assertThat(reports(context).create()).isNotEmpty();
 			assertThat(output).contains("Failed to observe leader work");
 			assertThat(context.getBean(DefaultLeaderElectors.class).getDefault().status().workInFlight()).isZero();
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "onStart", "onScopeOpened", "onScopeClosed" })
+	void handlerThatFailsLeavesNoObservationBehind(String step) {
+		MeterRegistry meters = new SimpleMeterRegistry();
+		this.contextRunner.run((context) -> {
+			this.registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
+			this.registry.observationConfig().observationHandler(new FailingHandler(step));
+			Observation outer = Observation.start("outer", this.registry);
+			try (Observation.Scope scope = outer.openScope()) {
+				reports(context).create();
+				assertThat(this.registry.getCurrentObservationScope()).isSameAs(scope);
+			}
+			assertThat(meters.get(NAME + ".active").longTaskTimer().activeTasks()).isZero();
 		});
 	}
 
@@ -458,14 +480,36 @@ class LeaderWorkObservationTests {
 
 	static class FailingHandler implements ObservationHandler<LeaderWorkObservationContext> {
 
+		private final List<String> steps;
+
+		FailingHandler(String... steps) {
+			this.steps = List.of(steps);
+		}
+
 		@Override
 		public void onStart(LeaderWorkObservationContext context) {
-			throw new IllegalStateException("No tracer");
+			fail("onStart");
+		}
+
+		@Override
+		public void onScopeOpened(LeaderWorkObservationContext context) {
+			fail("onScopeOpened");
+		}
+
+		@Override
+		public void onScopeClosed(LeaderWorkObservationContext context) {
+			fail("onScopeClosed");
 		}
 
 		@Override
 		public void onStop(LeaderWorkObservationContext context) {
-			throw new IllegalStateException("No tracer");
+			fail("onStop");
+		}
+
+		private void fail(String step) {
+			if (this.steps.contains(step)) {
+				throw new IllegalStateException("No tracer");
+			}
 		}
 
 		@Override
