@@ -23,8 +23,11 @@ import io.leaderelection.observation.LeaderWorkObservationConvention;
 import io.leaderelection.observation.MdcWorkObserver;
 import io.leaderelection.observation.MicrometerWorkObserver;
 import io.micrometer.observation.ObservationRegistry;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.slf4j.MDC;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -34,6 +37,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for observations of leader work and
@@ -44,23 +48,35 @@ import org.springframework.context.annotation.Configuration;
 @ConditionalOnBean(DefaultLeaderElectors.class)
 public final class LeaderWorkObservationAutoConfiguration {
 
+	private static final Log logger = LogFactory.getLog(LeaderWorkObservationAutoConfiguration.class);
+
+	private static final String OBSERVATION = "leader-election.observation.enabled";
+
+	private static final String OBSERVER = "micrometerWorkObserver";
+
 	/**
 	 * Not a dependency of the elections, since observation handlers may depend on them.
 	 */
 	@Bean
 	SmartInitializingSingleton leaderWorkObservation(DefaultLeaderElectors electors,
-			ObjectProvider<WorkObserver> observers) {
-		return () -> electors.all()
-			.forEach((elector) -> elector.gate().setObservers(observers.orderedStream().toList()));
+			ObjectProvider<WorkObserver> observers, Environment environment, BeanFactory beanFactory) {
+		return () -> {
+			if (environment.getProperty(OBSERVATION, Boolean.class, false) && !beanFactory.containsBean(OBSERVER)) {
+				logger.warn("Leader work is not observed although leader-election.observation.enabled=true, "
+						+ "since there is no ObservationRegistry bean: add the dependency "
+						+ "org.springframework.boot:spring-boot-starter-actuator");
+			}
+			electors.all().forEach((elector) -> elector.gate().setObservers(observers.orderedStream().toList()));
+		};
 	}
 
 	/** Observations with Micrometer. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(ObservationRegistry.class)
-	@ConditionalOnBooleanProperty("leader-election.observation.enabled")
+	@ConditionalOnBooleanProperty(OBSERVATION)
 	static class ObservationConfiguration {
 
-		@Bean
+		@Bean(OBSERVER)
 		@ConditionalOnBean(ObservationRegistry.class)
 		MicrometerWorkObserver micrometerWorkObserver(ObservationRegistry registry,
 				ObjectProvider<LeaderWorkObservationConvention> convention) {

@@ -349,14 +349,25 @@ class LeaderWorkObservationTests {
 	}
 
 	@Test
-	void needsARegistry() {
+	void needsARegistry(CapturedOutput output) {
 		this.withoutRegistry.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkObserver.class));
+		assertThat(output).containsOnlyOnce("Leader work is not observed although "
+				+ "leader-election.observation.enabled=true, since there is no ObservationRegistry bean: add the dependency "
+				+ "org.springframework.boot:spring-boot-starter-actuator");
 	}
 
 	@Test
-	void needsMicrometer() {
+	void doesNotWarnWithARegistryOrIfDisabled(CapturedOutput output) {
+		this.contextRunner.run((context) -> assertThat(context).hasSingleBean(WorkObserver.class));
+		this.off.run((context) -> assertThat(context).doesNotHaveBean(WorkObserver.class));
+		assertThat(output).doesNotContain("Leader work is not observed");
+	}
+
+	@Test
+	void needsMicrometer(CapturedOutput output) {
 		this.withoutRegistry.withClassLoader(new FilteredClassLoader("io.micrometer"))
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkObserver.class));
+		assertThat(output).contains("Leader work is not observed");
 	}
 
 	private void assertNone() {
