@@ -17,6 +17,9 @@
 package io.leaderelection.test;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
 import java.util.Set;
 
 import io.leaderelection.LeaderElector;
@@ -24,6 +27,7 @@ import io.leaderelection.LeaderElectors;
 
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.ParameterResolutionDelegate;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.Nullness;
@@ -35,8 +39,11 @@ import org.springframework.test.context.support.DependencyInjectionTestExecution
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Explains why a field of a test cannot be injected, before the attempt is made. The
- * analysis of failures is for those of the context only.
+ * Explains why a field or a parameter of a test cannot be injected, before the attempt is
+ * made. The analysis of failures is for those of the context only.
+ * <p>
+ * Does not look at the parameters of constructors. They are injected before a listener
+ * may use the context: until then, other extensions may have to start what it needs.
  */
 final class MissingElectionTestExecutionListener implements TestExecutionListener, Ordered {
 
@@ -50,9 +57,22 @@ final class MissingElectionTestExecutionListener implements TestExecutionListene
 
 	@Override
 	public void prepareTestInstance(TestContext testContext) {
-		ReflectionUtils.doWithFields(testContext.getTestInstance().getClass(),
-				(field) -> check(field, testContext.getApplicationContext()),
+		Class<?> test = testContext.getTestInstance().getClass();
+		ReflectionUtils.doWithFields(test, (field) -> check(field, testContext.getApplicationContext()),
 				(field) -> TYPES.contains(field.getType()) && isRequired(field));
+		ReflectionUtils.doWithMethods(test, (method) -> check(method, testContext.getApplicationContext()),
+				MissingElectionTestExecutionListener::isCalledForEachTest);
+	}
+
+	@Override
+	public void beforeTestMethod(TestContext testContext) {
+		check(testContext.getTestMethod(), testContext.getApplicationContext());
+	}
+
+	// By their names, since a test may use another framework
+	private static boolean isCalledForEachTest(Method method) {
+		return AnnotatedElementUtils.isAnnotated(method, "org.junit.jupiter.api.BeforeEach")
+				|| AnnotatedElementUtils.isAnnotated(method, "org.junit.jupiter.api.AfterEach");
 	}
 
 	private static boolean isRequired(Field field) {
@@ -61,11 +81,32 @@ final class MissingElectionTestExecutionListener implements TestExecutionListene
 				&& Nullness.forField(field) != Nullness.NULLABLE;
 	}
 
+	private static boolean isRequired(Parameter parameter) {
+		Autowired autowired = AnnotatedElementUtils.findMergedAnnotation(parameter, Autowired.class);
+		return (autowired == null || autowired.required())
+				&& !AnnotatedElementUtils.hasAnnotation(parameter, Lazy.class)
+				&& Nullness.forParameter(parameter) != Nullness.NULLABLE;
+	}
+
 	private static void check(Field field, ApplicationContext context) {
-		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(context, field.getType(), true, false).length == 0) {
+		check(field.getType(), field, context);
+	}
+
+	private static void check(Method method, ApplicationContext context) {
+		Parameter[] parameters = method.getParameters();
+		for (int i = 0; i < parameters.length; i++) {
+			if (TYPES.contains(parameters[i].getType()) && ParameterResolutionDelegate.isAutowirable(parameters[i], i)
+					&& isRequired(parameters[i])) {
+				check(parameters[i].getType(), method, context);
+			}
+		}
+	}
+
+	private static void check(Class<?> type, Member target, ApplicationContext context) {
+		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(context, type, true, false).length == 0) {
 			throw new IllegalStateException(
 					"There is no bean of type '%s' to inject into %s. Add @AutoConfigureTestLeadership to the test class."
-						.formatted(field.getType().getName(), field));
+						.formatted(type.getName(), target));
 		}
 	}
 

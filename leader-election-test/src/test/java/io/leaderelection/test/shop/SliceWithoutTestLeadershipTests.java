@@ -16,12 +16,16 @@
 
 package io.leaderelection.test.shop;
 
+import java.util.stream.Stream;
+
 import io.leaderelection.LeaderElector;
+import io.leaderelection.LeaderElectors;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestSchedules;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -98,9 +102,37 @@ class SliceWithoutTestLeadershipTests {
 			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "elector", "electors" })
+	void parameterOfATestThatCannotBeInjected(String method) throws Exception {
+		assertThatException().isThrownBy(() -> before(ParametersOfTest.class, method))
+			.withMessageContaining("There is no bean of type")
+			.withMessageContaining(method)
+			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
+	}
+
 	@Test
-	void optionalFieldsOfTheTestMayRemainEmpty() throws Exception {
+	void parameterOfAMethodThatIsCalledForEachTestCannotBeInjected() {
+		assertThatException().isThrownBy(() -> prepare(ParameterOfSetUp.class))
+			.withMessageContaining("There is no bean of type")
+			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
+	}
+
+	@Test
+	void optionalFieldsAndParametersOfTheTestMayRemainEmpty() throws Exception {
 		prepare(OptionalElectorsOfTest.class);
+		before(ParametersOfTest.class, "optional");
+	}
+
+	private static void before(Class<?> test, String name) throws Exception {
+		TestContextManager manager = new TestContextManager(test);
+		Object instance = BeanUtils.instantiateClass(test);
+		manager.prepareTestInstance(instance);
+		manager.beforeTestMethod(instance,
+				Stream.of(test.getDeclaredMethods())
+					.filter((method) -> method.getName().equals(name))
+					.findFirst()
+					.orElseThrow());
 	}
 
 	private static void prepare(Class<?> test) throws Exception {
@@ -174,6 +206,30 @@ class SliceWithoutTestLeadershipTests {
 
 		@Autowired(required = false)
 		private LeaderElector optional;
+
+	}
+
+	@JsonTest
+	static class ParametersOfTest {
+
+		void elector(@Autowired LeaderElector elector) {
+		}
+
+		void electors(@Autowired(required = false) LeaderElector other, @Autowired LeaderElectors electors) {
+		}
+
+		void optional(@Autowired(required = false) LeaderElector elector, @Autowired @Lazy LeaderElector later,
+				@Autowired @Nullable LeaderElector nullable, LeaderElector ofAnotherExtension) {
+		}
+
+	}
+
+	@JsonTest
+	static class ParameterOfSetUp {
+
+		@BeforeEach
+		void setUp(@Autowired TestLeadership leadership) {
+		}
 
 	}
 
