@@ -30,7 +30,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
@@ -49,6 +51,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
@@ -99,14 +102,16 @@ class RecipeTests {
 	}
 
 	@Test
-	void leaderLabelsItsPodAndFreesTheLockAfterwards() throws Exception {
+	void leaderLabelsItsPodUntilThatSucceedsAndFreesTheLockAfterwards() throws Exception {
 		List<String> requests = new CopyOnWriteArrayList<>();
+		Set<String> failed = ConcurrentHashMap.newKeySet();
 		HttpServer kubernetes = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
 		kubernetes.createContext("/", (exchange) -> {
 			String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
 			requests.add(exchange.getRequestMethod() + " " + exchange.getRequestURI() + " "
 					+ exchange.getRequestHeaders().getFirst("Authorization") + " " + body);
-			exchange.sendResponseHeaders(200, -1);
+			boolean first = failed.add(exchange.getRequestURI().getPath());
+			exchange.sendResponseHeaders(first ? 503 : 200, -1);
 			exchange.close();
 		});
 		kubernetes.start();
@@ -116,14 +121,16 @@ class RecipeTests {
 				ConfigurableApplicationContext second = start("LeaderLabel", 0, url, "--kubernetes.token=t",
 						"--kubernetes.pod=/pods/second")) {
 			await(first);
-			Awaitility.await().until(() -> requests.size() == 2);
-			assertThat(requests).containsExactly(label("first", "leader"), label("second", "follower"));
+			// The first request of each pod has failed
+			Awaitility.await().untilAsserted(() -> assertThat(requests).hasSize(4));
+			assertThat(requests).filteredOn((request) -> request.contains("first"))
+				.containsExactly(label("first", "leader"), label("first", "leader"));
+			assertThat(requests).filteredOn((request) -> request.contains("second"))
+				.containsExactly(label("second", "follower"), label("second", "follower"));
 			first.getBean(LeaderElector.class).resign();
 			await(second);
-			Awaitility.await().until(() -> requests.size() == 5);
-			assertThat(requests.get(2)).isEqualTo(label("first", "follower"));
-			assertThat(requests.subList(3, 5)).containsExactlyInAnyOrder(label("second", "leader"),
-					label("first", "follower"));
+			Awaitility.await().until(() -> requests.size() == 6);
+			assertThat(requests.subList(4, 6)).containsExactly(label("first", "follower"), label("second", "leader"));
 		}
 		finally {
 			kubernetes.stop(0);
@@ -171,6 +178,7 @@ class RecipeTests {
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
+	@EnableScheduling
 	@RestController
 	static class Node {
 
