@@ -16,6 +16,9 @@
 
 package io.leaderelection.engine;
 
+import java.nio.charset.StandardCharsets;
+import java.util.zip.CRC32;
+
 /**
  * The session names of the nodes of one election on its store, which contain the node id
  * as other nodes see it. A session name has at most 63 ASCII characters: a store would
@@ -28,6 +31,9 @@ public final class SessionNames {
 	private static final int MAX_LENGTH = 63;
 
 	private static final int MAX_ELECTION_LENGTH = 20;
+
+	/** Of 32 bits with the digits 0 to 9 and a to z. */
+	private static final int HASH_LENGTH = 7;
 
 	private final String prefix;
 
@@ -60,13 +66,25 @@ public final class SessionNames {
 
 	/**
 	 * Return a node id as other nodes see it: without characters that some stores do not
-	 * preserve, and shortened in the middle. Its length depends on the name of the
-	 * election.
+	 * preserve, and shortened in the middle. Where characters were replaced or left out,
+	 * it contains a hash of the whole id, so that different nodes remain different. Its
+	 * length depends on the name of the election. Part of the contract between versions.
 	 * @param nodeId the node id, in full or as other nodes see it
 	 * @return the node id as other nodes see it
 	 */
 	public String visibleId(String nodeId) {
-		return shorten(nodeId, MAX_LENGTH - this.prefix.length());
+		int length = MAX_LENGTH - this.prefix.length();
+		String ascii = ascii(nodeId);
+		if (ascii.equals(nodeId) && ascii.length() <= length) {
+			return ascii;
+		}
+		String hash = "~" + hash(nodeId);
+		if (ascii.length() + hash.length() <= length) {
+			return ascii + hash;
+		}
+		int kept = length - hash.length() - 1;
+		int head = kept / 3;
+		return ascii.substring(0, head) + hash + "~" + ascii.substring(ascii.length() - (kept - head));
 	}
 
 	/**
@@ -79,8 +97,23 @@ public final class SessionNames {
 		return nodeId.equals(other) || visibleId(nodeId).equals(visibleId(other));
 	}
 
+	private static String ascii(String text) {
+		return text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
+	}
+
+	/**
+	 * Return a checksum, which is different for texts of one length that differ in up to
+	 * four adjacent bytes, for instance in a number.
+	 */
+	private static String hash(String text) {
+		CRC32 checksum = new CRC32();
+		checksum.update(text.getBytes(StandardCharsets.UTF_8));
+		String digits = Long.toString(checksum.getValue(), Character.MAX_RADIX);
+		return "0".repeat(HASH_LENGTH - digits.length()) + digits;
+	}
+
 	private static String shorten(String text, int length) {
-		String ascii = text.replaceAll("[^\\x21-\\x7e]|[$'\\\\]", "_");
+		String ascii = ascii(text);
 		if (ascii.length() <= length) {
 			return ascii;
 		}

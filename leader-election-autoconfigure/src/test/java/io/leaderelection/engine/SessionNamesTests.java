@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -42,7 +43,30 @@ class SessionNamesTests {
 
 	@Test
 	void visibleIdHasNoCharacterThatAStoreMayChange() {
-		assertThat(this.names.visibleId("a b$c'd\\eü")).isEqualTo("a_b_c_d_e_");
+		assertThat(this.names.visibleId("a b$c'd\\eü")).isEqualTo("a_b_c_d_e_~176xozu");
+	}
+
+	/**
+	 * The name is a contract between versions.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "web-1436-55ck, web-1436-55ck",
+			"123456789-123456789-123456789-123456789, 123456789-123456789-123456789-123456789",
+			"123456789-123456789-123456789-12345678a~, 123456789-~0p3160f~123456789-12345678a~",
+			"orders-api-worker-0.orders-api.production.svc.cluster.local, orders-api~0t7tjrc~on.svc.cluster.local",
+			"orders-api-worker-1.orders-api.production.svc.cluster.local, orders-api~0zw2uw9~on.svc.cluster.local",
+			"北京, __~1kpw5u9", "上海, __~1yx7xbx", "büro 1, b_ro_1~115mecv" })
+	void visibleIdsOfDifferentNodesAreDifferent(String id, String visible) {
+		assertThat(this.names.visibleId(id)).isEqualTo(visible);
+	}
+
+	@Test
+	void idsThatDifferWhereTheyAreShortenedOrReplacedAreNotTheSame() {
+		String id = "orders-api-worker-%d.orders-api.production.svc.cluster.local";
+		assertThat(this.names.isSame(id.formatted(0), id.formatted(1))).isFalse();
+		assertThat(this.names.isSame("北京", "上海")).isFalse();
+		assertThat(this.names.isSame(id.formatted(0), this.names.visibleId(id.formatted(0)))).isTrue();
+		assertThat(this.names.isSame(this.names.visibleId("北京"), "北京")).isTrue();
 	}
 
 	@Test

@@ -19,6 +19,8 @@ package io.leaderelection.integration;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
 
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
@@ -30,6 +32,8 @@ import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -86,7 +90,7 @@ class LeadershipEndpointNodeTests {
 	@Tag("faults")
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
 		String id = "büro's\\pc $1";
-		String visible = "b_ro_s_pc__1";
+		String visible = "b_ro_s_pc__1~0zbtww8";
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + id).awaitLeader();
 				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
@@ -113,6 +117,27 @@ class LeadershipEndpointNodeTests {
 			return election.leader() != null && leader.equals(election.leader().node())
 					&& election.candidates().size() == 2;
 		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void nodesWhoseIdsDifferOnlyWhereTheyAreShortenedKnowEachOther(String store) {
+		PostgreSqlServer server = PostgreSqlServer.shared();
+		String id = "leader-election.node-id=orders-api-worker-%d.orders-api.production.svc.cluster.local";
+		String[] common = { "leader-election.group=" + UUID.randomUUID(), "leader-election.store=" + store,
+				"leader-election.initialize-schema=always" };
+		try (LocalNode leader = LocalNode.start(server, with(common, id.formatted(0))).awaitLeader();
+				LocalNode follower = LocalNode.start(server, with(common, id.formatted(1)))) {
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> follower.elector().getLeader() != null);
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(10))
+				.until(() -> endpoint(follower).resign("default").status().equals("requested"));
+			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+		}
+	}
+
+	private static String[] with(String[] properties, String another) {
+		return Stream.concat(Stream.of(properties), Stream.of(another)).toArray(String[]::new);
 	}
 
 	@Test
