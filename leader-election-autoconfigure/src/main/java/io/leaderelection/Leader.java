@@ -17,7 +17,9 @@
 package io.leaderelection;
 
 import java.time.Instant;
+import java.util.Collections;
 import java.util.Map;
+import java.util.TreeMap;
 
 import org.jspecify.annotations.Nullable;
 
@@ -32,14 +34,15 @@ import org.jspecify.annotations.Nullable;
  * @param since since when it leads, or {@code null} if this is not known: by the clock of
  * the node itself if it leads, otherwise by that of the database, with less precision
  * @param metadata what the node publishes about itself by
- * {@code leader-election.metadata}, for instance its URL; empty if it publishes nothing
+ * {@code leader-election.metadata}, for instance its URL, sorted by name; empty if it
+ * publishes nothing
  * @since 0.1.0
  * @see LeaderElector#getLeader()
  */
 public record Leader(String nodeId, @Nullable Term term, @Nullable Instant since, Map<String, String> metadata) {
 
 	public Leader {
-		metadata = Map.copyOf(metadata);
+		metadata = Collections.unmodifiableMap(new TreeMap<>(Map.copyOf(metadata)));
 	}
 
 }
