@@ -190,7 +190,7 @@ final class ElectionDefinitions {
 		int length = Profiles.metadataLength(metadata);
 		if (length > Profiles.MAX_METADATA_LENGTH) {
 			throw new InvalidElectionPropertyException(PREFIX + "metadata", metadata,
-					"All names and values together have " + length
+					"As lines of the form name=value, all entries together have " + length
 							+ " bytes in UTF-8, and a candidate holds a lock on the database for each three of them.",
 					"Publish at most " + Profiles.MAX_METADATA_LENGTH
 							+ " bytes, for instance a URL from which other nodes can read the rest.");

@@ -61,7 +61,7 @@ import org.springframework.util.Assert;
  * they read it every 0.8s. Other candidates observe less often and take the place of a
  * standby that is gone. From 1 to 1000.
  * @param metadata What this node publishes about itself to the other nodes, for instance
- * its URL or zone. At most 128 bytes.
+ * its URL or zone. At most 128 bytes, as lines of the form name=value.
  * @param priority Number from 0 to 100. A candidate of higher priority goes first, and
  * requests a leader of lower priority to hand over after priority-hold.
  * @param priorityHold Time for which a leader of lower priority must have led, and this

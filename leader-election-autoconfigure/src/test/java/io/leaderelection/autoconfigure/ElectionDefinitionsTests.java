@@ -295,7 +295,8 @@ class ElectionDefinitionsTests {
 					"leader-election.metadata.zone", "ä".repeat(29)))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.metadata");
-				assertThat(ex.getReason()).contains("130 bytes");
+				assertThat(ex.getReason())
+					.startsWith("As lines of the form name=value, all entries together have 130 bytes");
 				assertThat(ex.getAction()).contains("at most 128 bytes");
 			});
 		assertThat(definitions("leader-election.metadata.url", "x".repeat(60), "leader-election.metadata.zone",
