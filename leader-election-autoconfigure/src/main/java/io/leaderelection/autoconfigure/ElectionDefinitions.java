@@ -77,11 +77,11 @@ final class ElectionDefinitions {
 
 	private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
-	private static final Pattern NODE_ID = Pattern.compile("[^\\p{Cntrl}]{1,255}");
+	private static final Pattern NODE_ID = Pattern.compile("[\\x20-\\x7e]{1,255}");
 
-	private static final Pattern METADATA = Pattern.compile("[^\\p{Cntrl}]*");
+	private static final Pattern METADATA = Pattern.compile("[\\x20-\\x7e]*");
 
-	private static final Pattern METADATA_NAME = Pattern.compile("[^\\p{Cntrl}=]+");
+	private static final Pattern METADATA_NAME = Pattern.compile("[\\x20-\\x7e&&[^=]]+");
 
 	private final List<ElectionDefinition> definitions;
 
@@ -164,7 +164,8 @@ final class ElectionDefinitions {
 		}
 		if (!NODE_ID.matcher(nodeId).matches()) {
 			throw new InvalidElectionPropertyException(PREFIX + "node-id", nodeId,
-					"It is longer than 255 characters or contains control characters.",
+					"It is longer than 255 characters, or contains others than printable ASCII characters, which every "
+							+ "database has.",
 					"Set an id by which operators recognize the node, or remove it to have one generated.");
 		}
 		return nodeId;
@@ -183,17 +184,17 @@ final class ElectionDefinitions {
 		metadata.forEach((name, value) -> {
 			if (!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches()) {
 				throw new InvalidElectionPropertyException(PREFIX + "metadata." + name, value,
-						"A name or value of metadata must not contain control characters, and a name no '='.",
-						"Remove these characters.");
+						"Metadata consists of printable ASCII characters, which every database has, and a name has no '='.",
+						"Remove or encode other characters.");
 			}
 		});
 		int length = Profiles.metadataLength(metadata);
 		if (length > Profiles.MAX_METADATA_LENGTH) {
 			throw new InvalidElectionPropertyException(PREFIX + "metadata", metadata,
 					"As lines of the form name=value, all entries together have " + length
-							+ " bytes in UTF-8, and a candidate holds a lock on the database for each three of them.",
+							+ " characters, and a candidate holds a lock on the database for each three of them.",
 					"Publish at most " + Profiles.MAX_METADATA_LENGTH
-							+ " bytes, for instance a URL from which other nodes can read the rest.");
+							+ " characters, for instance a URL from which other nodes can read the rest.");
 		}
 	}
 

@@ -61,12 +61,14 @@ import org.springframework.util.Assert;
  * they read it every 0.8s. Other candidates observe less often and take the place of a
  * standby that is gone. From 1 to 1000.
  * @param metadata What this node publishes about itself to the other nodes, for instance
- * its URL or zone. At most 128 bytes, as lines of the form name=value.
+ * its URL or zone. At most 128 printable ASCII characters, as lines of the form
+ * name=value.
  * @param priority Number from 0 to 100. A candidate of higher priority goes first, and
  * requests a leader of lower priority to hand over after priority-hold.
  * @param priorityHold Time for which a leader of lower priority must have led, and this
  * node must have waited, before this node requests it to hand over. Doubles with each
- * request until this node has led for as long. From 1s to 24h.
+ * request, up to 64 times, until this node has led for 64 times this time. From 1s to
+ * 24h.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.

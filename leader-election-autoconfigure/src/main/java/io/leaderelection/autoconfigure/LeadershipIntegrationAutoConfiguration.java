@@ -36,6 +36,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.integration.leader.event.OnGrantedEvent;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 
@@ -51,7 +52,11 @@ public final class LeadershipIntegrationAutoConfiguration {
 
 	private static final String PREFIX = "leader-election.integration.roles.";
 
+	/**
+	 * Not lazy, since it must not miss an event.
+	 */
 	@Bean
+	@Lazy(false)
 	RoleEventPublisher leadershipRoleEventPublisher(DefaultLeaderElectors electors, LeaderElectionProperties properties,
 			ContextPublisher contextPublisher, ApplicationContext context) {
 		RoleEventPublisher publisher = new RoleEventPublisher(

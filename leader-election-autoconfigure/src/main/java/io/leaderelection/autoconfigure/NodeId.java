@@ -48,8 +48,12 @@ final class NodeId {
 		return hostName(environment) + "-" + ProcessHandle.current().pid() + "-" + suffix;
 	}
 
-	// The resolver comes last, since it may take seconds
 	static String hostName(Environment environment) {
+		return findHostName(environment).replaceAll("[^\\x21-\\x7e]", "_");
+	}
+
+	// The resolver comes last, since it may take seconds
+	private static String findHostName(Environment environment) {
 		for (String variable : new String[] { "HOSTNAME", "COMPUTERNAME" }) {
 			String name = environment.getProperty(variable);
 			if (StringUtils.hasText(name)) {

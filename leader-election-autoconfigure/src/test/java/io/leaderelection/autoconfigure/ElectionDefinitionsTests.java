@@ -290,26 +290,28 @@ class ElectionDefinitionsTests {
 	@Test
 	void metadataMustBeShortAndPrintable() {
 		refused("leader-election.metadata.url", "a\nb");
+		refused("leader-election.metadata.zone", "Zürich");
 		assertThatExceptionOfType(InvalidElectionPropertyException.class)
 			.isThrownBy(() -> definitions("leader-election.metadata.url", "x".repeat(62),
-					"leader-election.metadata.zone", "ä".repeat(29)))
+					"leader-election.metadata.zone", "x".repeat(58)))
 			.satisfies((ex) -> {
 				assertThat(ex.getProperty()).isEqualTo("leader-election.metadata");
 				assertThat(ex.getReason())
-					.startsWith("As lines of the form name=value, all entries together have 130 bytes");
-				assertThat(ex.getAction()).contains("at most 128 bytes");
+					.startsWith("As lines of the form name=value, all entries together have 130 characters");
+				assertThat(ex.getAction()).contains("at most 128 characters");
 			});
 		assertThat(definitions("leader-election.metadata.url", "x".repeat(60), "leader-election.metadata.zone",
-				"ä".repeat(29), "leader-election.elections.reports.candidate", "true")
+				"x".repeat(58), "leader-election.elections.reports.candidate", "true")
 			.all()).allSatisfy((definition) -> assertThat(definition.settings().profile().metadata()).hasSize(2));
 	}
 
 	@Test
 	void nodeIdMustBePrintable() {
 		refused("leader-election.node-id", "a\u0000b");
+		refused("leader-election.node-id", "büro-1");
 		refused("leader-election.node-id", "x".repeat(256));
-		assertThat(definitions("leader-election.node-id", "Büro 1").get("default").settings().nodeId())
-			.isEqualTo("Büro 1");
+		assertThat(definitions("leader-election.node-id", "Office 1").get("default").settings().nodeId())
+			.isEqualTo("Office 1");
 	}
 
 	@Test

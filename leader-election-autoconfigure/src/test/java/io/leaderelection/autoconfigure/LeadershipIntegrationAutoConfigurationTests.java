@@ -31,6 +31,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -118,6 +119,14 @@ class LeadershipIntegrationAutoConfigurationTests {
 				.startsWith("LeadershipGrantedEvent", "OnGrantedEvent", "OnRevokedEvent", "LeadershipRevokedEvent",
 						"LeadershipGrantedEvent", "OnGrantedEvent");
 		});
+	}
+
+	@Test
+	void endpointsAreStartedWithLazyInitialization() {
+		this.contextRunner
+			.withInitializer(
+					(context) -> context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+			.run((context) -> awaitEvents(context, "OnGrantedEvent default"));
 	}
 
 	@Test
