@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.ElectionStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,8 +151,9 @@ final class ElectionCheck {
 			throws VerificationException, InterruptedException {
 		long restored = System.nanoTime();
 		if (!follower.awaitContact(restored, this.options.patience())) {
-			throw new VerificationException("hand-over",
-					"The node that was cut off is no candidate again: " + follower.status().problem(), null);
+			ElectionStatus status = follower.status();
+			throw VerificationException.of("hand-over",
+					"The node that was cut off is no candidate again: " + status.problem(), status);
 		}
 		if (visible) {
 			awaitCandidates(leader);
@@ -159,7 +161,8 @@ final class ElectionCheck {
 		long start = System.nanoTime();
 		Boolean freed = resign(leader);
 		if (!Boolean.TRUE.equals(freed)) {
-			throw new VerificationException("hand-over", "The leader could not free the lock when it resigned.", null);
+			throw VerificationException.of("hand-over", "The leader could not free the lock when it resigned.",
+					leader.status());
 		}
 		if (!visible && !follower.elector().awaitLeadership(this.options.patience())) {
 			this.report.note("hand-over",

@@ -138,8 +138,8 @@ final class Node implements AutoCloseable {
 	long awaitLeadership(Duration limit) throws VerificationException, InterruptedException {
 		if (!elector().awaitLeadership(limit)) {
 			ElectionStatus status = status();
-			throw new VerificationException("election", "No node leads after " + Milliseconds.print(limit)
-					+ ". Blocked by: " + status.blockedBy() + ". Problem: " + status.problem(), null);
+			throw VerificationException.of("election", "No node leads after " + Milliseconds.print(limit)
+					+ ". Blocked by: " + status.blockedBy() + ". Problem: " + status.problem(), status);
 		}
 		return System.nanoTime();
 	}

@@ -45,8 +45,8 @@ final class TemporarySchema implements AutoCloseable {
 			execute("CREATE SCHEMA " + options.schema());
 		}
 		catch (SQLException ex) {
-			throw VerificationException.of("schema", "A schema for the tables cannot be created: " + ex.getMessage()
-					+ ". Use a role with the privilege CREATE on the database; the role of the application may have fewer.",
+			throw VerificationException.of("schema", "A schema for the tables cannot be created: " + ex.getMessage(),
+					". Use a role with the privilege CREATE on the database; the role of the application may have fewer.",
 					ex);
 		}
 		report.ok("schema", "created; it is dropped in the end");

@@ -55,7 +55,7 @@ final class Verification {
 			return run(connection, System.nanoTime() - start, shutdown);
 		}
 		catch (SQLException ex) {
-			if (VerificationException.isTimeout(ex)) {
+			if (Obstacle.isSessionTimeout(ex)) {
 				this.report.failed("connection", ex.getMessage()
 						+ ". A preset of the role or of the database ends sessions before they are used; see ALTER ROLE … RESET");
 				return true;
@@ -99,6 +99,7 @@ final class Verification {
 		this.report.println("");
 		this.report.println("Not determined, in the check \"" + ex.check() + "\": "
 				+ String.valueOf(ex.getMessage()).replaceAll("\\R+", " "));
+		this.report.println(String.valueOf(ex.action()));
 		if (this.options.debug()) {
 			StringWriter trace = new StringWriter();
 			ex.printStackTrace(new PrintWriter(trace, true));
@@ -115,8 +116,7 @@ final class Verification {
 			elect(connection, pooled);
 		}
 		catch (VerificationException ex) {
-			throw isConnected(connection) ? ex : VerificationException.undetermined(ex.check(),
-					"The connection to the server was lost: " + ex.getMessage(), ex);
+			throw isConnected(connection) ? ex : VerificationException.connectionLost(ex);
 		}
 	}
 
@@ -149,6 +149,10 @@ final class Verification {
 		}
 		if (state.equals("3D000")) {
 			return "Check the name of the database in --url.";
+		}
+		Obstacle obstacle = Obstacle.of(ex);
+		if (obstacle != null && !state.startsWith("08")) {
+			return obstacle.action();
 		}
 		return "Check --url, and whether the server accepts connections from here.";
 	}

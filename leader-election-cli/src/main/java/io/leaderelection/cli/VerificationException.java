@@ -17,8 +17,8 @@
 package io.leaderelection.cli;
 
 import java.sql.SQLException;
-import java.util.Set;
 
+import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import org.jspecify.annotations.Nullable;
@@ -29,16 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class VerificationException extends Exception {
 
-	/**
-	 * The server has ended the session, or its first statement, after the login:
-	 * {@code idle_session_timeout}, {@code statement_timeout} and
-	 * {@code transaction_timeout}.
-	 */
-	private static final Set<String> TIMEOUTS = Set.of("57P05", "57014", "25P04");
+	private static final String REPEAT = "Run the command again. If the result is the same, run it with --debug and report the output.";
 
 	private final String check;
 
-	private final boolean proven;
+	private final @Nullable String action;
 
 	/**
 	 * Create a new {@code VerificationException} instance for a proven failure.
@@ -47,13 +42,13 @@ final class VerificationException extends Exception {
 	 * @param cause the cause, if any
 	 */
 	VerificationException(String check, String message, @Nullable Throwable cause) {
-		this(check, message, cause, true);
+		this(check, message, cause, null);
 	}
 
-	private VerificationException(String check, String message, @Nullable Throwable cause, boolean proven) {
+	private VerificationException(String check, String message, @Nullable Throwable cause, @Nullable String action) {
 		super(message, cause);
 		this.check = check;
-		this.proven = proven;
+		this.action = action;
 	}
 
 	/**
@@ -63,12 +58,22 @@ final class VerificationException extends Exception {
 	 * @param cause the cause, if any
 	 */
 	static VerificationException undetermined(String check, String message, @Nullable Throwable cause) {
-		return new VerificationException(check, message, cause, false);
+		Obstacle obstacle = Obstacle.of(cause);
+		return new VerificationException(check, message, cause, (obstacle != null) ? obstacle.action() : REPEAT);
+	}
+
+	/**
+	 * Return an exception for a check without a result, since the connection was lost.
+	 * @param cause the failure of a check
+	 */
+	static VerificationException connectionLost(VerificationException cause) {
+		return new VerificationException(cause.check, "The connection to the server was lost: " + cause.getMessage(),
+				cause, Obstacle.CONNECTION_LOST.action());
 	}
 
 	/**
 	 * Return an exception with the words of the library, if the cause has them. It proves
-	 * nothing if the connection was lost, or if neither the library nor the server
+	 * nothing if there is an {@link Obstacle}, or if neither the library nor the server
 	 * complains.
 	 * @param check the check that failed
 	 * @param cause what the library or the driver has thrown
@@ -79,38 +84,34 @@ final class VerificationException extends Exception {
 				return new VerificationException(check, unusable.getMessage() + " " + unusable.getAction(), cause);
 			}
 			if (each instanceof SessionException || each instanceof SQLException) {
-				return of(check, String.valueOf(each.getMessage()), each);
+				return of(check, String.valueOf(each.getMessage()), "", each);
 			}
 		}
 		return undetermined(check, String.valueOf(cause), cause);
 	}
 
 	/**
-	 * Return an exception that proves nothing if the connection was lost.
+	 * Return an exception that proves nothing if there is an {@link Obstacle}.
 	 * @param check the check that failed
-	 * @param message the problem, and what to do
+	 * @param message the problem
+	 * @param action what to do if there is no obstacle
 	 * @param cause what the library or the driver has thrown
 	 */
-	static VerificationException of(String check, String message, Throwable cause) {
-		return new VerificationException(check, message, cause, !isConnectionLost(cause));
-	}
-
-	private static boolean isConnectionLost(Throwable cause) {
-		for (Throwable each = cause; each != null; each = each.getCause()) {
-			if (each instanceof SQLException sql && !isTimeout(sql)
-					&& String.valueOf(sql.getSQLState()).matches("(08|57P).*")) {
-				return true;
-			}
-		}
-		return false;
+	static VerificationException of(String check, String message, String action, Throwable cause) {
+		return (Obstacle.of(cause) != null) ? undetermined(check, message, cause)
+				: new VerificationException(check, message + action, cause);
 	}
 
 	/**
-	 * Return whether a preset of the role or of the database has ended the session or a
-	 * statement.
+	 * Return an exception that proves nothing if a node has no session for a reason that
+	 * does not require operator action, for instance since the server is full.
+	 * @param check the check that failed
+	 * @param message the problem
+	 * @param status the status of the node
 	 */
-	static boolean isTimeout(SQLException ex) {
-		return TIMEOUTS.contains(String.valueOf(ex.getSQLState()));
+	static VerificationException of(String check, String message, ElectionStatus status) {
+		boolean temporary = status.problem() != null && !status.unusable();
+		return new VerificationException(check, message, null, temporary ? Obstacle.NO_SESSION.action() : null);
 	}
 
 	String check() {
@@ -121,7 +122,14 @@ final class VerificationException extends Exception {
 	 * Return whether elections do not hold. Otherwise, this was not determined.
 	 */
 	boolean isProven() {
-		return this.proven;
+		return this.action == null;
+	}
+
+	/**
+	 * Return what to do if this was not determined.
+	 */
+	@Nullable String action() {
+		return this.action;
 	}
 
 }

@@ -38,7 +38,7 @@ import picocli.CommandLine.Spec;
 				"It holds elections of its own, with a random name, and leaves nothing behind." },
 		exitCodeListHeading = "%nExit status:%n",
 		exitCodeList = { "0:elections hold", "1:elections do not hold",
-				"2:not determined: the options are wrong, the database cannot be reached, or the connection was lost",
+				"2:not determined: the options are wrong, the database cannot be reached or is full, or the connection was lost",
 				"130:interrupted (143 after SIGTERM)" },
 		footer = { "", "The password is that of the environment variable PGPASSWORD, unless --password asks for it." })
 final class VerifyDatabase implements Callable<Integer> {

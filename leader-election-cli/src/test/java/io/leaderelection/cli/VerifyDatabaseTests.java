@@ -90,6 +90,7 @@ class VerifyDatabaseTests {
 
 	@Test
 	void electionsHold() throws IOException {
+		limitConnections(7);
 		Outcome outcome = verify("--lease=2s");
 		assertThat(outcome.status()).as(outcome.output()).isZero();
 		assertThat(outcome.checks()).containsExactly("connection", "encryption", "pooler", "server", "privileges",
@@ -134,6 +135,7 @@ class VerifyDatabaseTests {
 	@Test
 	@Tag("faults")
 	void electionsHoldWithTable() throws IOException {
+		limitConnections(7);
 		Outcome outcome = verify("--lease=2s", "--store=table", "--show-host");
 		assertThat(outcome.status()).as(outcome.output()).isZero();
 		assertThat(outcome.checks()).containsExactly("connection", "encryption", "pooler", "server", "privileges",
@@ -174,6 +176,50 @@ class VerifyDatabaseTests {
 		Outcome outcome = verify("--lease=2s");
 		assertThat(outcome.status()).as(outcome.output()).isOne();
 		assertThat(outcome.output()).contains("### Elections do not hold").contains("idle-session timeout");
+	}
+
+	@Test
+	void serverWithoutFreeConnections() {
+		limitConnections(0);
+		Outcome outcome = verify("--lease=2s");
+		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
+		assertThat(outcome.output()).contains("The database cannot be reached: FATAL: too many connections")
+			.contains(Obstacle.NO_RESOURCES.action());
+	}
+
+	@Test
+	void serverWithOneFreeConnection() {
+		limitConnections(1);
+		assertUndetermined(verify("--lease=2s"), "session", "no free connection (SQLSTATE 53300)",
+				Obstacle.NO_RESOURCES.action());
+		assertUndetermined(verify("--store=table"), "schema", "too many connections", Obstacle.NO_RESOURCES.action());
+	}
+
+	@Test
+	@Tag("faults")
+	void serverThatIsFullWhenANodeConnectsAgain() throws Exception {
+		Future<Outcome> verification = start(() -> verify("--lease=2s", "--store=table"));
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.pollInterval(Duration.ofMillis(20))
+			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE "
+					+ "'leader-election verify%' AND state = 'idle in transaction' AND now() - state_change > interval '50 ms'"),
+					(pids) -> !pids.isEmpty());
+		// The command and one more, which drops the schema
+		limitConnections(2);
+		assertUndetermined(verification.get(1, TimeUnit.MINUTES), "hand-over",
+				"The node that was cut off is no candidate again", Obstacle.NO_SESSION.action());
+		assertNoObjectIsLeft();
+	}
+
+	private void limitConnections(int limit) {
+		this.server.execute("ALTER ROLE " + ROLE + " CONNECTION LIMIT " + limit);
+	}
+
+	private static void assertUndetermined(Outcome outcome, String check, String message, String action) {
+		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
+		assertThat(outcome.output()).contains("Not determined, in the check \"" + check + "\": ", message, action)
+			.doesNotContain("FAILED", "### Elections");
 	}
 
 	/**
@@ -217,6 +263,7 @@ class VerifyDatabaseTests {
 		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
 		assertThat(outcome.output()).contains("Not determined, in the check \"session\": ")
 			.contains("VerificationException")
+			.contains(Obstacle.CONNECTION_LOST.action())
 			.doesNotContain("FAILED", "### Elections", this.server.host() + ":");
 	}
 
