@@ -29,6 +29,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import io.leaderelection.LeadershipLostException;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.transaction.TransactionSystemException;
+
 /**
  * Checks that a transaction of leader work commits in its term, and not after it. Whether
  * a transaction has committed is what the server says of its id.
@@ -103,8 +105,8 @@ final class FenceCheck {
 			else if ("aborted".equals(status)) {
 				throw VerificationException.undetermined("fence",
 						"A transaction of the former term was rolled back, but not by the fence, which was not seen to refuse one: "
-								+ failure,
-						failure);
+								+ cause(failure),
+						cause(failure));
 			}
 			else {
 				throw new VerificationException("fence",
@@ -114,6 +116,13 @@ final class FenceCheck {
 		catch (ExecutionException | TimeoutException ex) {
 			throw VerificationException.of("fence", ex);
 		}
+	}
+
+	/**
+	 * Return what has failed before the rollback, which may have failed as well.
+	 */
+	private static @Nullable Throwable cause(@Nullable RuntimeException failure) {
+		return (failure instanceof TransactionSystemException rollback) ? rollback.getOriginalException() : failure;
 	}
 
 	private String status(long id) throws SQLException {

@@ -178,6 +178,9 @@ final class Node implements AutoCloseable {
 		return elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
 			Long id = jdbc.queryForObject("SELECT pg_catalog.pg_current_xact_id()::text::bigint", Long.class);
 			write.accept((id != null) ? id : 0);
+			// Fails with the reason if the server has ended the session meanwhile. A
+			// failure of the commit would be replaced by that of the rollback
+			jdbc.execute("SELECT 1");
 		}));
 	}
 

@@ -59,6 +59,14 @@ enum Obstacle {
 					+ "of the database."),
 
 	/**
+	 * A transaction was ended by {@code idle_in_transaction_session_timeout}.
+	 */
+	IDLE_TRANSACTION("25P03",
+			"idle_in_transaction_session_timeout of the role, of the database or of a session of a pool has ended a "
+					+ "transaction of the command, which is idle during the take-over. Run the command again with a longer "
+					+ "timeout: twice the lease and more with the store table."),
+
+	/**
 	 * A statement was cancelled by {@code statement_timeout} or by another session.
 	 */
 	CANCELLED("57014",

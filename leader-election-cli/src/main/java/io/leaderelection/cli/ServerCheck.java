@@ -176,6 +176,16 @@ final class ServerCheck {
 	}
 
 	private void check(ServerInspection server, int clientPid) throws VerificationException {
+		if (this.shared && this.options.allowSessionPooler() && !this.options.isTable()) {
+			// Before a session of an election is opened: its settings would stay in the
+			// pool
+			throw new VerificationException("server",
+					"The connection pooler between this application and PostgreSQL gives one session of the server to several "
+							+ "connections: it runs in transaction mode or in statement mode. Point "
+							+ "leader-election.datasource.url at the server itself, or at a pool in session mode. "
+							+ "Alternatively set leader-election.store=table, which works in transaction mode.",
+					null);
+		}
 		try {
 			// The other store works with every pooler
 			server.check(this.options.isTable() ? server.pid() : clientPid, this.options.allowSessionPooler());

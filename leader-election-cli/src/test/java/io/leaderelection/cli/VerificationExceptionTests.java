@@ -36,7 +36,7 @@ class VerificationExceptionTests {
 	@ParameterizedTest
 	@CsvSource({ "08001, CONNECTION_LOST", "08P01, CONNECTION_LOST", "57P01, CONNECTION_LOST", "57P03, CONNECTION_LOST",
 			"53100, NO_RESOURCES", "53200, NO_RESOURCES", "53300, NO_RESOURCES", "40001, ROLLED_BACK",
-			"40P01, ROLLED_BACK", "55P03, LOCKED", "57014, CANCELLED" })
+			"40P01, ROLLED_BACK", "55P03, LOCKED", "25P03, IDLE_TRANSACTION", "57014, CANCELLED" })
 	void obstacleProvesNothing(String state, Obstacle obstacle) {
 		SQLException failure = new SQLException("reason", state);
 		assertUndetermined(VerificationException.of("session", failure), obstacle);

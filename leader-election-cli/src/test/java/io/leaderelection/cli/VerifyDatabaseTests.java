@@ -340,15 +340,39 @@ class VerifyDatabaseTests {
 			assertRefused(outcome, "In transaction mode, two nodes would hold the same lock.",
 					"leader-election.store=table works with it");
 			assertThat(outcome.output()).contains("in transaction or statement mode");
+			List<String> settings = settings(url);
 			assertRefused(verifyAt(url, "--allow-session-pooler"), "it runs in transaction mode",
 					"set leader-election.store=table");
+			assertThat(settings(url)).isEqualTo(settings);
+			// Idle for longer than the default lease, which must not be left in the pool
 			Outcome table = verifyAt(url, "--store=table", "--lease=5s");
-			if (table.status() != 0) {
-				// Seen here only: the refused transaction cannot be rolled back in order
-				assertThat(table.status()).as(table.output()).isEqualTo(2);
-				assertThat(table.output()).contains("was rolled back, but not by the fence");
-			}
+			assertThat(table.status()).as(table.output()).isZero();
+			assertThat(table.output()).contains("a transaction of the former term is refused and rolled back");
+			assertThat(settings(url)).isEqualTo(settings);
 		}
+	}
+
+	/**
+	 * The settings that differ from the defaults of the server, in the session that the
+	 * pooler gives to everybody.
+	 */
+	private static List<String> settings(String url) {
+		try (Connection connection = DriverManager.getConnection(url)) {
+			return Rows.strings(connection, "SELECT name || '=' || setting FROM pg_settings WHERE source = 'session' "
+					+ "AND name NOT IN ('application_name', 'DateStyle', 'extra_float_digits', 'transaction_isolation', "
+					+ "'transaction_read_only') ORDER BY name");
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
+	@Tag("faults")
+	void presetOfTheRoleThatEndsTransactions() {
+		this.server.execute("ALTER ROLE " + ROLE + " SET idle_in_transaction_session_timeout = '500ms'");
+		assertUndetermined(verify("--lease=2s", "--store=table"), "fence", "due to idle-in-transaction timeout",
+				Obstacle.IDLE_TRANSACTION.action());
 	}
 
 	@Test
