@@ -90,6 +90,14 @@ final class Versions {
 	}
 
 	/**
+	 * Return the major versions of PostgreSQL.
+	 */
+	static Stream<Integer> majors() {
+		return Stream.of(System.getProperty("compatibility.postgresql").split(","))
+			.map((version) -> Integer.valueOf(version.substring(0, version.indexOf('.'))));
+	}
+
+	/**
 	 * Return the version of PostgreSQL as the server tells it.
 	 */
 	static String postgresql(int major) {
