@@ -40,7 +40,7 @@ import org.awaitility.Awaitility;
  */
 final class OrdersNode implements AutoCloseable {
 
-	static final Duration LIMIT = Duration.ofSeconds(60);
+	static final Duration LIMIT = Duration.ofMinutes(2);
 
 	/** The exit status after SIGTERM. */
 	static final int TERMINATED = 143;
