@@ -18,6 +18,7 @@ package io.leaderelection.compatibility;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -90,20 +91,24 @@ class CompatibilityTests {
 	private static void run(OrdersCluster cluster, Combination combination, Jdk jdk) {
 		cluster.start(combination, jdk);
 		OrdersNode leader = cluster.awaitLeader();
+		List<OrdersNode> leaders = new ArrayList<>(List.of(leader));
 		cluster.awaitWorkOf(leader);
 		if (combination.application() == Application.WEB) {
 			verifyManagement(leader, cluster.other(leader));
 			OrdersNode resigned = leader;
 			leader = cluster.resign(resigned);
+			leaders.add(leader);
 			assertThat(cluster.transitions(resigned)).containsExactly("granted", "feed started", "feed stopped",
 					"revoked RESIGNED");
 		}
 		OrdersNode killed = leader;
 		killed.end("KILL");
 		OrdersNode last = cluster.other(killed);
+		leaders.add(last);
 		cluster.awaitWorkOf(last);
 		assertThat(last.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
 		assertThat(cluster.transitions(last)).endsWith("granted", "feed started", "feed stopped", "revoked STOPPED");
+		cluster.verifyTerms(leaders);
 		cluster.verifyFires();
 		cluster.verifyNoSessions();
 		boolean virtual = combination.threads() == Threads.VIRTUAL;

@@ -122,10 +122,22 @@ final class OrdersCluster implements AutoCloseable {
 	}
 
 	/**
+	 * Verify that these nodes have worked one after the other, each time in a term of its
+	 * own, and no node at any other time. The server can execute a statement of a killed
+	 * process after its end, but usually needs less time for it than a takeover.
+	 */
+	void verifyTerms(List<OrdersNode> leaders) {
+		List<String> terms = terms();
+		assertThat(terms).extracting((term) -> term.split(" ")[1])
+			.containsExactlyElementsOf(leaders.stream().map(OrdersNode::name).toList());
+		assertThat(terms).extracting((term) -> Long.valueOf(term.split(" ")[0])).isSorted().doesNotHaveDuplicates();
+	}
+
+	/**
 	 * Return the terms in which leaders have worked, each with its node, in the order of
 	 * the work. A term is returned twice if another leader has worked between.
 	 */
-	List<String> terms() {
+	private List<String> terms() {
 		return this.server.query("SELECT term || ' ' || node FROM (SELECT id, term, node, lag(term || ' ' || node)"
 				+ " OVER (ORDER BY id) AS previous FROM journal WHERE term IS NOT NULL) AS work"
 				+ " WHERE previous IS DISTINCT FROM term || ' ' || node ORDER BY id");

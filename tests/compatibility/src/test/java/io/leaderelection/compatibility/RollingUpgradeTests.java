@@ -114,8 +114,8 @@ class RollingUpgradeTests {
 		assertThat(secondEarlier.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
 		cluster.awaitWorkOf(secondPresent);
 		assertThat(secondPresent.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
-		verifyTerms(cluster.terms(), firstEarlier, firstPresent, firstEarlier, firstPresent, secondEarlier,
-				secondPresent);
+		cluster.verifyTerms(
+				List.of(firstEarlier, firstPresent, firstEarlier, firstPresent, secondEarlier, secondPresent));
 		cluster.verifyNoSessions();
 		for (OrdersNode node : List.of(firstEarlier, firstPresent, secondEarlier, secondPresent)) {
 			assertThat(node.output()).doesNotContain(" ERROR ", "Exception", "uses protocol");
@@ -142,16 +142,6 @@ class RollingUpgradeTests {
 			});
 		}
 		cluster.awaitWorkOf(leader);
-	}
-
-	/**
-	 * Verify that the nodes have worked one after the other, each in a term of its own.
-	 */
-	private static void verifyTerms(List<String> terms, OrdersNode... leaders) {
-		assertThat(terms).extracting((term) -> term.split(" ")[1])
-			.containsExactlyElementsOf(List.of(leaders).stream().map(OrdersNode::name).toList());
-		List<Long> numbers = terms.stream().map((term) -> Long.valueOf(term.split(" ")[0])).toList();
-		assertThat(numbers).isSorted().doesNotHaveDuplicates();
 	}
 
 	@Test
@@ -184,8 +174,6 @@ class RollingUpgradeTests {
 	}
 
 	private static OrdersNode start(OrdersCluster cluster, String name, String classPath, String store) {
-		// An insert of a process that was killed can be executed after its end, but not
-		// after this delay
 		return cluster.start(name, JAVA, classPath, "--leader-election.store=" + store,
 				"--leader-election.lease-duration=2s", "--leader-election.takeover-delay=500ms");
 	}
