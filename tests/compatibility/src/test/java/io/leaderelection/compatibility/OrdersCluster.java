@@ -37,6 +37,27 @@ final class OrdersCluster implements AutoCloseable {
 
 	private static final List<String> LEADER_WORK = List.of("leader-only", "fenced", "elector");
 
+	/**
+	 * Refuses each transaction that has not passed the fence before its commit, whatever
+	 * the nodes say about it. A fenced transaction holds a shared lock: an advisory one,
+	 * or that of the row for its election.
+	 */
+	private static final String REQUIRE_FENCE = """
+			CREATE FUNCTION require_fence() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN
+			  IF NOT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND granted
+			      AND (locktype = 'advisory' AND mode = 'ShareLock' OR locktype = 'relation'
+			        AND mode = 'RowShareLock' AND relation = to_regclass('leader_election_fence'))) THEN
+			    RAISE EXCEPTION 'The transaction has not passed the fence';
+			  END IF;
+			  RETURN NULL;
+			END $$;
+			CREATE CONSTRAINT TRIGGER require_fence AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED
+			  FOR EACH ROW WHEN (NEW.work = 'fenced') EXECUTE FUNCTION require_fence();
+			CREATE CONSTRAINT TRIGGER require_fence AFTER INSERT ON fires DEFERRABLE INITIALLY DEFERRED
+			  FOR EACH ROW EXECUTE FUNCTION require_fence();
+			""";
+
 	private final PostgreSqlServer server;
 
 	private final Path directory;
@@ -51,6 +72,7 @@ final class OrdersCluster implements AutoCloseable {
 		server.execute("CREATE SCHEMA public");
 		server.execute("CREATE TABLE journal (id bigserial, node text, work text, thread text, term bigint)");
 		server.execute("CREATE TABLE fires (fire timestamptz PRIMARY KEY, node text)");
+		server.execute(REQUIRE_FENCE);
 	}
 
 	/**
