@@ -111,15 +111,24 @@ class RollingUpgradeTests {
 		cluster.awaitWorkOf(secondEarlier);
 		OrdersNode secondPresent = start(cluster, "present-2", present, store);
 		verifyLeader(cluster, secondEarlier);
-		assertThat(secondEarlier.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
+		stop(cluster, secondEarlier);
 		cluster.awaitWorkOf(secondPresent);
-		assertThat(secondPresent.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
-		cluster.verifyTerms(
-				List.of(firstEarlier, firstPresent, firstEarlier, firstPresent, secondEarlier, secondPresent));
+		OrdersNode thirdEarlier = start(cluster, "earlier-3", earlier, store);
+		verifyLeader(cluster, secondPresent);
+		stop(cluster, secondPresent);
+		cluster.awaitWorkOf(thirdEarlier);
+		stop(cluster, thirdEarlier);
+		cluster.verifyTerms(List.of(firstEarlier, firstPresent, firstEarlier, firstPresent, secondEarlier,
+				secondPresent, thirdEarlier));
 		cluster.verifyNoSessions();
-		for (OrdersNode node : List.of(firstEarlier, firstPresent, secondEarlier, secondPresent)) {
+		for (OrdersNode node : List.of(firstEarlier, firstPresent, secondEarlier, secondPresent, thirdEarlier)) {
 			assertThat(node.output()).doesNotContain(" ERROR ", "Exception", "uses protocol");
 		}
+	}
+
+	private static void stop(OrdersCluster cluster, OrdersNode leader) {
+		assertThat(leader.end("TERM")).isEqualTo(OrdersNode.TERMINATED);
+		assertThat(cluster.transitions(leader)).endsWith("feed stopped", "revoked STOPPED");
 	}
 
 	private static void verifyRefused(OrdersNode node, List<MatchResult> columns) {
