@@ -32,7 +32,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -153,8 +152,9 @@ class RollingUpgradeTests {
 		cluster.awaitWorkOf(leader);
 	}
 
-	@Test
-	void otherProtocolIsReportedOnceByBothNodes() throws IOException {
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void otherProtocolIsReportedOnceByBothNodes(String store) throws IOException {
 		Path sources = this.directory.resolve("sources");
 		Library.copy(Library.ROOT.resolve(Library.SOURCES), sources);
 		Path profile = sources.resolve("java/io/leaderelection/engine/NodeProfile.java");
@@ -164,15 +164,15 @@ class RollingUpgradeTests {
 		String next = Versions.classPath(SPRING_BOOT,
 				Library.build(sources, this.directory.resolve("classes")).classes());
 		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
-			cluster.run(() -> reportProtocol(cluster, next, protocol));
+			cluster.run(() -> reportProtocol(cluster, store, next, protocol));
 		}
 	}
 
-	private static void reportProtocol(OrdersCluster cluster, String next, int protocol) {
+	private static void reportProtocol(OrdersCluster cluster, String store, String next, int protocol) {
 		String message = "Node '%s' uses protocol %d of leader election, but this node uses %d";
-		OrdersNode leader = start(cluster, "present", Versions.classPath(SPRING_BOOT), "advisory-lock");
+		OrdersNode leader = start(cluster, "present", Versions.classPath(SPRING_BOOT), store);
 		cluster.awaitWorkOf(leader);
-		OrdersNode follower = start(cluster, "next", next, "advisory-lock");
+		OrdersNode follower = start(cluster, "next", next, store);
 		verifyLeader(cluster, leader);
 		cluster.resign(leader);
 		verifyLeader(cluster, follower);
