@@ -17,13 +17,11 @@
 package io.leaderelection.compatibility;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.stream.Stream;
 
+import io.leaderelection.compatibility.Git.Answer;
 import org.junit.jupiter.api.Assumptions;
 
 /**
@@ -32,10 +30,8 @@ import org.junit.jupiter.api.Assumptions;
  * revision before the last change of the library.
  *
  * @param name its tag or abbreviated hash
- * @param required whether its library must compile. A revision that is neither a release
- * nor named by the option may be one that does not.
  */
-record EarlierRevision(String name, boolean required) {
+record EarlierRevision(String name) {
 
 	private static final String OPTION = "compatibility.earlier";
 
@@ -45,31 +41,31 @@ record EarlierRevision(String name, boolean required) {
 	static EarlierRevision find() {
 		String option = System.getProperty(OPTION);
 		if (option != null) {
-			return of(option, true);
+			return of(option);
 		}
-		Answer release = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^");
-		return release.succeeded() ? of(release.text(), true) : of(beforeLastChange(), false);
+		Answer release = Git.run("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^");
+		return release.succeeded() ? of(release.text()) : of(beforeLastChange());
 	}
 
 	private static String beforeLastChange() {
-		if (!succeeding("status", "--porcelain", "--", Library.SOURCES).isEmpty()) {
+		if (!existing("status", "--porcelain", "--", Library.SOURCES).isEmpty()) {
 			return "HEAD";
 		}
-		return succeeding("rev-list", "-1", "--first-parent", "HEAD", "--", Library.SOURCES) + "^";
+		return existing("rev-list", "-1", "--first-parent", "HEAD", "--", Library.SOURCES) + "^";
 	}
 
-	private static EarlierRevision of(String revision, boolean required) {
-		String commit = succeeding("rev-parse", "--verify", revision + "^{commit}");
-		return new EarlierRevision(succeeding("describe", "--tags", "--always", commit), required);
+	private static EarlierRevision of(String revision) {
+		String commit = existing("rev-parse", "--verify", revision + "^{commit}");
+		return new EarlierRevision(Git.run("describe", "--tags", "--always", commit).required());
 	}
 
 	/**
-	 * Build the library of this revision. Aborts the test if it does not compile and need
-	 * not.
+	 * Build the library of this revision.
+	 * @throws IllegalStateException if it does not compile
 	 */
 	Library build(Path directory) throws IOException {
 		Path archive = directory.resolve("earlier.zip").toAbsolutePath();
-		succeeding("archive", "--format=zip", "--output=" + archive, this.name, Library.SOURCES);
+		Git.run("archive", "--format=zip", "--output=" + archive, this.name, Library.SOURCES).required();
 		Path sources = directory.resolve("sources");
 		try (FileSystem files = FileSystems.newFileSystem(archive)) {
 			Library.copy(files.getPath("/", Library.SOURCES), sources);
@@ -78,46 +74,19 @@ record EarlierRevision(String name, boolean required) {
 			return Library.build(sources, directory.resolve("classes"));
 		}
 		catch (IllegalStateException ex) {
-			Assumptions.assumeTrue(this.required, () -> "Revision " + this.name + ": " + ex.getMessage());
-			throw ex;
+			throw new IllegalStateException("Revision " + this.name + ": " + ex.getMessage(), ex);
 		}
 	}
 
 	/**
-	 * Return what git prints. Aborts the test if git fails: in sources without git or
-	 * without history, there is nothing earlier to test with.
+	 * Return what Git prints. Aborts the test if it fails: without Git or without
+	 * history, there is nothing earlier to test with.
 	 */
-	private static String succeeding(String... arguments) {
-		Answer answer = git(arguments);
-		String failure = "git " + String.join(" ", arguments) + ": " + answer.text();
+	private static String existing(String... arguments) {
+		Answer answer = Git.run(arguments);
 		Assumptions.assumeTrue(answer.succeeded() || System.getProperty(OPTION) != null,
-				() -> "There is no earlier revision of the library to test with. " + failure);
-		if (!answer.succeeded()) {
-			throw new IllegalStateException(OPTION + ": " + failure);
-		}
-		return answer.text();
-	}
-
-	private static Answer git(String... arguments) {
-		List<String> command = Stream
-			.concat(Stream.of("git", "--no-optional-locks", "-C", Library.ROOT.toString()), Stream.of(arguments))
-			.toList();
-		try {
-			Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-			String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-			return new Answer(process.waitFor() == 0, text);
-		}
-		catch (IOException ex) {
-			return new Answer(false, String.valueOf(ex.getMessage()));
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-			throw new IllegalStateException(ex);
-		}
-	}
-
-	private record Answer(boolean succeeded, String text) {
-
+				() -> "There is no earlier revision of the library to test with. " + answer);
+		return answer.required();
 	}
 
 }
