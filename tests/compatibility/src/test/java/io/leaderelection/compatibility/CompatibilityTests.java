@@ -75,6 +75,7 @@ class CompatibilityTests {
 			String reason = "no Java " + combination.java() + " was found";
 			results.add(combination, Integer.toString(combination.java()), "skipped: " + reason);
 			logger.warn("Skipped: " + combination + ", since " + reason);
+			assertThat(Boolean.getBoolean("compatibility.required")).as(reason + ", but it is required").isFalse();
 			Assumptions.abort(reason);
 		}
 		results.add(combination, jdk.get().version(), "failed");
