@@ -24,6 +24,8 @@ import java.time.ZoneOffset;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -41,6 +43,8 @@ final class CompatibilityTable {
 	private static final List<String> HEADER = List.of(
 			"| Spring Boot | Java | threads | application | store | PostgreSQL | result | date |",
 			"|---|---|---|---|---|---|---|---|");
+
+	private static final Pattern SOURCES = Pattern.compile("Sources of the library: tree `(\\w+)`");
 
 	private final Map<Combination, Result> results = new LinkedHashMap<>();
 
@@ -63,9 +67,12 @@ final class CompatibilityTable {
 					|| !this.results.values().stream().allMatch((result) -> result.text().equals("passed"))) {
 				throw new IllegalStateException("Not all combinations have passed: the document is not changed");
 			}
+			if (!Git.run("status", "--porcelain", "--", Library.SOURCES).required().isEmpty()) {
+				throw new IllegalStateException("The library has uncommitted changes: the document is not changed");
+			}
 			String document = Files.readString(DOCUMENT);
-			Files.writeString(DOCUMENT,
-					document.substring(0, begin(document)) + table + document.substring(end(document)));
+			Files.writeString(DOCUMENT, document.substring(0, begin(document)) + table
+					+ "\nSources of the library: tree `" + Library.tree() + "`\n" + document.substring(end(document)));
 		}
 	}
 
@@ -82,9 +89,22 @@ final class CompatibilityTable {
 		String document = Files.readString(DOCUMENT);
 		return document.substring(begin(document), end(document))
 			.lines()
+			.filter((line) -> line.startsWith("|"))
 			.skip(HEADER.size())
 			.map((row) -> Stream.of(row.split("\\|")).skip(1).map(String::trim).toList())
 			.toList();
+	}
+
+	/**
+	 * Return the Git tree of the sources with which the table of the document was
+	 * written.
+	 */
+	static String documentedSources() throws IOException {
+		Matcher sources = SOURCES.matcher(Files.readString(DOCUMENT));
+		if (!sources.find()) {
+			throw new IllegalStateException("There is no line " + SOURCES + " in " + DOCUMENT);
+		}
+		return sources.group(1);
 	}
 
 	private static int begin(String document) {

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.List;
 
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
@@ -51,6 +52,16 @@ class CompatibilityTableTests {
 			assertThat(row.get(6)).isEqualTo("passed");
 			assertThat(LocalDate.parse(row.get(7))).isBeforeOrEqualTo(LocalDate.now().plusDays(1));
 		});
+	}
+
+	@Test
+	@DisabledIfSystemProperty(named = "compatibility.version", matches = ".*-SNAPSHOT",
+			disabledReason = "Only a release has a table of its own sources")
+	@DisabledIfSystemProperty(named = "compatibility.write", matches = "true", disabledReason = "It is being written")
+	void documentOfReleaseIsThatOfItsSources() throws IOException {
+		Assumptions.assumeTrue(Git.run("rev-parse", "HEAD").succeeded(), "These sources are not in a Git repository");
+		assertThat(CompatibilityTable.documentedSources()).as("write the table anew with -Dcompatibility.write")
+			.isEqualTo(Library.tree());
 	}
 
 	@Test

@@ -56,6 +56,14 @@ record Library(Path sources, Path classes) {
 	}
 
 	/**
+	 * Return the Git tree of the sources of the present commit, abbreviated. Unlike a
+	 * commit, it stays the same when commits are rebased.
+	 */
+	static String tree() {
+		return Git.run("rev-parse", "--short=12", "HEAD:" + SOURCES).required();
+	}
+
+	/**
 	 * Compile source files.
 	 * @param directory receives the classes
 	 * @return the errors
