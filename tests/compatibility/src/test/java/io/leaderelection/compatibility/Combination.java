@@ -20,7 +20,7 @@ import java.util.List;
 
 /**
  * Versions that are run together. Not every combination is, but every pair of a version
- * of Spring Boot with another value.
+ * of Spring Boot with another value, and every pair of a store with another value.
  *
  * @param springBoot the minor version of Spring Boot
  * @param java the feature release of Java
@@ -37,16 +37,16 @@ record Combination(String springBoot, int java, Threads threads, Application app
 	private static final String TABLE = "table";
 
 	static final List<Combination> ALL = List.of(
-			new Combination("4.0", 17, Threads.PLATFORM, Application.WEB, LOCK, 18),
 			new Combination("4.1", 17, Threads.PLATFORM, Application.WEB, LOCK, 18),
-			new Combination("4.0", 25, Threads.PLATFORM, Application.WEB, LOCK, 18),
-			new Combination("4.1", 25, Threads.PLATFORM, Application.WEB, LOCK, 18),
-			new Combination("4.0", 25, Threads.VIRTUAL, Application.WEB, LOCK, 18),
-			new Combination("4.1", 25, Threads.VIRTUAL, Application.WEB, LOCK, 18),
+			new Combination("4.0", 25, Threads.VIRTUAL, Application.WEB, TABLE, 18),
 			new Combination("4.0", 17, Threads.PLATFORM, Application.WEB, LOCK, 17),
-			new Combination("4.1", 25, Threads.VIRTUAL, Application.WEB, TABLE, 16),
-			new Combination("4.0", 25, Threads.VIRTUAL, Application.PLAIN, TABLE, 15),
-			new Combination("4.1", 17, Threads.PLATFORM, Application.PLAIN, LOCK, 14));
+			new Combination("4.1", 25, Threads.VIRTUAL, Application.PLAIN, TABLE, 17),
+			new Combination("4.1", 25, Threads.VIRTUAL, Application.WEB, LOCK, 16),
+			new Combination("4.0", 17, Threads.PLATFORM, Application.PLAIN, TABLE, 16),
+			new Combination("4.0", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 15),
+			new Combination("4.1", 25, Threads.PLATFORM, Application.WEB, TABLE, 15),
+			new Combination("4.1", 17, Threads.PLATFORM, Application.PLAIN, LOCK, 14),
+			new Combination("4.0", 25, Threads.PLATFORM, Application.WEB, TABLE, 14));
 
 	@Override
 	public String toString() {

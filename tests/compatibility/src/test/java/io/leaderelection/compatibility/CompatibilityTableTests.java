@@ -20,11 +20,16 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -36,6 +41,10 @@ class CompatibilityTableTests {
 
 	private static final List<String> MODULES = List.of("leader-election-autoconfigure", "leader-election-starter",
 			"tests/compatibility/application");
+
+	private static final int SPRING_BOOT = 0;
+
+	private static final int STORE = 4;
 
 	@Test
 	@DisabledIfSystemProperty(named = "compatibility.write", matches = "true", disabledReason = "It is being written")
@@ -62,6 +71,26 @@ class CompatibilityTableTests {
 		Assumptions.assumeTrue(Git.run("rev-parse", "HEAD").succeeded(), "These sources are not in a Git repository");
 		assertThat(CompatibilityTable.documentedSources()).as("write the table anew with -Dcompatibility.write")
 			.isEqualTo(Library.tree());
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { SPRING_BOOT, STORE })
+	void eachValueIsRunWithAllValuesOfOtherColumns(int column) {
+		List<List<String>> rows = Combination.ALL.stream().map(CompatibilityTableTests::cells).toList();
+		for (int other = 0; other < rows.get(0).size(); other++) {
+			if (other != column) {
+				Set<String> values = distinct(rows, column);
+				Set<String> others = distinct(rows, other);
+				assertThat(distinct(rows, column, other)).as("pairs of %s and %s", values, others)
+					.hasSize(values.size() * others.size());
+			}
+		}
+	}
+
+	private static Set<String> distinct(List<List<String>> rows, int... columns) {
+		return rows.stream()
+			.map((row) -> IntStream.of(columns).mapToObj(row::get).collect(Collectors.joining(" ")))
+			.collect(Collectors.toSet());
 	}
 
 	@Test
