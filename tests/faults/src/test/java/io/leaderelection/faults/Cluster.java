@@ -60,6 +60,13 @@ final class Cluster implements AutoCloseable {
 
 	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
+	/**
+	 * The property of clusters in which a proxy resets the connection of a living leader,
+	 * as the documentation demands: the server takes this for an end by the leader, so
+	 * that the next one would not wait for the takeover delay.
+	 */
+	static final String NO_FAST_TAKEOVER = "leader-election.fast-takeover=false";
+
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
 	private final PostgreSqlServer server;

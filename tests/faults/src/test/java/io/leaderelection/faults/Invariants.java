@@ -74,6 +74,13 @@ final class Invariants {
 
 	private boolean locks = true;
 
+	/**
+	 * Create a new {@code Invariants} instance.
+	 * @param history what was recorded
+	 * @param lease the lease of the nodes
+	 * @param takeoverDelay the time that a winner waits if its predecessor may be alive.
+	 * A fast takeover must not be possible where a proxy resets connections
+	 */
 	Invariants(History history, Duration lease, Duration takeoverDelay) {
 		this.history = history;
 		this.lease = lease;

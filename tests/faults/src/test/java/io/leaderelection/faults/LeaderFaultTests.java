@@ -19,7 +19,6 @@ package io.leaderelection.faults;
 import java.time.Duration;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -85,24 +84,13 @@ class LeaderFaultTests {
 	void askedToResignByAFollower() {
 		faults.run("leader resigned at the request of a follower", (leader) -> {
 			NodeProcess follower = faults.cluster().followers().get(0);
-			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> sees(follower, leader));
+			// A request names the term of the leader that the follower has observed last
+			follower.awaitObserved(leader);
 			follower.command("request");
 		}, (outcome) -> {
 			outcome.nextWithin(faults.lease());
 			outcome.revokedBecause("RESIGNED");
 		});
-	}
-
-	/**
-	 * A request names the term of the leader that the follower has seen last.
-	 */
-	private static boolean sees(NodeProcess follower, NodeProcess leader) {
-		return follower.output()
-			.stream()
-			.filter((line) -> line.contains(", leader '"))
-			.reduce((earlier, later) -> later)
-			.filter((line) -> line.contains(", leader '" + leader.name() + "'"))
-			.isPresent();
 	}
 
 	@Test

@@ -44,7 +44,9 @@ class NetworkFaultTests {
 
 	@BeforeAll
 	static void startNodes() {
-		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
+		faults = new FaultRuns(
+				new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY, Cluster.NO_FAST_TAKEOVER)
+					.start(3));
 	}
 
 	@Test

@@ -142,6 +142,19 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
+	 * Wait until the last leader that this node has logged is the given one.
+	 */
+	void awaitObserved(NodeProcess leader) {
+		Awaitility.await()
+			.atMost(LIMIT)
+			.until(() -> output().stream()
+				.filter((line) -> line.contains(", leader '"))
+				.reduce((earlier, later) -> later)
+				.filter((line) -> line.contains(", leader '" + leader.name() + "'"))
+				.isPresent());
+	}
+
+	/**
 	 * Wait for the first entry of a kind after the given time.
 	 */
 	Entry await(Kind kind, long after) {

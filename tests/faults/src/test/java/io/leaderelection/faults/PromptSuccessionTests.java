@@ -57,15 +57,6 @@ class PromptSuccessionTests {
 	}
 
 	@Test
-	void reset() {
-		faults.run("connection reset, long lease", (leader) -> faults.cluster().proxy(leader).reset(), (outcome) -> {
-			outcome.nextWithin(faults.takeoverDelay());
-			outcome.steppedDownWithin(FaultRuns.SLACK);
-			outcome.revokedBecause("SESSION_LOST");
-		});
-	}
-
-	@Test
 	void terminatedBackend() {
 		faults.run("backend of the leader terminated, long lease",
 				(leader) -> faults.cluster()

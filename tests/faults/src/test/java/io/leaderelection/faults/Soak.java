@@ -25,6 +25,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Violation;
@@ -35,7 +36,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Random faults, one after the other, for as long as {@code -Dsoak.duration=PT20M} says.
- * Runs in rounds, each with a cluster of its own and a seed that it prints.
+ * Runs in rounds, each with a cluster of its own and a seed that it prints. Half of the
+ * rounds are without fast takeover; only in these, a proxy resets connections.
  * {@code -Dsoak.seed} begins with the round of that seed, {@code -Dsoak.duration=PT0S}
  * ends after it. {@code -Dleader-election.test.store=table} uses the other store.
  */
@@ -100,20 +102,25 @@ class Soak {
 		boolean priorities = random.nextBoolean();
 		// Nodes with a priority would be more than there are standbys
 		int standbys = priorities ? MOST_NODES : 1 + random.nextInt(3);
+		boolean fastTakeover = random.nextBoolean();
 		Cluster cluster = new Cluster(server, lease, takeoverDelay, "leader-election.standbys=" + standbys,
 				"leader-election.priority=" + (priorities ? "${random.int[0,3]}" : "0"),
-				"leader-election.priority-hold=2s", "faults.work=" + (10 + random.nextInt(400)) + "ms",
-				"faults.writes.interval=20ms", "faults.writes.longest-pause=" + lease.toMillis() / 2 + "ms");
+				"leader-election.priority-hold=2s", "leader-election.fast-takeover=" + fastTakeover,
+				"faults.work=" + (10 + random.nextInt(400)) + "ms", "faults.writes.interval=20ms",
+				"faults.writes.longest-pause=" + lease.toMillis() / 2 + "ms");
 		if (random.nextBoolean()) {
 			cluster.withWritesThroughProxies();
 		}
+		List<SoakFault> faults = Stream.of(SoakFault.values())
+			.filter((fault) -> !fastTakeover || !fault.resets())
+			.toList();
 		List<String> done = new ArrayList<>();
 		List<Violation> found = new ArrayList<>();
 		try (cluster) {
 			int size = MOST_NODES - random.nextInt(2);
 			cluster.start(size);
 			for (int i = 0; i < FAULTS_PER_ROUND; i++) {
-				SoakFault fault = SoakFault.values()[random.nextInt(SoakFault.values().length)];
+				SoakFault fault = faults.get(random.nextInt(faults.size()));
 				SoakScene scene = new SoakScene(cluster, random);
 				done.add(System.nanoTime() + " " + fault + " on " + scene.target()
 						+ (scene.hitsLeader() ? ", the leader" : ""));
@@ -133,9 +140,9 @@ class Soak {
 		found.forEach((violation) -> this.violations.add("seed " + seed + ": " + violation));
 		invariants.excused().forEach((violation) -> this.excused.add("seed " + seed + ": " + violation));
 		System.out.printf(
-				"round %d, seed %d, lease %d ms, takeover delay %d ms, %d standbys%s: %d faults, %d grants, "
+				"round %d, seed %d, lease %d ms, takeover delay %d ms%s, %d standbys%s: %d faults, %d grants, "
 						+ "%d violations, %d excused%n",
-				this.rounds, seed, lease.toMillis(), takeoverDelay.toMillis(), standbys,
+				this.rounds, seed, lease.toMillis(), takeoverDelay.toMillis(), fastTakeover ? " or fast" : "", standbys,
 				priorities ? ", priorities" : "", done.size(), history.reigns().size(), found.size(),
 				invariants.excused().size());
 		if (!found.isEmpty() || !invariants.excused().isEmpty()) {

@@ -224,4 +224,17 @@ enum SoakFault {
 		this.injection.take(scene);
 	}
 
+	/**
+	 * Whether a proxy may reset the connection of a leader that is alive, at once or when
+	 * it forwards again.
+	 */
+	boolean resets() {
+		return switch (this) {
+			case PARTITION, PARTITION_TO_SERVER, PARTITION_TO_NODE, PARTITION_IN_TRANSACTION, HALF_REPLY, HALF_REQUEST,
+					RESET, RESET_AND_SILENCE ->
+				true;
+			default -> false;
+		};
+	}
+
 }

@@ -21,6 +21,7 @@ import java.time.Duration;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -28,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The one gap that the guarantees name: the server ends the session of a leader that
- * cannot be determined, and so frees the lock while the leader still trusts its lease.
+ * cannot notice it, and so frees the lock while the leader still trusts its lease.
  */
 @AdvisoryLockOnly
 @Tag("faults")
@@ -39,6 +40,13 @@ class TakeoverGapTests {
 	private static final Duration TRUST = LEASE.multipliedBy(3).dividedBy(4);
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+
+	/** Longer than a leader takes to confirm again, and shorter than the lease. */
+	private static final Duration LONG_TAKEOVER_DELAY = LEASE.multipliedBy(2).dividedBy(3);
+
+	private static final int FIRST_WITH_FAST_TAKEOVER = 150000;
+
+	private static final int MOST_TRIES = 10;
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -75,6 +83,65 @@ class TakeoverGapTests {
 			assertThat(old.await(Kind.REVOKED, term).details()).isEqualTo("LEASE_EXPIRED");
 			// Two leaders are the gap; nothing else goes wrong
 			assertThat(cluster.check().violations()).allMatch((violation) -> violation.guarantee().startsWith("G2"));
+		}
+	}
+
+	/**
+	 * The server cannot tell such a connection from one that the leader has closed.
+	 */
+	@Test
+	void connectionThatOnlyTheServerSawReset() {
+		Assumptions.assumeTrue(
+				Integer.parseInt(this.server.query("SHOW server_version_num").get(0)) >= FIRST_WITH_FAST_TAKEOVER,
+				"There is no fast takeover");
+		try (Cluster cluster = new Cluster(this.server, LEASE, LONG_TAKEOVER_DELAY).start(2)) {
+			int tries = 1;
+			while (!leadsBesideTheNext(cluster)) {
+				// Another session has ended meanwhile, or the old leader was about to
+				// confirm
+				assertThat(tries++).isLessThan(MOST_TRIES);
+			}
+			assertThat(cluster.check().violations()).isNotEmpty()
+				.allMatch((violation) -> violation.guarantee().startsWith("G2"));
+		}
+	}
+
+	private static boolean leadsBesideTheNext(Cluster cluster) {
+		NodeProcess old = cluster.awaitSessions().awaitLeader();
+		Term term = old.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
+		cluster.followers().forEach((follower) -> follower.awaitObserved(old));
+		// The follower knows the leader for long enough
+		old.await(Kind.TRUE_AT, System.nanoTime() + LONG_TAKEOVER_DELAY.multipliedBy(2).toNanos());
+		long at = System.nanoTime();
+		cluster.proxy(old).resetServer();
+		Entry next = cluster.awaitNext(term);
+		Entry lastTrue = old.await(Kind.TRUE_UNTIL, term);
+		assertThat(Duration.ofNanos(lastTrue.time() - at)).isLessThan(TRUST);
+		assertThat(old.await(Kind.REVOKED, term).details()).isEqualTo("SESSION_LOST");
+		return lastTrue.time() >= next.time();
+	}
+
+	/**
+	 * What the documentation demands where there is a proxy for TCP.
+	 */
+	@Test
+	void connectionResetWhileTheLeaderDoesNotRun() {
+		try (FaultRuns slow = new FaultRuns(
+				new Cluster(this.server, LEASE, LONG_TAKEOVER_DELAY, Cluster.NO_FAST_TAKEOVER).start(2))) {
+			slow.run("connection reset while the leader does not run, without fast takeover", (leader) -> {
+				leader.signal("STOP");
+				try {
+					slow.cluster().proxy(leader).reset();
+					slow.cluster().awaitHolder(leader);
+				}
+				finally {
+					leader.signal("CONT");
+				}
+			}, (outcome) -> {
+				outcome.nextNotBeforeTakeoverDelay();
+				outcome.nextWithin(LONG_TAKEOVER_DELAY);
+				outcome.revokedBecause("SESSION_LOST");
+			});
 		}
 	}
 

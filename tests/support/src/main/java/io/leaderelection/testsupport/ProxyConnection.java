@@ -47,6 +47,8 @@ final class ProxyConnection {
 
 	private @Nullable SelectionKey serverKey;
 
+	private boolean forgotten;
+
 	ProxyConnection(ProxyLoop loop, SocketChannel client, @Nullable SocketAddress target,
 			Map<Direction, ProxyPipe.Link> links) throws IOException {
 		this.loop = loop;
@@ -133,6 +135,23 @@ final class ProxyConnection {
 		close();
 	}
 
+	/**
+	 * Reset the side of the server, and the other one with the next bytes of the client.
+	 */
+	void resetServer() {
+		if (!isConnected()) {
+			return;
+		}
+		try {
+			this.server.setOption(StandardSocketOptions.SO_LINGER, 0);
+			this.server.close();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		this.forgotten = true;
+	}
+
 	void close() {
 		try {
 			this.client.close();
@@ -174,9 +193,14 @@ final class ProxyConnection {
 	}
 
 	private void clientReady(SelectionKey key) {
-		if (key.isReadable()) {
-			this.toServer.read(this.client);
+		if (!key.isReadable()) {
+			return;
 		}
+		if (this.forgotten) {
+			reset();
+			return;
+		}
+		this.toServer.read(this.client);
 	}
 
 	private void serverReady(SelectionKey key) {

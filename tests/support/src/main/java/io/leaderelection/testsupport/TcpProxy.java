@@ -191,6 +191,14 @@ public final class TcpProxy implements AutoCloseable {
 		forEach(ProxyConnection::reset);
 	}
 
+	/**
+	 * Reset all connections, towards the server only. The client notices when it sends
+	 * something.
+	 */
+	public void resetServer() {
+		forEach(ProxyConnection::resetServer);
+	}
+
 	@Override
 	public void close() {
 		this.loop.end(() -> {

@@ -122,6 +122,19 @@ class TcpProxyTests {
 	}
 
 	@Test
+	void clientNoticesAResetOfTheServersSideWhenItSends() throws IOException {
+		Socket client = connect();
+		assertAnswers(client, "before");
+		this.proxy.resetServer();
+		Awaitility.await().until(() -> this.server.connections() == 0);
+		assertThat(this.server.lastEnd()).contains("reset");
+		assertSilent(client);
+		send(client, "lost");
+		assertReset(client);
+		assertThat(this.server.received()).isEqualTo("before");
+	}
+
+	@Test
 	void healSparesConnectionsThatLostNothing() throws IOException {
 		Socket client = connect();
 		assertAnswers(client, "before");
