@@ -53,7 +53,8 @@ public final class FrozenBackend implements AutoCloseable {
 	/**
 	 * Hold the process where it is. Aborts the test, with the reason, where there is no
 	 * debugger, where it may not attach to the process, or where the server is stripped
-	 * of its symbols.
+	 * of its symbols. With {@code -Dleader-election.test.gdb=required}, the test fails
+	 * instead.
 	 * @param pid the process, as in {@code pg_backend_pid()}
 	 */
 	public static FrozenBackend attach(long pid) {
@@ -67,7 +68,7 @@ public final class FrozenBackend implements AutoCloseable {
 			backend = new FrozenBackend(pid);
 		}
 		catch (IOException ex) {
-			return Assumptions.abort("There is no gdb here: " + ex.getMessage());
+			throw unavailable("There is no gdb here: " + ex.getMessage());
 		}
 		String reply = backend
 			.send("set confirm off", "print $pc", "info address LockReleaseAll", "info address LWLockRelease",
@@ -76,10 +77,19 @@ public final class FrozenBackend implements AutoCloseable {
 		if (!reply.contains("$1 = ") || !reply.contains("Temporary breakpoint 1 at")
 				|| reply.contains("No symbol \"L")) {
 			backend.close();
-			Assumptions.abort("gdb cannot hold the process: " + reply);
+			throw unavailable("gdb cannot hold the process: " + reply);
 		}
 		backend.send("handle all nostop noprint pass").reply();
 		return backend;
+	}
+
+	/**
+	 * Abort the test, unless gdb is required.
+	 * @return what the test fails with
+	 */
+	private static IllegalStateException unavailable(String reason) {
+		Assumptions.assumeTrue("required".equals(System.getProperty("leader-election.test.gdb")), reason);
+		return new IllegalStateException(reason);
 	}
 
 	/**
