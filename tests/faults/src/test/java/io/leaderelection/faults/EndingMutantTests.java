@@ -160,6 +160,41 @@ class EndingMutantTests {
 		});
 	}
 
+	/**
+	 * The predecessor that the last winner knows has freed its main key, but not the key
+	 * of its term. The one after that is ended by the server, which has not yet counted
+	 * it.
+	 */
+	@ParameterizedTest
+	@EnumSource(names = { "NONE", "TERM_KEY_LOOKED_AT" })
+	void termThatBeginsAndEndsWhileAnotherOneEnds(Mutant mutant) throws Exception {
+		check(mutant, (scene) -> {
+			scene.lead("node-a");
+			ElectionSession next = scene.open("node-b");
+			scene.settle("node-c");
+			try (FrozenBackend first = FrozenBackend.attach(scene.pid("node-a"))) {
+				first.awaitRelease(() -> scene.session("node-a").abort());
+				scene.releaseMain("node-a", first);
+				if (!scene.holdsTerm("node-a") || !(next.acquire(NO_WAIT) instanceof Won)) {
+					return null;
+				}
+				try (FrozenBackend second = FrozenBackend.attach(scene.pid("node-b"))) {
+					List<CompletableFuture<Acquisition>> waiting = new ArrayList<>();
+					second.awaitRelease(() -> {
+						waiting.add(scene.acquire("node-c", 1));
+						assertThat(scene.holdsTerm("node-a")).isTrue();
+						first.close();
+						await("SELECT count(*) FROM pg_stat_get_activity(" + scene.pid("node-a") + ")", "0");
+						scene.terminate("node-b");
+					});
+					scene.releaseMain("node-b", second);
+					waiting.get(0).get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+					return waiting.get(0);
+				}
+			}
+		});
+	}
+
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "FATAL_IGNORED" })
 	void sessionThatWasIdleForTooLong(Mutant mutant) throws Exception {
@@ -344,6 +379,16 @@ class EndingMutantTests {
 			while (server.query(held).equals(List.of("1"))) {
 				backend.releasePartition();
 			}
+		}
+
+		/**
+		 * Whether a session still holds the key of a term.
+		 */
+		boolean holdsTerm(String node) {
+			String held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock'"
+					+ " AND objsubid = 2 AND classid = " + Integer.toUnsignedString(this.keys.termClass())
+					+ " AND pid = " + pid(node);
+			return server.query(held).equals(List.of("1"));
 		}
 
 		void terminate(String node) {

@@ -17,6 +17,10 @@
 package io.leaderelection.postgresql;
 
 import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSessions;
@@ -48,11 +52,16 @@ public final class SessionMutants {
 				settings.profile(), settings.priorityHold());
 	}
 
+	/**
+	 * Replace a part of a statement, which may be laid out with other white space.
+	 */
 	private static String replace(String sql, String text, String replacement) {
-		if (!sql.contains(text)) {
+		String pattern = Stream.of(text.strip().split("\\s+")).map(Pattern::quote).collect(Collectors.joining("\\s+"));
+		Matcher matcher = Pattern.compile(pattern).matcher(sql);
+		if (!matcher.find()) {
 			throw new IllegalStateException("'" + text + "' is not in " + sql);
 		}
-		return sql.replace(text, replacement);
+		return matcher.replaceAll(Matcher.quoteReplacement(replacement));
 	}
 
 	/**
@@ -131,6 +140,7 @@ public final class SessionMutants {
 							baseline := NULL;
 							        END IF;""", late);
 				}
+				case TERM_KEY_LOOKED_AT -> replace(sql, "count(*) <> 2", "count(*) FILTER (WHERE objsubid = 2) <> 1");
 				case FATAL_IGNORED ->
 					replace(sql, "pg_catalog.pg_stat_get_db_sessions_fatal(" + this.database + ")", "0");
 				case RESET_IGNORED ->

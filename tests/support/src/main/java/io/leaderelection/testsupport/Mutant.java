@@ -90,6 +90,9 @@ public enum Mutant {
 	/** Finds the predecessor alive before it reads why sessions have ended so far. */
 	BASELINE_AFTER_LOOK,
 
+	/** Finds the predecessor alive if it holds the key of its term only. */
+	TERM_KEY_LOOKED_AT,
+
 	/** All candidates wait for the lock, instead of the first of them only. */
 	NO_HEAD,
 
