@@ -418,6 +418,13 @@ final class RandomEnds implements AutoCloseable {
 	}
 
 	/**
+	 * The ends so far.
+	 */
+	int number() {
+		return this.ends.size();
+	}
+
+	/**
 	 * The ends by the client alone, of a leader that the winner had known for long
 	 * enough.
 	 */
