@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 final class FaultRuns implements AutoCloseable {
 
-	private static final int RUNS = Integer.getInteger("leader-election.test.runs", 1);
+	static final int RUNS = Integer.getInteger("leader-election.test.runs", 1);
 
 	/**
 	 * What a machine with too few cores may add to any time.

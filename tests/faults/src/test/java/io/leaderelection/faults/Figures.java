@@ -50,8 +50,10 @@ final class Figures {
 		runs.count++;
 		lastTrue.ifPresent((entry) -> runs.stepDowns.add(Math.max(0, entry.time() - at)));
 		next.ifPresent((entry) -> runs.grants.add(entry.time() - at));
-		if (lastTrue.isPresent() && next.isPresent() && lastTrue.get().time() >= next.get().time()) {
-			runs.overlaps++;
+		if (lastTrue.isPresent() && next.isPresent()) {
+			long distance = next.get().time() - lastTrue.get().time();
+			runs.distances.add(distance);
+			runs.overlaps += (distance <= 0) ? 1 : 0;
 		}
 	}
 
@@ -63,6 +65,38 @@ final class Figures {
 				"| fault | runs | last true: median, max (ms) | next grant: median, max (ms) | overlaps |\n");
 		this.faults.forEach((fault, runs) -> table.append(String.format("| %s | %d | %s | %s | %d |\n", fault,
 				runs.count, format(runs.stepDowns), format(runs.grants), runs.overlaps)));
+		append(table);
+	}
+
+	/**
+	 * Append the distribution of the times to the same file, and print it.
+	 * @param circumstances what the runs had in common
+	 */
+	void writeDistribution(String circumstances) {
+		StringBuilder table = new StringBuilder(
+				"| fault | runs | overlaps | ms | min | p50 | p90 | p99 | p99.9 | max |\n");
+		this.faults.forEach((fault, runs) -> {
+			row(table, fault, runs, "last true after the fault", runs.stepDowns);
+			row(table, fault, runs, "next grant after the fault", runs.grants);
+			row(table, fault, runs, "next grant after last true", runs.distances);
+		});
+		append(table.append(circumstances).append('\n'));
+	}
+
+	private static void row(StringBuilder table, String fault, Runs runs, String name, List<Long> nanos) {
+		if (nanos.isEmpty()) {
+			return;
+		}
+		List<Long> sorted = nanos.stream().sorted().toList();
+		table.append("| %s | %d | %d | %s |".formatted(fault, runs.count, runs.overlaps, name));
+		for (double share : new double[] { 0, 0.5, 0.9, 0.99, 0.999, 1 }) {
+			int rank = Math.max(1, (int) Math.ceil(share * sorted.size()));
+			table.append(String.format(Locale.ROOT, " %.0f |", sorted.get(rank - 1) / 1e6));
+		}
+		table.append('\n');
+	}
+
+	private static void append(StringBuilder table) {
 		System.out.println(table);
 		try {
 			Files.writeString(FILE, table, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
@@ -89,6 +123,8 @@ final class Figures {
 		private final List<Long> stepDowns = new ArrayList<>();
 
 		private final List<Long> grants = new ArrayList<>();
+
+		private final List<Long> distances = new ArrayList<>();
 
 		private int count;
 
