@@ -645,7 +645,7 @@ public class AdvisoryLockPrograms {
 		}
 
 		private int awaitEnd(Backend backend) {
-			if (this.predecessor == null || !this.predecessorHolds || ++this.looks > MOST_LOOKS) {
+			if (this.predecessor == null || !this.predecessorHolds || this.clean || ++this.looks > MOST_LOOKS) {
 				return FREE_SEAT;
 			}
 			backend.clearStatistics();

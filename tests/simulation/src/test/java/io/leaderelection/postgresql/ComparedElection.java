@@ -22,6 +22,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,12 @@ abstract class ComparedElection implements AutoCloseable {
 	static final String LOST = "lost";
 
 	static final String ENDED = "ended";
+
+	/** The client of the predecessor has ended its session. */
+	static final String ABANDONED = " abandoned";
+
+	/** No key of an earlier term is left. */
+	static final String CLEAR = " clear";
 
 	static final long LEASE_MILLIS = 60_000;
 
@@ -85,11 +92,32 @@ abstract class ComparedElection implements AutoCloseable {
 	}
 
 	/**
+	 * Return the number of the term with this second half of its key.
+	 */
+	final int numberOf(int termObject) {
+		for (int number = this.terms.size() - 1; number >= 0; number--) {
+			if (termObject(number) == termObject) {
+				return number;
+			}
+		}
+		throw new IllegalArgumentException("No term has the key " + termObject);
+	}
+
+	final int termObject(int number) {
+		Term term = term(number);
+		return ElectionKeys.termObject(term.timeline(), term.transactionId());
+	}
+
+	/**
 	 * Return the words for a term that was won.
 	 */
-	final synchronized String won(Term term, boolean clean, boolean clear) {
+	final synchronized String won(Term term, Ending ending, boolean clear) {
 		this.terms.add(term);
-		return "won " + words(term) + (clean ? " clean" : "") + (clear ? " clear" : "");
+		return "won " + words(term) + switch (ending) {
+			case CLEAN -> " clean";
+			case ABANDONED -> ABANDONED;
+			case UNKNOWN -> "";
+		} + (clear ? CLEAR : "");
 	}
 
 	/**

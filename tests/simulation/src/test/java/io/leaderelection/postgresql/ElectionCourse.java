@@ -69,15 +69,24 @@ final class ElectionCourse {
 			}
 		}
 		int elected = indexOf(Node.ELECTED);
-		if (elected >= 0 && indexOf(Node.WAITING) >= 0 && this.random.nextInt(10) < 3) {
+		if (elected >= 0 && indexOf(Node.WAITING) >= 0 && this.random.nextInt(10) < 5) {
 			// Without a successor, a release takes long
-			return operation(Kind.RELEASE, elected);
+			return operation(ofPredecessor(this.random.nextInt(100)), elected);
+		}
+		int follower = indexOf(Node.FOLLOWING);
+		if (elected >= 0 && follower >= 0 && this.random.nextInt(10) < 2) {
+			return operation(this.random.nextBoolean() ? Kind.OBSERVE : Kind.ACQUIRE, follower);
 		}
 		if (this.terms > 0 && this.random.nextInt(10) < 3) {
 			return ofWriter(this.random.nextInt(WRITERS));
 		}
 		int node = this.random.nextInt(NODES);
 		return operation(kind(this.nodes[node], this.random.nextInt(100)), node);
+	}
+
+	private static Kind ofPredecessor(int choice) {
+		return (choice < 30) ? Kind.RELEASE : (choice < 60) ? Kind.CLOSE
+				: (choice < 70) ? Kind.TERMINATE : (choice < 85) ? Kind.EXPIRE : Kind.RESET_STATISTICS;
 	}
 
 	private int indexOf(Node state) {
@@ -96,7 +105,7 @@ final class ElectionCourse {
 		if (this.terms > 1 && this.random.nextInt(3) == 0) {
 			term = this.random.nextInt(this.terms);
 		}
-		return new ElectionOperation(kind, session, term, this.random.nextInt(4) > 0);
+		return new ElectionOperation(kind, session, term, this.random.nextInt(4) > 0, null);
 	}
 
 	private Kind kind(Node node, int choice) {
@@ -156,7 +165,7 @@ final class ElectionCourse {
 	private static Node after(ElectionOperation operation, Node before, String answer) {
 		return switch (operation.kind()) {
 			case OPEN -> Node.OPEN;
-			case CLOSE, TERMINATE -> Node.CLOSED;
+			case CLOSE, TERMINATE, EXPIRE -> Node.CLOSED;
 			case BECOME_CANDIDATE -> "admitted false".equals(answer) ? before : Node.FOLLOWING;
 			case WITHDRAW -> Node.OPEN;
 			case ACQUIRE -> ComparedElection.WAITS.equals(answer) ? Node.WAITING : before;

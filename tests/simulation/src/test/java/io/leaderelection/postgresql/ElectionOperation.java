@@ -16,6 +16,8 @@
 
 package io.leaderelection.postgresql;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * What a node or the transaction of a leader does in a comparison.
  *
@@ -23,8 +25,20 @@ package io.leaderelection.postgresql;
  * @param session which session; those of transactions have numbers of their own
  * @param term the number of the term that it is about, if it needs one
  * @param patient whether it waits for as long as a wait may take, or not at all
+ * @param predecessor the leader whose end it examines if it wins, if it knows one
  */
-record ElectionOperation(Kind kind, int session, int term, boolean patient) {
+record ElectionOperation(Kind kind, int session, int term, boolean patient, @Nullable KnownLeader predecessor) {
+
+	ElectionOperation after(@Nullable KnownLeader leader) {
+		return new ElectionOperation(this.kind, this.session, this.term, this.patient, leader);
+	}
+
+	/**
+	 * Return whether it ends a session in which a node may have won.
+	 */
+	boolean endsSession() {
+		return this.kind == Kind.CLOSE || this.kind == Kind.TERMINATE || this.kind == Kind.EXPIRE;
+	}
 
 	boolean mayWait() {
 		return this.patient && (this.kind == Kind.ACQUIRE || this.kind == Kind.PASS_BARRIER);
@@ -37,13 +51,28 @@ record ElectionOperation(Kind kind, int session, int term, boolean patient) {
 			case RELEASE -> this.patient ? " cleanly" : "";
 			case REQUEST, FENCE -> " term " + this.term;
 			default -> "";
-		};
+		} + ((this.predecessor != null) ? " after " + this.predecessor : "");
 	}
 
 	enum Kind {
 
-		OPEN, WATCH, CLOSE, TERMINATE, CANCEL, BECOME_CANDIDATE, WITHDRAW, WARM_UP, ACQUIRE, OBSERVE, REQUEST,
-		WITHDRAW_REQUEST, CONFIRM, PASS_BARRIER, RELEASE, BEGIN, FENCE, COMMIT, ROLLBACK
+		OPEN, WATCH, CLOSE, TERMINATE, EXPIRE, RESET_STATISTICS, CANCEL, BECOME_CANDIDATE, WITHDRAW, WARM_UP, ACQUIRE,
+		OBSERVE, REQUEST, WITHDRAW_REQUEST, CONFIRM, PASS_BARRIER, RELEASE, BEGIN, FENCE, COMMIT, ROLLBACK
+
+	}
+
+	/**
+	 * A leader that a node has observed.
+	 *
+	 * @param session its session
+	 * @param term the number of its term
+	 */
+	record KnownLeader(int session, int term) {
+
+		@Override
+		public String toString() {
+			return "session " + this.session + " in term " + this.term;
+		}
 
 	}
 

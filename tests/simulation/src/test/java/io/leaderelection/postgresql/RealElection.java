@@ -38,7 +38,6 @@ import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSession.Confirmation;
 import io.leaderelection.engine.ElectionSession.View;
@@ -46,9 +45,12 @@ import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.TransactionFence;
+import io.leaderelection.postgresql.ElectionOperation.KnownLeader;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+
+import org.springframework.test.util.ReflectionTestUtils;
 
 /**
  * The sessions of an election on PostgreSQL, with the statements of the library.
@@ -56,6 +58,9 @@ import org.postgresql.PGConnection;
 final class RealElection extends ComparedElection {
 
 	private static final long LIMIT_NANOS = 30_000_000_000L;
+
+	/** Just long enough for a session to examine how its predecessor has ended. */
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(6);
 
 	private static final Pattern PID = Pattern.compile(".*\\bpid (\\d+).*");
 
@@ -92,7 +97,7 @@ final class RealElection extends ComparedElection {
 
 	private PostgreSqlSessions opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), Duration.ZERO, Duration.ZERO, true, standbys());
+				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, Duration.ZERO, true, standbys());
 		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
@@ -120,6 +125,13 @@ final class RealElection extends ComparedElection {
 				this.ended.add(session.pid);
 				query("SELECT pg_terminate_backend(" + session.pid + ")");
 			}
+			case EXPIRE -> {
+				this.ended.add(session.pid);
+				try (Statement statement = session.connection.createStatement()) {
+					statement.execute("SET idle_session_timeout = 1");
+				}
+			}
+			case RESET_STATISTICS -> query("SELECT pg_stat_reset()");
 			case CANCEL -> {
 				session.patient = false;
 				query("SELECT pg_cancel_backend(" + session.pid + ")");
@@ -161,6 +173,25 @@ final class RealElection extends ComparedElection {
 		this.numbers.put(session.pid, number);
 		this.pidsInOrder &= session.pid > this.latestPid;
 		this.latestPid = session.pid;
+	}
+
+	/**
+	 * Return the leader whose end a session is going to examine if it wins. Wait until it
+	 * has known it for long enough.
+	 */
+	@Nullable KnownLeader knownLeader(int number) {
+		AdvisoryLockSession session = this.sessions.get(number).session;
+		Duration settled = (Duration) ReflectionTestUtils.getField(session, "examineAfter");
+		Peers peers = (Peers) ReflectionTestUtils.getField(session, "peers");
+		if (settled == null || peers.predecessor(Duration.ZERO) == null) {
+			return null;
+		}
+		Predecessor known = peers.predecessor(settled);
+		while (known == null) {
+			Thread.onSpinWait();
+			known = peers.predecessor(settled);
+		}
+		return new KnownLeader(this.numbers.get(known.pid()), numberOf(known.termObject()));
 	}
 
 	/**
@@ -284,7 +315,7 @@ final class RealElection extends ComparedElection {
 				case WITHDRAW -> done(this.session::withdraw);
 				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
-						? won(won.term(), won.ending() == Ending.CLEAN, won.clear()) : "held");
+						? won(won.term(), won.ending(), won.clear()) : "held");
 				case OBSERVE -> attempt(() -> words(this.session.observe()));
 				case REQUEST -> done(() -> this.session.requestResignation(term(operation.term())));
 				case WITHDRAW_REQUEST -> done(this.session::withdrawRequest);

@@ -30,11 +30,13 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Observation;
 import io.leaderelection.postgresql.ElectionOperation.Kind;
+import io.leaderelection.postgresql.ElectionOperation.KnownLeader;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.ServerClock;
@@ -43,7 +45,9 @@ import io.leaderelection.simulation.server.SessionEnd;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
+import io.leaderelection.simulation.server.Timeout;
 import io.leaderelection.simulation.server.VirtualTime;
+import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,13 +66,16 @@ final class SimulatedElection extends ComparedElection {
 
 	private final Map<Integer, Integer> numbers = new HashMap<>();
 
+	/** The sessions in which the terms were won. */
+	private final List<Integer> winners = new ArrayList<>();
+
 	private final TreeMap<Integer, String> answers = new TreeMap<>();
 
-	SimulatedElection(ElectionKeys keys, int standbys, Random random, ServerSettings settings) {
+	SimulatedElection(ElectionKeys keys, int standbys, Random random, ServerSettings settings, Mutant mutant) {
 		super(keys, standbys);
 		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
 				() -> random.nextInt(1000), settings);
-		this.programs = new AdvisoryLockPrograms(keys);
+		this.programs = new AdvisoryLockPrograms(keys, mutant);
 		countFrom(this.server.nextTransactionId());
 	}
 
@@ -89,6 +96,8 @@ final class SimulatedElection extends ComparedElection {
 				this.answers.remove(number);
 			}
 			case TERMINATE -> this.server.terminate(session.backend.pid());
+			case EXPIRE -> session.expire();
+			case RESET_STATISTICS -> this.server.resetStatistics();
 			case CANCEL -> {
 				session.patient = false;
 				this.server.cancel(session.backend.pid());
@@ -116,8 +125,9 @@ final class SimulatedElection extends ComparedElection {
 		return this.numbers.keySet()
 			.stream()
 			.map(this.server::backend)
-			.anyMatch((backend) -> backend != null
-					&& this.sessions.values().stream().noneMatch((session) -> session.backend == backend));
+			.anyMatch((backend) -> backend != null && this.sessions.values()
+				.stream()
+				.noneMatch((session) -> session.backend == backend && !session.expires));
 	}
 
 	private boolean isWaiting(int pid) {
@@ -161,6 +171,8 @@ final class SimulatedElection extends ComparedElection {
 
 		private boolean patient;
 
+		private boolean expires;
+
 		private boolean node;
 
 		private int seat;
@@ -182,6 +194,15 @@ final class SimulatedElection extends ComparedElection {
 			this.backend = backend;
 		}
 
+		/**
+		 * Have the server end this session, since its client is silent.
+		 */
+		private void expire() {
+			this.expires = true;
+			this.backend.submit(Statements.set(Timeout.IDLE_SESSION, 1, false), (reply) -> {
+			});
+		}
+
 		private void run(ElectionOperation operation) {
 			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
 			long wait = operation.patient() ? WAIT_MILLIS : 1;
@@ -197,7 +218,8 @@ final class SimulatedElection extends ComparedElection {
 					say("done");
 				});
 				case WARM_UP -> warmUp();
-				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat, null), this::acquired);
+				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat, predecessor(operation.predecessor())),
+						this::acquired);
 				case OBSERVE ->
 					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
 				case REQUEST -> join(() -> withdrawRequest(() -> {
@@ -236,11 +258,21 @@ final class SimulatedElection extends ComparedElection {
 			});
 		}
 
+		private @Nullable Predecessor predecessor(@Nullable KnownLeader known) {
+			if (known == null) {
+				return null;
+			}
+			return new Predecessor(SimulatedElection.this.winners.get(known.term()), termObject(known.term()));
+		}
+
 		private void acquired(Acquired acquired) {
 			if (acquired.won()) {
 				this.seat = 0;
 				this.term = new Term(0, acquired.timeline(), acquired.transactionId());
-				say(won(this.term, acquired.clean(), acquired.clear()));
+				SimulatedElection.this.winners.add(this.backend.pid());
+				say(won(this.term,
+						acquired.clean() ? Ending.CLEAN : acquired.abandoned() ? Ending.ABANDONED : Ending.UNKNOWN,
+						acquired.clear()));
 			}
 			else {
 				say("held");
