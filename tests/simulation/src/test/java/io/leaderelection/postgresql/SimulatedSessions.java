@@ -34,6 +34,7 @@ import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
 import io.leaderelection.simulation.server.SqlError;
+import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,8 +131,12 @@ public final class SimulatedSessions implements ElectionSessions {
 
 	private SimulatedSession newSession(SimulatedConnection connection, Settings session, long longestWaitMillis) {
 		return new SimulatedSession(this.node, connection, session, this.programs, this.names,
-				this.settings.lease().toMillis(), longestWaitMillis,
-				this.settings.distinguishesEndings() ? this.settings.takeoverDelay() : null, this.settings.standbys());
+				this.settings.lease().toMillis(), longestWaitMillis, examines() ? this.settings.takeoverDelay() : null,
+				this.settings.standbys());
+	}
+
+	private boolean examines() {
+		return this.settings.distinguishesEndings() || this.node.world().mutant() == Mutant.FAST_DESPITE_LONG_DELAY;
 	}
 
 	@Override

@@ -18,6 +18,7 @@ package io.leaderelection.simulation;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -81,7 +82,7 @@ final class Faults {
 	 * @see <a href="https://doi.org/10.1145/2338965.2336763">Swarm Testing</a>
 	 */
 	private List<Kind> kinds() {
-		List<Kind> all = List.of(Kind.values());
+		List<Kind> all = EnumSet.complementOf(EnumSet.of(Kind.SERVER_RESET)).stream().toList();
 		int choice = this.random.nextInt(8);
 		if (choice == 0) {
 			return DEPARTURES;
@@ -113,6 +114,9 @@ final class Faults {
 
 	private void inject() {
 		Kind kind = this.kinds.get(this.random.nextInt(this.kinds.size()));
+		if (kind == Kind.RESET && this.world.resetsServer()) {
+			kind = Kind.SERVER_RESET;
+		}
 		Node node = target();
 		if (node == null) {
 			return;
@@ -217,6 +221,7 @@ final class Faults {
 						() -> this.world.server().resetStatistics());
 			}
 			case RESET -> onConnection(node, SimulatedConnection::reset);
+			case SERVER_RESET -> onConnection(node, SimulatedConnection::resetOnServer);
 			case CANCEL -> {
 				session(node, (pid) -> {
 					this.world.server().cancel(pid);
@@ -417,9 +422,9 @@ final class Faults {
 	 */
 	enum Kind {
 
-		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET, CANCEL,
-		HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION, CLOCK_STEP, RESIGN, REQUEST,
-		RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
+		SERVER_RESET, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
+		CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 

@@ -67,6 +67,9 @@ final class Invariants {
 
 	private static final long LATE = 500 * World.MILLIS;
 
+	/** What a winner waits at least if it takes its predecessor for gone. */
+	private static final long SHORTEST_DELAY = 5 * World.MILLIS;
+
 	/** The longest time between a decision of a task and its next step. */
 	private static final long MOMENT = 1000;
 
@@ -179,7 +182,7 @@ final class Invariants {
 		}
 		seen.trustedUntil = (granted != null) ? granted.trustedUntil() : 0;
 		if (node.elector().isTrusted()) {
-			checkExclusion(node);
+			this.excused += checkExclusion(node);
 		}
 	}
 
@@ -271,8 +274,10 @@ final class Invariants {
 
 	/**
 	 * G2: two nodes are never trusted at once.
+	 * @return how many overlaps the guarantees leave open
 	 */
-	private void checkExclusion(Node node) {
+	private int checkExclusion(Node node) {
+		int excused = 0;
 		for (Node other : this.world.nodes()) {
 			if (other != node && other.isUp() && other.elector().isTrusted()) {
 				GrantedTerm first = node.elector().granted();
@@ -280,7 +285,7 @@ final class Invariants {
 				boolean later = first.leadership().getTerm().compareTo(second.leadership().getTerm()) > 0;
 				Node older = later ? other : node;
 				if (isExcused(older)) {
-					this.excused++;
+					excused++;
 					this.world.record(older, "is trusted beside a later term: excused");
 				}
 				else {
@@ -289,23 +294,41 @@ final class Invariants {
 				}
 			}
 		}
+		return excused;
 	}
 
 	/**
 	 * What the guarantees leave open if the takeover delay is shorter than the lease: the
 	 * server ended the session of a node that could not notice it in time: it was frozen,
-	 * its network was slow, or its election thread was blocked by the log.
+	 * its network was slow, or its election thread was blocked by the log. Or the server
+	 * took the node for gone, and the node has not confirmed its leadership since.
 	 */
 	private boolean isExcused(Node older) {
 		SimulatedConnection session = older.winner();
 		if (this.world.takeoverDelay().compareTo(this.world.lease()) >= 0 || session == null
-				|| !session.isEndedByServer()
-				|| this.scheduler.now() - session.endedAt() < this.world.takeoverDelay().toNanos() / 11 * 10) {
+				|| !(session.isEndedByServer() || session.isTakenForGone())) {
+			return false;
+		}
+		long ended = this.scheduler.now() - session.endedAt();
+		long delay = session.isTakenForGone() ? SHORTEST_DELAY : this.world.takeoverDelay().toNanos();
+		if (ended < delay / 11 * 10 || (session.isTakenForGone() && ended > longestUnnoticed(older, session))) {
 			return false;
 		}
 		long awakeSince = Math.max(session.noticedAt(), seen(older).thawedAt);
 		return session.noticedAt() == Long.MAX_VALUE || older.process().isFrozen() || older.isAppenderBlocked()
 				|| this.scheduler.now() - awakeSince < SLACK;
+	}
+
+	/**
+	 * Return for how long a node may not notice that the server has taken it for gone: if
+	 * nothing else disturbs it, until its next confirmation, which begins a fifth of the
+	 * lease after the last one. A reply that it awaits never comes.
+	 */
+	private long longestUnnoticed(Node node, SimulatedConnection session) {
+		boolean calm = node.calmSince() <= session.endedAt() && this.world.calmSince() <= session.endedAt()
+				&& !session.isReplyLost() && !session.isStuck();
+		long interval = this.world.lease().toNanos() / 5;
+		return calm ? interval / 9 * 10 + 4 * this.world.distance() + SLACK : Long.MAX_VALUE;
 	}
 
 	/**
@@ -653,6 +676,10 @@ final class Invariants {
 	void patrol() {
 		for (Node node : this.world.nodes()) {
 			Seen seen = seen(node);
+			if (node.isUp() && node.elector().isTrusted()) {
+				// An overlap that was excused must end in time
+				checkExclusion(node);
+			}
 			if (!node.isUp() || node.process().isFrozen() || node.process().isShort()) {
 				seen.lateSince = 0;
 			}

@@ -505,7 +505,8 @@ public final class Node {
 	}
 
 	void aborted(SimulatedConnection connection) {
-		if (connection == this.winner && !connection.isBroken() && !connection.isStuck()) {
+		boolean sound = !connection.isBroken() && !connection.isStuck() && !connection.isResetOnServer();
+		if (connection == this.winner && sound) {
 			this.world.invariants().aborted(this);
 		}
 	}

@@ -68,6 +68,12 @@ public final class SimulatedConnection {
 
 	private boolean endedByServer;
 
+	private boolean resetOnServer;
+
+	private boolean takenForGone;
+
+	private boolean replyLost;
+
 	private long endedAt;
 
 	private long noticedAt = Long.MAX_VALUE;
@@ -248,6 +254,19 @@ public final class SimulatedConnection {
 	}
 
 	/**
+	 * Break the side of the server, as something between both sides does that forgets the
+	 * connection. The server takes its client for gone. The client learns of it with the
+	 * reply to its next request. A reply that it awaits never comes.
+	 */
+	void resetOnServer() {
+		Backend server = this.backend;
+		if (server != null && server.isAlive()) {
+			this.resetOnServer = true;
+			server.disconnect();
+		}
+	}
+
+	/**
 	 * Lose the rest of a message of the server: a driver may wait for it without a
 	 * timeout, and learns of nothing else but the end of the connection.
 	 */
@@ -273,6 +292,11 @@ public final class SimulatedConnection {
 		this.endedAt = this.scheduler.now();
 		if (!end.isByClient()) {
 			this.node.ended(this);
+		}
+		if (this.resetOnServer) {
+			this.takenForGone = end.isByClient();
+			this.replyLost = this.waiter != null;
+			return;
 		}
 		arrive(() -> {
 			this.noticedAt = this.scheduler.now();
@@ -303,6 +327,9 @@ public final class SimulatedConnection {
 	private void breaks(String reason) {
 		if (this.broken == null) {
 			this.broken = reason;
+			if (this.resetOnServer) {
+				this.noticedAt = this.scheduler.now();
+			}
 			this.node.world().record(this.node, "connection " + pid() + " broken: " + reason);
 			wake();
 		}
@@ -400,6 +427,28 @@ public final class SimulatedConnection {
 	 */
 	boolean isEndedByServer() {
 		return this.endedByServer;
+	}
+
+	/**
+	 * Return whether the side of the server was broken, and only that.
+	 */
+	boolean isResetOnServer() {
+		return this.resetOnServer;
+	}
+
+	/**
+	 * Return whether the server has ended the session since it takes its client for gone,
+	 * which is not so.
+	 */
+	boolean isTakenForGone() {
+		return this.takenForGone;
+	}
+
+	/**
+	 * Return whether the node may await a reply of that session, which never comes.
+	 */
+	boolean isReplyLost() {
+		return this.replyLost;
 	}
 
 	/**

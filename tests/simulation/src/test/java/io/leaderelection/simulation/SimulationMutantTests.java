@@ -20,7 +20,9 @@ import java.util.List;
 
 import io.leaderelection.simulation.Simulation.Result;
 import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.testsupport.SourceChange;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -34,8 +36,8 @@ class SimulationMutantTests {
 	@ParameterizedTest
 	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "OPEN_FENCE",
 			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT", "SEAT_NOT_FREED",
-			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED",
-			"RESET_IGNORED" })
+			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED", "RESET_IGNORED",
+			"FAST_DESPITE_LONG_DELAY" })
 	void findsMistake(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
@@ -46,6 +48,15 @@ class SimulationMutantTests {
 			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
+	}
+
+	@Test
+	@Tag("faults")
+	void findsRareConfirmation() throws Exception {
+		SourceChange change = new SourceChange("ElectionSettings", "this.lease.dividedBy(5)",
+				"this.lease.dividedBy(5).multipliedBy(2)");
+		Mutant mutant = Mutant.RARE_CONFIRMATION;
+		MistakeSearch.assertFound(Store.ADVISORY_LOCK, mutant, change, guarantees(mutant));
 	}
 
 	@ParameterizedTest
@@ -98,6 +109,7 @@ class SimulationMutantTests {
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");
 			case SEAT_SHARED -> List.of("G7 seats");
+			case FAST_DESPITE_LONG_DELAY, RARE_CONFIRMATION -> List.of("G2 exclusion");
 			case COUNTED_TOO_EARLY, BASELINE_AFTER_LOOK, NO_HEAD, FATAL_IGNORED, RESET_IGNORED, RECENT_PREDECESSOR ->
 				List.of("G2 cause", "G2 exclusion");
 			case BEAT_NOT_COMPARED -> List.of("G2 exclusion", "G3 terms", "G6 loss");

@@ -71,6 +71,8 @@ public final class World {
 
 	private final long distance;
 
+	private final boolean resetsServer;
+
 	private final int standbys;
 
 	private final List<Node> nodes = new ArrayList<>();
@@ -96,6 +98,8 @@ public final class World {
 	World(Store store, long seed, Mutant mutant, ThreadPool pool, boolean recorded) {
 		this.mutant = mutant;
 		this.random = new SplittableRandom(seed);
+		SplittableRandom variants = new SplittableRandom(~seed);
+		this.resetsServer = variants.nextInt(4) == 0;
 		this.scheduler = new Scheduler(pool, this.random.split());
 		this.programs = new AdvisoryLockPrograms(KEYS, mutant);
 		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, mutant, this.random.nextInt(4) == 0) : null;
@@ -193,6 +197,13 @@ public final class World {
 	 */
 	long distance() {
 		return this.distance;
+	}
+
+	/**
+	 * Whether it is the side of the server that breaks when a connection does.
+	 */
+	boolean resetsServer() {
+		return this.resetsServer;
 	}
 
 	/**

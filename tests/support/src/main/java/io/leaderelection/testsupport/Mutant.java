@@ -107,6 +107,12 @@ public enum Mutant {
 	/** Examines the end of a leader that it has only just observed. */
 	RECENT_PREDECESSOR,
 
+	/** Takes over fast although the takeover delay is as long as the lease. */
+	FAST_DESPITE_LONG_DELAY,
+
+	/** A leader confirms its leadership half as often. */
+	RARE_CONFIRMATION,
+
 	/** Table: a takeover does not compare the beat. */
 	BEAT_NOT_COMPARED,
 
