@@ -19,10 +19,14 @@ package io.leaderelection.postgresql;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Endings;
@@ -150,10 +154,16 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * The result is the number of the seat, or 0.
+	 * Publish a profile, if it is not, and become a candidate. The result is the number
+	 * of the seat, or 0.
 	 */
-	public Statement<Integer> becomeCandidate(int seats) {
+	public Statement<Integer> becomeCandidate(int seats, @Nullable NodeProfile profile) {
 		return new Query<>((backend) -> {
+			if (profile != null) {
+				for (int key : Profiles.keys(profile)) {
+					backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
+				}
+			}
 			int seat = seat(backend, seats);
 			if (seat != 0) {
 				becomeCandidate(backend);
@@ -242,16 +252,18 @@ public class AdvisoryLockPrograms {
 			for (boolean each : taken) {
 				count += (each || this.mutant == Mutant.NO_SEAT_FREE) ? 1 : 0;
 			}
-			return new Watched(backend.server().isInRecovery(), view(backend.server()), count);
+			return new Watched(backend.server().isInRecovery(), view(backend), count);
 		});
 	}
 
 	/**
 	 * Wait for the main key.
+	 * @param priority the priority of the node
 	 * @param predecessor the leader whose end is to be examined, if there is one
 	 */
-	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat, @Nullable Predecessor predecessor) {
-		return new Acquire(waitMillis, observe, seat, predecessor);
+	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat, int priority,
+			@Nullable Predecessor predecessor) {
+		return new Acquire(waitMillis, observe, seat, priority, predecessor);
 	}
 
 	public Statement<Boolean> holdsAny() {
@@ -267,15 +279,15 @@ public class AdvisoryLockPrograms {
 	}
 
 	public Statement<Observation> observe() {
-		return new Query<>((backend) -> view(backend.server()));
+		return new Query<>(this::view);
 	}
 
-	private Observation view(SimServer server) {
+	private Observation view(Backend backend) {
 		Rows rows = new Rows();
-		server.visitLocks((key, mode, pid, granted) -> {
+		backend.server().visitLocks((key, mode, pid, granted) -> {
 			if (granted) {
 				rows.addNode(key, mode, pid);
-				if (key.equals(this.main) && (rows.holder == 0 || pid < rows.holder)) {
+				if (key.equals(this.main) && pid != backend.pid() && (rows.holder == 0 || pid < rows.holder)) {
 					rows.holder = pid;
 				}
 			}
@@ -294,6 +306,7 @@ public class AdvisoryLockPrograms {
 
 	private NodeRow describe(SimServer server, Activity session) {
 		long[] least = { Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE };
+		List<Integer> profile = new ArrayList<>(1);
 		server.visitLocks((key, mode, pid, granted) -> {
 			if (!granted || pid != session.pid() || key.parts() != 2) {
 				return;
@@ -308,9 +321,20 @@ public class AdvisoryLockPrograms {
 			else if (key.high() == this.noticeClass) {
 				least[2] = Math.min(least[2], 4294967295L - object);
 			}
+			else if (isOfProfile(key)) {
+				profile.add(key.low());
+			}
 		});
+		String keys = profile.stream()
+			.sorted(Integer::compareUnsigned)
+			.map(Integer::toUnsignedString)
+			.collect(Collectors.joining(","));
 		return new NodeRow(session.pid(), session.applicationName(), orNull(least[0]), orNull(least[1]),
-				orNull(least[2]));
+				orNull(least[2]), keys.isEmpty() ? null : keys);
+	}
+
+	private boolean isOfProfile(LockKey key) {
+		return key.parts() == 2 && key.high() == this.observerClass && key.low() < 0;
 	}
 
 	private static @Nullable Long orNull(long value) {
@@ -498,6 +522,8 @@ public class AdvisoryLockPrograms {
 
 		private final int seat;
 
+		private final int priority;
+
 		private final @Nullable Predecessor predecessor;
 
 		private long begin;
@@ -518,10 +544,14 @@ public class AdvisoryLockPrograms {
 
 		private boolean abandoned;
 
-		private Acquire(long waitMillis, boolean observe, int seat, @Nullable Predecessor predecessor) {
+		/** Whether a candidate of higher priority waits. */
+		private boolean preceded;
+
+		private Acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
 			this.waitMillis = waitMillis;
 			this.observe = observe;
 			this.seat = seat;
+			this.priority = priority;
 			this.predecessor = predecessor;
 		}
 
@@ -574,7 +604,12 @@ public class AdvisoryLockPrograms {
 						backend.lock(keys.main, LockMode.EXCLUSIVE, LockScope.SESSION);
 					}
 				}
-				case LOOK -> look(backend);
+				case LOOK -> {
+					look(backend);
+					if (this.preceded && keys.mutant != Mutant.YIELDS_WITH_TERM) {
+						return leaveToOther(backend);
+					}
+				}
 				case ISSUE -> {
 					this.term = keys.warmUp ? backend.server().nextTransactionId() : backend.transactionId();
 					if (backend.server().isInRecovery()) {
@@ -588,7 +623,12 @@ public class AdvisoryLockPrograms {
 						throw new SqlError("P0001", "the key of term " + this.term + " is in use");
 					}
 				}
-				case PUBLISH -> publish(backend);
+				case PUBLISH -> {
+					publish(backend);
+					if (this.preceded) {
+						return leaveToOther(backend);
+					}
+				}
 				case WRITE -> {
 					if (!keys.warmUp && keys.mutant != Mutant.BARE_TRANSACTION_ID) {
 						backend.write();
@@ -611,15 +651,31 @@ public class AdvisoryLockPrograms {
 				}
 				case LOST_WITHIN -> backend.releaseSavepoint();
 				case LOST -> {
-					answer(new Acquired(false, 0, 0, false, false, false, null));
-					return this.observe ? OBSERVE : END;
+					return lost();
 				}
 				default -> {
-					answer(new Acquired(false, 0, 0, false, false, false, view(backend.server())));
+					answer(new Acquired(false, 0, 0, false, false, false, view(backend)));
 					return END;
 				}
 			}
 			return step + 1;
+		}
+
+		private int lost() {
+			answer(new Acquired(false, 0, 0, false, false, false, null));
+			return this.observe ? OBSERVE : END;
+		}
+
+		/**
+		 * Leave the main key to another candidate. The lock of the transaction remains to
+		 * its end.
+		 */
+		private int leaveToOther(Backend backend) {
+			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
+			if (keys.mutant != Mutant.YIELDS_WITHOUT_UNLOCK) {
+				backend.unlock(keys.main, LockMode.EXCLUSIVE);
+			}
+			return lost();
 		}
 
 		private void readBaseline(Backend backend) {
@@ -668,8 +724,13 @@ public class AdvisoryLockPrograms {
 		private void look(Backend backend) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
 			Rows rows = new Rows();
+			Set<Integer> waiting = new HashSet<>();
+			Set<Integer> higher = new HashSet<>();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && mode == LockMode.EXCLUSIVE && pid != backend.pid() && isOfTerm(key)) {
+				if (pid == backend.pid()) {
+					return;
+				}
+				if (granted && mode == LockMode.EXCLUSIVE && isOfTerm(key)) {
 					if (key.equals(keys.clean)) {
 						this.clean = true;
 					}
@@ -677,7 +738,15 @@ public class AdvisoryLockPrograms {
 						rows.count++;
 					}
 				}
+				if (!granted && (key.equals(keys.main) || key.equals(keys.head))) {
+					waiting.add(pid);
+				}
+				if (mode == LockMode.SHARE && isOfProfile(key) && key.low() >>> Profiles.BITS == Profiles.HEADER
+						&& (key.low() >> 8 & 0xFF) > this.priority) {
+					higher.add(pid);
+				}
 			});
+			this.preceded = !Collections.disjoint(waiting, higher);
 			this.clear = rows.count == 0 || keys.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
 		}
 
@@ -1083,7 +1152,7 @@ public class AdvisoryLockPrograms {
 	 * A session with the data of its term, of which each may be missing.
 	 */
 	public record NodeRow(int pid, String applicationName, @Nullable Long termObject, @Nullable Long since,
-			@Nullable Long notice) {
+			@Nullable Long notice, @Nullable String profile) {
 	}
 
 	/**

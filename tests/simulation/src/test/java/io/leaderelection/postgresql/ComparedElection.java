@@ -18,11 +18,13 @@ package io.leaderelection.postgresql;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.SortedSet;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.NodeProfile;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,14 +54,17 @@ abstract class ComparedElection implements AutoCloseable {
 
 	private final int standbys;
 
+	private final int[] priorities;
+
 	/** The terms that were won, in order. */
 	private final List<Term> terms = new ArrayList<>();
 
 	private long base;
 
-	ComparedElection(ElectionKeys keys, int standbys) {
+	ComparedElection(ElectionKeys keys, int standbys, int[] priorities) {
 		this.keys = keys;
 		this.standbys = standbys;
+		this.priorities = priorities;
 	}
 
 	/**
@@ -85,6 +90,17 @@ abstract class ComparedElection implements AutoCloseable {
 
 	final int standbys() {
 		return this.standbys;
+	}
+
+	final NodeProfile profile(int number) {
+		return new NodeProfile(NodeProfile.PROTOCOL, this.priorities[number], Map.of());
+	}
+
+	/**
+	 * Return the number of seats for a node: one more if it has a priority.
+	 */
+	final int seats(int number) {
+		return this.standbys + ((this.priorities[number] > 0) ? 1 : 0);
 	}
 
 	final Term term(int number) {
@@ -152,8 +168,10 @@ abstract class ComparedElection implements AutoCloseable {
 			return "head";
 		}
 		return (high == this.keys.requestClass()) ? "request " + (low - this.base)
-				: (high == this.keys.noticeClass()) ? "notice" : (high == this.keys.observerClass())
-						? (low == ElectionKeys.OBSERVER) ? "observer" : "seat " + low : high + ":" + low;
+				: (high == this.keys.noticeClass()) ? "notice"
+						: (high == this.keys.observerClass())
+								? (low == ElectionKeys.OBSERVER) ? "observer" : (low < 0) ? "profile" : "seat " + low
+								: high + ":" + low;
 	}
 
 }

@@ -27,7 +27,7 @@ import io.leaderelection.postgresql.ElectionOperation.Kind;
  */
 final class ElectionCourse {
 
-	private static final int NODES = 4;
+	static final int NODES = 4;
 
 	private static final int WRITERS = 3;
 
@@ -69,13 +69,13 @@ final class ElectionCourse {
 			}
 		}
 		int elected = indexOf(Node.ELECTED);
-		if (elected >= 0 && indexOf(Node.WAITING) >= 0 && this.random.nextInt(10) < 5) {
+		int follower = indexOf(Node.FOLLOWING);
+		if (elected >= 0 && indexOf(Node.WAITING) >= 0 && this.random.nextInt(10) < ((follower < 0) ? 5 : 2)) {
 			// Without a successor, a release takes long
 			return operation(ofPredecessor(this.random.nextInt(100)), elected);
 		}
-		int follower = indexOf(Node.FOLLOWING);
-		if (elected >= 0 && follower >= 0 && this.random.nextInt(10) < 2) {
-			return operation(this.random.nextBoolean() ? Kind.OBSERVE : Kind.ACQUIRE, follower);
+		if (elected >= 0 && follower >= 0 && this.random.nextInt(10) < 4) {
+			return operation((this.random.nextInt(4) == 0) ? Kind.OBSERVE : Kind.ACQUIRE, follower);
 		}
 		if (this.terms > 0 && this.random.nextInt(10) < 3) {
 			return ofWriter(this.random.nextInt(WRITERS));

@@ -151,7 +151,7 @@ class PredecessorTests {
 
 	private void await(Backend backend, @Nullable Predecessor predecessor) {
 		List<Acquired> answers = this.winners;
-		backend.submit(this.programs.acquire(800, false, 0, predecessor), (reply) -> answers.add(reply.result()));
+		backend.submit(this.programs.acquire(800, false, 0, 0, predecessor), (reply) -> answers.add(reply.result()));
 		this.time.advance(MILLIS);
 	}
 

@@ -84,12 +84,12 @@ final class RealElection extends ComparedElection {
 
 	private boolean pidsInOrder = true;
 
-	RealElection(ElectionKeys keys, int standbys, PostgreSqlServer server) throws Exception {
-		super(keys, standbys);
+	RealElection(ElectionKeys keys, int standbys, int[] priorities, PostgreSqlServer server) throws Exception {
+		super(keys, standbys, priorities);
 		this.keys = keys;
 		this.server = server;
 		this.observer = server.connect();
-		PostgreSqlSessions opener = opener(FIRST_WRITER - 1);
+		PostgreSqlSessions opener = opener(0);
 		opener.open().close();
 		this.fence = opener.fence();
 		countFrom(Long.parseLong(Objects.requireNonNull(query("SELECT pg_snapshot_xmax(pg_current_snapshot())"))));
@@ -97,7 +97,8 @@ final class RealElection extends ComparedElection {
 
 	private PostgreSqlSessions opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, Duration.ZERO, true, standbys());
+				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, true, Duration.ZERO, true, standbys(), profile(number),
+				ElectionSettings.PRIORITY_HOLD);
 		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
@@ -249,17 +250,13 @@ final class RealElection extends ComparedElection {
 		}
 	}
 
-	/**
-	 * Without profiles, which the simulated election does not publish.
-	 */
 	@Override
 	SortedSet<String> locks() throws SQLException {
 		TreeSet<String> locks = new TreeSet<>();
 		try (Statement statement = this.observer.createStatement(); ResultSet row = statement.executeQuery("""
 				SELECT pid, objsubid, classid::bigint, objid::bigint, mode, granted
 				FROM pg_locks WHERE locktype = 'advisory'
-				  AND NOT (objsubid = 2 AND classid = %s AND objid >= 2147483648)
-				""".formatted(Integer.toUnsignedString(this.keys.observerClass())))) {
+				""")) {
 			while (row.next()) {
 				locks.add(describe(this.numbers.get(row.getInt(1)), row.getInt(2), (int) row.getLong(3),
 						(int) row.getLong(4), row.getString(5).equals("ShareLock"), row.getBoolean(6)));

@@ -31,6 +31,7 @@ import java.util.function.Consumer;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;
@@ -71,8 +72,9 @@ final class SimulatedElection extends ComparedElection {
 
 	private final TreeMap<Integer, String> answers = new TreeMap<>();
 
-	SimulatedElection(ElectionKeys keys, int standbys, Random random, ServerSettings settings, Mutant mutant) {
-		super(keys, standbys);
+	SimulatedElection(ElectionKeys keys, int standbys, int[] priorities, Random random, ServerSettings settings,
+			Mutant mutant) {
+		super(keys, standbys, priorities);
 		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
 				() -> random.nextInt(1000), settings);
 		this.programs = new AdvisoryLockPrograms(keys, mutant);
@@ -173,6 +175,8 @@ final class SimulatedElection extends ComparedElection {
 
 		private boolean expires;
 
+		private boolean published;
+
 		private boolean node;
 
 		private int seat;
@@ -207,7 +211,8 @@ final class SimulatedElection extends ComparedElection {
 			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
 			long wait = operation.patient() ? WAIT_MILLIS : 1;
 			switch (operation.kind()) {
-				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(standbys()), (seat) -> {
+				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(seats(this.number), profile()), (seat) -> {
+					this.published = true;
 					this.seat = seat;
 					this.node |= seat != 0;
 					say("admitted " + (seat != 0));
@@ -218,7 +223,8 @@ final class SimulatedElection extends ComparedElection {
 					say("done");
 				});
 				case WARM_UP -> warmUp();
-				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat, predecessor(operation.predecessor())),
+				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat,
+						SimulatedElection.this.profile(this.number).priority(), predecessor(operation.predecessor())),
 						this::acquired);
 				case OBSERVE ->
 					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
@@ -246,7 +252,7 @@ final class SimulatedElection extends ComparedElection {
 
 		private void warmUp() {
 			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.warmUp(this.number);
-			submit(scratch.acquire(1, true, 0, null), (won) -> {
+			submit(scratch.acquire(1, true, 0, 0, null), (won) -> {
 				Term warm = new Term(0, won.timeline(), won.transactionId());
 				submit(scratch.confirm(warm, 1),
 						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
@@ -256,6 +262,10 @@ final class SimulatedElection extends ComparedElection {
 														&& confirmed.held() == 2 && barrier.passed() && !released)
 																? "done" : "failed")))));
 			});
+		}
+
+		private @Nullable NodeProfile profile() {
+			return this.published ? null : SimulatedElection.this.profile(this.number);
 		}
 
 		private @Nullable Predecessor predecessor(@Nullable KnownLeader known) {
@@ -280,9 +290,9 @@ final class SimulatedElection extends ComparedElection {
 		}
 
 		private void watch() {
-			submit(SimulatedElection.this.programs.watch(standbys()),
+			submit(SimulatedElection.this.programs.watch(seats(this.number)),
 					(watched) -> describe(watched.observation(), (view) -> {
-						say(watched(view, watched.taken() < standbys()));
+						say(watched(view, watched.taken() < seats(this.number)));
 						this.backend.disconnect();
 					}));
 		}

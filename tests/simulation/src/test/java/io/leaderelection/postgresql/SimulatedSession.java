@@ -91,6 +91,10 @@ final class SimulatedSession implements ElectionSession {
 
 	private final int seats;
 
+	private final NodeProfile profile;
+
+	private boolean published;
+
 	private int seat;
 
 	private Term term = new Term(0, 0, 0);
@@ -116,7 +120,8 @@ final class SimulatedSession implements ElectionSession {
 	private long predecessorSince;
 
 	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
-			SessionNames names, long leaseMillis, long longestWaitMillis, @Nullable Duration settled, int seats) {
+			SessionNames names, long leaseMillis, long longestWaitMillis, @Nullable Duration settled, int seats,
+			NodeProfile profile) {
 		this.node = node;
 		this.connection = connection;
 		this.identity = identity;
@@ -130,6 +135,7 @@ final class SimulatedSession implements ElectionSession {
 		this.settled = settled;
 		this.warmUp = false;
 		this.seats = seats;
+		this.profile = profile;
 	}
 
 	/**
@@ -149,11 +155,16 @@ final class SimulatedSession implements ElectionSession {
 		this.settled = null;
 		this.warmUp = true;
 		this.seats = other.seats;
+		this.profile = other.profile;
 	}
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats));
+		// Without priorities, nothing depends on profiles
+		boolean publishes = this.node.world().hasPriorities() && !this.published;
+		NodeProfile unpublished = publishes ? this.profile : null;
+		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats, unpublished));
+		this.published = true;
 		this.joined = this.joined || this.seat != 0;
 		return this.seat != 0;
 	}
@@ -195,7 +206,8 @@ final class SimulatedSession implements ElectionSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
 		boolean observe = unknown || this.node.process().clock() - this.observeAt >= 0;
-		Acquired acquired = attempt(this.programs.acquire(wait, observe, this.seat, settledPredecessor()));
+		Acquired acquired = attempt(
+				this.programs.acquire(wait, observe, this.seat, this.profile.priority(), settledPredecessor()));
 		if (acquired == null || !acquired.won()) {
 			if (!this.warmUp) {
 				this.node.waited(this.connection);
@@ -276,7 +288,7 @@ final class SimulatedSession implements ElectionSession {
 			sessions.put(row.pid(),
 					new Leader(this.names.nodeOf(session), session, term(row),
 							(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null,
-							NodeProfile.DEFAULT));
+							Profiles.ofKeys(row.profile())));
 		}
 		List<Candidate> candidates = new ArrayList<>();
 		for (Integer pid : candidatePids) {

@@ -78,12 +78,12 @@ public final class SimulatedSessions implements ElectionSessions {
 	@Override
 	public Watch watch() throws SessionException {
 		return connect((connection) -> {
-			Watched watched = connection.request(this.programs.watch(this.settings.standbys()), OPENING_TIMEOUT);
+			Watched watched = connection.request(this.programs.watch(seats()), OPENING_TIMEOUT);
 			if (watched.inRecovery()) {
 				throw new SessionException("The server is a standby", null);
 			}
 			Watch watch = new Watch(newSession(connection, new Settings(0, null, 0, 0), 0).view(watched.observation()),
-					watched.taken() < this.settings.standbys());
+					watched.taken() < seats());
 			connection.close("closed");
 			return watch;
 		});
@@ -132,7 +132,14 @@ public final class SimulatedSessions implements ElectionSessions {
 	private SimulatedSession newSession(SimulatedConnection connection, Settings session, long longestWaitMillis) {
 		return new SimulatedSession(this.node, connection, session, this.programs, this.names,
 				this.settings.lease().toMillis(), longestWaitMillis, examines() ? this.settings.takeoverDelay() : null,
-				this.settings.standbys());
+				seats(), this.settings.profile());
+	}
+
+	/**
+	 * A node with a priority may take one more.
+	 */
+	private int seats() {
+		return this.settings.standbys() + ((this.settings.profile().priority() > 0) ? 1 : 0);
 	}
 
 	private boolean examines() {

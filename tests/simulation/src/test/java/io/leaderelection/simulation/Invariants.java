@@ -653,11 +653,15 @@ final class Invariants {
 	 */
 	void waited(Node node, SimulatedConnection session) {
 		for (LockRow row : this.world.server().locks()) {
-			if (session.hasSession() && row.pid() == session.pid() && row.granted() && isAwaited(row.key())
-					&& row.mode() == LockMode.EXCLUSIVE) {
+			if (session.hasSession() && row.pid() == session.pid() && row.granted()
+					&& (isAwaited(row.key()) || isOfTerm(row.key())) && row.mode() == LockMode.EXCLUSIVE) {
 				violated("G6 leak", "session " + row.pid() + " of " + node + " holds " + row.key() + " after its wait");
 			}
 		}
+	}
+
+	private static boolean isOfTerm(LockKey key) {
+		return key.parts() == 2 && key.high() == World.keys().termClass();
 	}
 
 	/**
@@ -747,7 +751,7 @@ final class Invariants {
 			.stream()
 			.filter((row) -> !row.granted() && isAwaited(row.key()) && row.mode() == LockMode.EXCLUSIVE)
 			.count();
-		if (waiting > this.world.standbys()) {
+		if (waiting > this.world.standbys() + reservedSeats()) {
 			violated("G7 seats", waiting + " nodes wait for the lock: " + this.world.server().locks());
 		}
 		long now = this.scheduler.now();
@@ -773,6 +777,13 @@ final class Invariants {
 						+ this.world.server().locks());
 			}
 		}
+	}
+
+	/**
+	 * Return how many seats there are for nodes with a priority only.
+	 */
+	private int reservedSeats() {
+		return this.world.nodes().stream().anyMatch((node) -> node.priority() > 0) ? 1 : 0;
 	}
 
 	/**
@@ -820,9 +831,12 @@ final class Invariants {
 				leaders++;
 			}
 		}
-		long seats = Math.min(this.world.standbys(), this.world.nodes().stream().filter(Node::isCandidate).count() - 1);
-		if (this.world.table() == null && takenSeats() != seats) {
-			return takenSeats() + " of " + seats + " seats are taken: " + this.world.server().locks();
+		long others = this.world.nodes().stream().filter(Node::isCandidate).count() - 1;
+		long seats = Math.min(this.world.standbys(), others);
+		int taken = takenSeats();
+		if (this.world.table() == null
+				&& (taken < seats || taken > Math.min(this.world.standbys() + reservedSeats(), others))) {
+			return taken + " of " + seats + " seats are taken: " + this.world.server().locks();
 		}
 		return (leaders == 1) ? null
 				: leaders + " nodes lead: " + this.world.server().locks() + ", row " + rowWithoutToken();

@@ -55,6 +55,8 @@ public final class Node {
 
 	private final boolean candidate;
 
+	private final int priority;
+
 	private final Link link;
 
 	private final List<SimulatedConnection> connections = new ArrayList<>();
@@ -85,10 +87,11 @@ public final class Node {
 
 	private int starts;
 
-	Node(World world, String name, boolean candidate) {
+	Node(World world, String name, boolean candidate, int priority) {
 		this.world = world;
 		this.name = name;
 		this.candidate = candidate;
+		this.priority = priority;
 		this.link = new Link(world.scheduler(), world.random(), world.distance());
 		this.process = newProcess();
 		this.elector = newElector();
@@ -102,7 +105,7 @@ public final class Node {
 	}
 
 	private SimulatedElector newElector() {
-		ElectionSettings settings = this.world.settings(id(), this.candidate);
+		ElectionSettings settings = this.world.settings(id(), this.candidate, this.priority);
 		SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
 				sessions(settings), this.world.scheduler(), this.process, this.world.random(), this::listen, log());
 		this.process.observe(() -> this.world.invariants().observe(this));
@@ -311,6 +314,10 @@ public final class Node {
 
 	boolean isCandidate() {
 		return this.candidate;
+	}
+
+	int priority() {
+		return this.priority;
 	}
 
 	boolean isSuspended() {

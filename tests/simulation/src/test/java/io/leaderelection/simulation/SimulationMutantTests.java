@@ -37,7 +37,7 @@ class SimulationMutantTests {
 	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "OPEN_FENCE",
 			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT", "SEAT_NOT_FREED",
 			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED", "RESET_IGNORED",
-			"FAST_DESPITE_LONG_DELAY" })
+			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
 	void findsMistake(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
@@ -93,7 +93,7 @@ class SimulationMutantTests {
 			// Mistakes of schedules do not show in an election
 			case NONE, NO_CLAIM, NO_CATCH_UP -> List.of();
 			case BARE_TRANSACTION_ID -> List.of("G3 terms");
-			case SESSION_LOCK_IN_WAIT -> List.of("G6 leak");
+			case SESSION_LOCK_IN_WAIT, YIELDS_WITHOUT_UNLOCK, YIELDS_WITH_TERM -> List.of("G6 leak");
 			case NO_WAIT_FOR_EARLIER_TERMS -> List.of("G1 predecessors");
 			// A grant that comes too late ends with its session
 			case ANCHOR_AT_REPLY -> List.of("G2 exclusion", "G3 terms", "G6 loss");

@@ -19,11 +19,13 @@ package io.leaderelection.simulation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.SimulatedLeaseTable;
@@ -47,6 +49,8 @@ public final class World {
 	static final long SECONDS = 1_000_000_000;
 
 	private static final ElectionKeys KEYS = ElectionKeys.derive("simulation", "default");
+
+	private static final int HIGHEST_PRIORITY = 2;
 
 	/** chrony slews a clock by up to 8.3 %. */
 	private static final double LONGEST_DRIFT = 0.08;
@@ -72,6 +76,10 @@ public final class World {
 	private final long distance;
 
 	private final boolean resetsServer;
+
+	private final boolean priorities;
+
+	private final Duration priorityHold;
 
 	private final int standbys;
 
@@ -100,6 +108,8 @@ public final class World {
 		this.random = new SplittableRandom(seed);
 		SplittableRandom variants = new SplittableRandom(~seed);
 		this.resetsServer = variants.nextInt(4) == 0;
+		this.priorities = variants.nextInt(4) == 0;
+		this.priorityHold = Duration.ofMillis(500L << 2 * variants.nextInt(3));
 		this.scheduler = new Scheduler(pool, this.random.split());
 		this.programs = new AdvisoryLockPrograms(KEYS, mutant);
 		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, mutant, this.random.nextInt(4) == 0) : null;
@@ -121,11 +131,13 @@ public final class World {
 		this.invariants = new Invariants(this);
 		int size = 2 + this.random.nextInt(3);
 		for (int i = 1; i <= size; i++) {
-			this.nodes.add(new Node(this, "n" + i, i == 1 || chance(80)));
+			int priority = this.priorities ? variants.nextInt(HIGHEST_PRIORITY + 1) : 0;
+			this.nodes.add(new Node(this, "n" + i, i == 1 || chance(80), priority));
 		}
 		record("lease " + this.lease + ", takeover delay " + this.takeoverDelay + ", drain timeout " + this.drainTimeout
 				+ ", " + size + " nodes, of which " + this.nodes.stream().filter(Node::isCandidate).count()
-				+ " candidates, " + this.standbys + " standbys");
+				+ " candidates, " + this.standbys + " standbys"
+				+ (this.priorities ? ", priorities " + this.nodes.stream().map(Node::priority).toList() : ""));
 	}
 
 	private long oneOf(long... values) {
@@ -213,9 +225,16 @@ public final class World {
 		return this.standbys;
 	}
 
-	ElectionSettings settings(String node, boolean candidate) {
-		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, this.drainTimeout, candidate,
-				this.standbys);
+	/**
+	 * Return whether nodes have priorities.
+	 */
+	public boolean hasPriorities() {
+		return this.priorities;
+	}
+
+	ElectionSettings settings(String node, boolean candidate, int priority) {
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, true, this.drainTimeout, candidate,
+				this.standbys, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), this.priorityHold);
 	}
 
 	/**

@@ -113,6 +113,12 @@ public enum Mutant {
 	/** A leader confirms its leadership half as often. */
 	RARE_CONFIRMATION,
 
+	/** Leaves the lock to a candidate of higher priority, but keeps its own. */
+	YIELDS_WITHOUT_UNLOCK,
+
+	/** Leaves the lock to a candidate after it has taken the key of the term. */
+	YIELDS_WITH_TERM,
+
 	/** Table: a takeover does not compare the beat. */
 	BEAT_NOT_COMPARED,
 
