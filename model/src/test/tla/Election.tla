@@ -292,7 +292,9 @@ Open(n) ==
 \* The lock HEAD, which an acquiring statement holds to its end
 HasHead(n) == IsOpen(n) /\ node[n].call \in {"based", "seen", "waiting", "won", "keyed"}
 
-IsHeadFree(n) == \A o \in Others(n) : ~HasHead(o) \/ ~Causes \/ Is("NO_HEAD")
+IsHeadFree(n) ==
+  /\ \A o \in Others(n) : ~HasHead(o) \/ ~Causes \/ Is("NO_HEAD")
+  /\ ~(Is("HEAD_KEPT") /\ xid > 0)
 
 \* The leaders that the client may pass as the predecessor: it has first observed them a
 \* takeover delay ago, so that they have their term for as long

@@ -27,6 +27,8 @@ ServerStep(n) ==
   \/ FreeMain(n) /\ Quiet
   \/ FreeTermKey(n) /\ Quiet
   \/ FreeMarker(n) /\ Quiet
+  \/ Count(n) /\ Quiet
+  \/ LookAtPredecessor(n) /\ Quiet
   \/ n \in frozen /\ WaitTimesOut(n) /\ Quiet
   \/ TakeMain(n) /\ Quiet
   \/ TakeTermKey(n) /\ Quiet
@@ -86,6 +88,7 @@ OptionalStep(n) ==
   \/ Fault(n) /\ NodeCrashes(n) /\ UNCHANGED frozen
   \/ Fault(n) /\ ServerEndsLiveSession(n) /\ UNCHANGED frozen
   \/ Fault(n) /\ ServerCrashes /\ UNCHANGED frozen
+  \/ Fault(n) /\ ResetCounters /\ UNCHANGED frozen
   \/ Freeze(n)
   \/ Thaw(n)
   \/ IsAwake(n) /\ LookForWork(n) /\ Quiet

@@ -81,6 +81,11 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("PromptNotice", "FALSE")
 		.with("MaxFaults", "1");
 
+	/** Winners ask why the session of their predecessor has ended. */
+	static final Instance LIVENESS_WITH_CAUSE = LIVENESS.with("Causes", "TRUE")
+		.with("Work", "FALSE")
+		.with("MaxCrashes", "0");
+
 	/** One seat and three nodes, so that one watches beside a leader and a standby. */
 	static final Instance SEATS = new Instance("SeatsLiveness", 3, new TreeMap<>(), List.of("G7_Seats"), "G6_Seats")
 		.with("None", "None")

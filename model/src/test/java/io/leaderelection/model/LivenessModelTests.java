@@ -32,6 +32,12 @@ class LivenessModelTests {
 	}
 
 	@Test
+	void holdsIfTheCauseDecides() {
+		assertThat(ModelChecker.check("liveness-cause", Instance.LIVENESS_WITH_CAUSE))
+			.matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
 	void holdsWithSeats() {
 		assertThat(ModelChecker.check("seats", Instance.SEATS)).matches(ModelChecker.Outcome::holds);
 	}

@@ -116,6 +116,9 @@ enum Mutant implements SeededMistake {
 	/** The server does not end transactions that are idle behind the fence. */
 	NO_LIMIT_IN_FENCE("G6_SomebodyLeads", Instance.LIVENESS.with("MaxFaults", "0")),
 
+	/** The lock of the head of the queue stays taken when a node has won. */
+	HEAD_KEPT("G6_SomebodyLeads", Instance.LIVENESS_WITH_CAUSE.with("MaxFaults", "0")),
+
 	/** A winner keeps its seat. */
 	SEAT_NOT_FREED("G6_Seats", Instance.SEATS.with("MaxFaults", "0")),
 
