@@ -26,7 +26,6 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Endings;
@@ -154,15 +153,13 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Publish a profile, if it is not, and become a candidate. The result is the number
-	 * of the seat, or 0.
+	 * Publish the keys of a profile, unless they are, and become a candidate. The result
+	 * is the number of the seat, or 0.
 	 */
-	public Statement<Integer> becomeCandidate(int seats, @Nullable NodeProfile profile) {
+	public Statement<Integer> becomeCandidate(List<Integer> seats, List<Integer> profile) {
 		return new Query<>((backend) -> {
-			if (profile != null) {
-				for (int key : Profiles.keys(profile)) {
-					backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
-				}
+			for (int key : profile) {
+				backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
 			}
 			int seat = seat(backend, seats);
 			if (seat != 0) {
@@ -172,14 +169,14 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
-	private int seat(Backend backend, int seats) throws SqlError {
+	private int seat(Backend backend, List<Integer> seats) throws SqlError {
 		LockMode mode = seatMode();
-		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
+		for (int seat : seats) {
 			if (backend.holds(seatKey(seat), mode)) {
 				return seat;
 			}
 		}
-		for (int seat = ElectionKeys.FIRST_SEAT; seat < ElectionKeys.FIRST_SEAT + seats; seat++) {
+		for (int seat : seats) {
 			if (backend.tryLock(seatKey(seat), mode, LockScope.SESSION)) {
 				return seat;
 			}
@@ -240,12 +237,13 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Observe the election without a session.
 	 */
-	public Statement<Watched> watch(int seats) {
+	public Statement<Watched> watch(List<Integer> seats) {
 		return new Query<>((backend) -> {
-			boolean[] taken = new boolean[seats];
+			boolean[] taken = new boolean[seats.size()];
 			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && isSeat(key) && key.low() < ElectionKeys.FIRST_SEAT + seats) {
-					taken[key.low() - ElectionKeys.FIRST_SEAT] = true;
+				int seat = (granted && isSeat(key)) ? seats.indexOf(key.low()) : -1;
+				if (seat >= 0) {
+					taken[seat] = true;
 				}
 			});
 			int count = 0;
@@ -690,14 +688,15 @@ public class AdvisoryLockPrograms {
 				return;
 			}
 			LockKey termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, known.termObject());
+			boolean termOnly = AdvisoryLockPrograms.this.mutant == Mutant.TERM_KEY_LOOKED_AT;
 			Rows rows = new Rows();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
 				if (granted && mode == LockMode.EXCLUSIVE && pid == known.pid()
-						&& (key.equals(AdvisoryLockPrograms.this.main) || key.equals(termKey))) {
+						&& (key.equals(termKey) || (key.equals(AdvisoryLockPrograms.this.main) && !termOnly))) {
 					rows.count++;
 				}
 			});
-			this.predecessorHolds = rows.count == 2;
+			this.predecessorHolds = rows.count == (termOnly ? 1 : 2);
 		}
 
 		private int awaitEnd(Backend backend) {

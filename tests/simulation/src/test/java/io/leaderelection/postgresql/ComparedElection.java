@@ -96,11 +96,8 @@ abstract class ComparedElection implements AutoCloseable {
 		return new NodeProfile(NodeProfile.PROTOCOL, this.priorities[number], Map.of());
 	}
 
-	/**
-	 * Return the number of seats for a node: one more if it has a priority.
-	 */
-	final int seats(int number) {
-		return this.standbys + ((this.priorities[number] > 0) ? 1 : 0);
+	final List<Integer> seats(int number) {
+		return ElectionKeys.seats(this.standbys, this.priorities[number]);
 	}
 
 	final Term term(int number) {

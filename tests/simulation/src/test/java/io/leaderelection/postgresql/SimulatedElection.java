@@ -31,7 +31,6 @@ import java.util.function.Consumer;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;
@@ -264,8 +263,8 @@ final class SimulatedElection extends ComparedElection {
 			});
 		}
 
-		private @Nullable NodeProfile profile() {
-			return this.published ? null : SimulatedElection.this.profile(this.number);
+		private List<Integer> profile() {
+			return this.published ? List.of() : Profiles.keys(SimulatedElection.this.profile(this.number), true);
 		}
 
 		private @Nullable Predecessor predecessor(@Nullable KnownLeader known) {
@@ -292,7 +291,7 @@ final class SimulatedElection extends ComparedElection {
 		private void watch() {
 			submit(SimulatedElection.this.programs.watch(seats(this.number)),
 					(watched) -> describe(watched.observation(), (view) -> {
-						say(watched(view, watched.taken() < seats(this.number)));
+						say(watched(view, watched.taken() < seats(this.number).size()));
 						this.backend.disconnect();
 					}));
 		}

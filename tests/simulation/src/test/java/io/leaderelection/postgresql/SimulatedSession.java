@@ -89,7 +89,7 @@ final class SimulatedSession implements ElectionSession {
 
 	private final boolean warmUp;
 
-	private final int seats;
+	private final List<Integer> seats;
 
 	private final NodeProfile profile;
 
@@ -120,8 +120,8 @@ final class SimulatedSession implements ElectionSession {
 	private long predecessorSince;
 
 	SimulatedSession(Node node, SimulatedConnection connection, Settings identity, AdvisoryLockPrograms programs,
-			SessionNames names, long leaseMillis, long longestWaitMillis, @Nullable Duration settled, int seats,
-			NodeProfile profile) {
+			SessionNames names, long leaseMillis, long longestWaitMillis, @Nullable Duration settled,
+			List<Integer> seats, NodeProfile profile) {
 		this.node = node;
 		this.connection = connection;
 		this.identity = identity;
@@ -160,9 +160,7 @@ final class SimulatedSession implements ElectionSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		// Without priorities, nothing depends on profiles
-		boolean publishes = this.node.world().hasPriorities() && !this.published;
-		NodeProfile unpublished = publishes ? this.profile : null;
+		List<Integer> unpublished = this.published ? List.of() : Profiles.keys(this.profile, this.settled != null);
 		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats, unpublished));
 		this.published = true;
 		this.joined = this.joined || this.seat != 0;
@@ -281,7 +279,7 @@ final class SimulatedSession implements ElectionSession {
 		Map<Integer, Leader> sessions = new HashMap<>();
 		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
 			String session = row.applicationName();
-			if (row.pid() == this.leader && row.termObject() != null) {
+			if (row.pid() == this.leader && row.termObject() != null && Profiles.isExaminable(row.profile())) {
 				precededBy(new Predecessor(row.pid(), row.termObject().intValue()));
 			}
 			Long since = row.since();

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.function.Function;
 
 import io.leaderelection.Term;
@@ -83,7 +84,7 @@ public final class SimulatedSessions implements ElectionSessions {
 				throw new SessionException("The server is a standby", null);
 			}
 			Watch watch = new Watch(newSession(connection, new Settings(0, null, 0, 0), 0).view(watched.observation()),
-					watched.taken() < seats());
+					watched.taken() < seats().size());
 			connection.close("closed");
 			return watch;
 		});
@@ -135,11 +136,8 @@ public final class SimulatedSessions implements ElectionSessions {
 				seats(), this.settings.profile());
 	}
 
-	/**
-	 * A node with a priority may take one more.
-	 */
-	private int seats() {
-		return this.settings.standbys() + ((this.settings.profile().priority() > 0) ? 1 : 0);
+	private List<Integer> seats() {
+		return ElectionKeys.seats(this.settings.standbys(), this.settings.profile().priority());
 	}
 
 	private boolean examines() {

@@ -110,7 +110,8 @@ class SimulationMutantTests {
 			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");
 			case SEAT_SHARED -> List.of("G7 seats");
 			case FAST_DESPITE_LONG_DELAY, RARE_CONFIRMATION -> List.of("G2 exclusion");
-			case COUNTED_TOO_EARLY, BASELINE_AFTER_LOOK, NO_HEAD, FATAL_IGNORED, RESET_IGNORED, RECENT_PREDECESSOR ->
+			case COUNTED_TOO_EARLY, BASELINE_AFTER_LOOK, TERM_KEY_LOOKED_AT, NO_HEAD, FATAL_IGNORED, RESET_IGNORED,
+					RECENT_PREDECESSOR ->
 				List.of("G2 cause", "G2 exclusion");
 			case BEAT_NOT_COMPARED -> List.of("G2 exclusion", "G3 terms", "G6 loss");
 			case RENEWAL_NOT_FLUSHED -> List.of("G2 exclusion", "G3 terms");
