@@ -780,10 +780,15 @@ final class Invariants {
 	}
 
 	/**
-	 * Return how many seats there are for nodes with a priority only.
+	 * Return how many seats there are for nodes of one priority only.
 	 */
-	private int reservedSeats() {
-		return this.world.nodes().stream().anyMatch((node) -> node.priority() > 0) ? 1 : 0;
+	private long reservedSeats() {
+		return this.world.nodes()
+			.stream()
+			.mapToInt(Node::priority)
+			.filter((priority) -> priority > 0)
+			.distinct()
+			.count();
 	}
 
 	/**
