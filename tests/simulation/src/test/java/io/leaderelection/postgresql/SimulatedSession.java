@@ -160,7 +160,9 @@ final class SimulatedSession implements ElectionSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		List<Integer> unpublished = this.published ? List.of() : Profiles.keys(this.profile, this.settled != null);
+		// Without priorities, all profiles are equal
+		boolean publishes = this.node.world().hasPriorities() && !this.published;
+		List<Integer> unpublished = publishes ? Profiles.keys(this.profile, this.settled != null) : List.of();
 		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats, unpublished));
 		this.published = true;
 		this.joined = this.joined || this.seat != 0;
@@ -279,7 +281,8 @@ final class SimulatedSession implements ElectionSession {
 		Map<Integer, Leader> sessions = new HashMap<>();
 		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
 			String session = row.applicationName();
-			if (row.pid() == this.leader && row.termObject() != null && Profiles.isExaminable(row.profile())) {
+			boolean examinable = !this.node.world().hasPriorities() || Profiles.isExaminable(row.profile());
+			if (row.pid() == this.leader && row.termObject() != null && examinable) {
 				precededBy(new Predecessor(row.pid(), row.termObject().intValue()));
 			}
 			Long since = row.since();

@@ -225,6 +225,13 @@ public final class World {
 		return this.standbys;
 	}
 
+	/**
+	 * Return whether nodes have priorities.
+	 */
+	public boolean hasPriorities() {
+		return this.priorities;
+	}
+
 	ElectionSettings settings(String node, boolean candidate, int priority) {
 		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, true, this.drainTimeout, candidate,
 				this.standbys, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), this.priorityHold);
