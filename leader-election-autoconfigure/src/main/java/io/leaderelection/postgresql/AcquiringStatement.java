@@ -235,13 +235,13 @@ final class AcquiringStatement {
 	 */
 	private static String endings(long database) {
 		return """
-				pg_catalog.concat_ws(' ', pg_catalog.pg_stat_get_db_sessions_killed(%1$d),
-				          pg_catalog.pg_stat_get_db_sessions_fatal(%1$d), pg_catalog.pg_stat_get_db_stat_reset_time(%1$d))"""
+				pg_catalog.concat_ws(' ', pg_catalog.pg_stat_get_db_sessions_killed(%1$s),
+				          pg_catalog.pg_stat_get_db_sessions_fatal(%1$s), pg_catalog.pg_stat_get_db_stat_reset_time(%1$s))"""
 			.formatted(database);
 	}
 
 	private String higherPriority(int priority) {
-		return "mode = 'ShareLock' AND objsubid = 2 AND classid = %d AND objid::bigint >> %d = %d AND ((objid::bigint >> 8) & 255) > %d"
+		return "mode = 'ShareLock' AND objsubid = 2 AND classid = %s AND objid::bigint >> %s = %s AND ((objid::bigint >> 8) & 255) > %s"
 			.formatted(AdvisoryLockSql.unsigned(this.keys.observerClass()), Profiles.BITS, Profiles.HEADER, priority);
 	}
 

@@ -215,12 +215,12 @@ class AdvisoryLockSql {
 	String becomeCandidate(List<Integer> seats) {
 		return """
 				SELECT seat, CASE WHEN seat IS NULL THEN NULL
-				  WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$d)
-				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$d, %3$d) END
-				  ELSE observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) END AS done
+				  WHEN candidate OR pg_catalog.pg_try_advisory_lock_shared(%1$s)
+				  THEN CASE WHEN observer THEN pg_catalog.pg_advisory_unlock_shared(%2$s, %3$s) END
+				  ELSE observer OR pg_catalog.pg_try_advisory_lock_shared(%2$s, %3$s) END AS done
 				FROM (SELECT candidate, observer, CASE WHEN own.seat IS NOT NULL THEN own.seat ELSE
 				    (SELECT number FROM pg_catalog.unnest(ARRAY%4$s) AS number
-				      WHERE pg_catalog.pg_try_advisory_lock(%2$d, number) LIMIT 1) END AS seat
+				      WHERE pg_catalog.pg_try_advisory_lock(%2$s, number) LIMIT 1) END AS seat
 				  FROM (%5$s) AS own OFFSET 0) AS own
 				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, seats,
 				ownKeys());
@@ -240,7 +240,7 @@ class AdvisoryLockSql {
 				  key int;
 				BEGIN
 				  FOREACH key IN ARRAY ARRAY[%s]::int[] LOOP
-				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%d, key);
+				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%s, key);
 				  END LOOP;
 				EXCEPTION WHEN OTHERS THEN
 				  NULL;
@@ -254,9 +254,9 @@ class AdvisoryLockSql {
 	 */
 	String withdraw() {
 		return """
-				SELECT observer OR pg_catalog.pg_try_advisory_lock_shared(%2$d, %3$d) AS done,
-				  CASE WHEN candidate THEN pg_catalog.pg_advisory_unlock_shared(%1$d) END,
-				  CASE WHEN seat IS NOT NULL THEN pg_catalog.pg_advisory_unlock(%2$d, seat) END
+				SELECT observer OR pg_catalog.pg_try_advisory_lock_shared(%2$s, %3$s) AS done,
+				  CASE WHEN candidate THEN pg_catalog.pg_advisory_unlock_shared(%1$s) END,
+				  CASE WHEN seat IS NOT NULL THEN pg_catalog.pg_advisory_unlock(%2$s, seat) END
 				FROM (%4$s) AS own
 				""".formatted(this.keys.candidate(), this.keys.observerClass(), ElectionKeys.OBSERVER, ownKeys());
 	}
@@ -293,14 +293,14 @@ class AdvisoryLockSql {
 				WITH locks AS MATERIALIZED (SELECT pid, mode, objsubid::pg_catalog.int8 AS objsubid,
 				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
 				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted
-				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$d)
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$s)
 				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  (SELECT oid::pg_catalog.int8 FROM pg_catalog.pg_database
 				    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
 				  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS started,
 				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
 				  pg_catalog.max(objid) FILTER (WHERE objsubid OPERATOR(pg_catalog.=) 2
-				    AND classid OPERATOR(pg_catalog.=) %7$d AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
+				    AND classid OPERATOR(pg_catalog.=) %7$s AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
 				  %3$s AS candidates,
 				  %4$s AS observers,
 				  %6$s AS seats,
@@ -354,7 +354,7 @@ class AdvisoryLockSql {
 	private String view() {
 		return "min(pid) FILTER (WHERE %s AND pid <> pg_catalog.pg_backend_pid()) AS holder, "
 			.formatted(bigint(this.keys.main()))
-				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %d) AS term, %s AS head, %s FROM %s".formatted(
+				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %s) AS term, %s AS head, %s FROM %s".formatted(
 						anyTerm(this.keys), unsigned(ElectionKeys.CLEAN),
 						pids(pair(this.keys.requestClass(), ElectionKeys.HEAD)), nodes(), this.locks);
 	}
@@ -375,17 +375,17 @@ class AdvisoryLockSql {
 				WITH locks AS MATERIALIZED (SELECT pid, mode, classid::pg_catalog.int8 AS classid,
 				    objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
 				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted
-				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %3$d
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %3$s
 				    AND objsubid::pg_catalog.int8 OPERATOR(pg_catalog.=) 2)
 				SELECT activity.pid, activity.application_name,
-				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %1$d
+				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %1$s
 				    AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
-				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
+				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$s
 				    AND objid OPERATOR(pg_catalog.<) 2147483648) AS since,
-				  pg_catalog.min(4294967295 OPERATOR(pg_catalog.-) objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$d
+				  pg_catalog.min(4294967295 OPERATOR(pg_catalog.-) objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$s
 				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS notice,
 				  pg_catalog.string_agg(objid::pg_catalog.text, ',' ORDER BY objid) FILTER (
-				    WHERE classid OPERATOR(pg_catalog.=) %5$d AND objid OPERATOR(pg_catalog.>=) 2147483648) AS profile
+				    WHERE classid OPERATOR(pg_catalog.=) %5$s AND objid OPERATOR(pg_catalog.>=) 2147483648) AS profile
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity
 				  LEFT JOIN locks ON locks.pid OPERATOR(pg_catalog.=) activity.pid
 				WHERE %4$s GROUP BY activity.pid, activity.application_name
@@ -413,7 +413,7 @@ class AdvisoryLockSql {
 	 * Request the end of a term.
 	 */
 	String requestResignation(Term term) {
-		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
+		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%s, %s)".formatted(this.keys.requestClass(),
 				termObject(term));
 	}
 
@@ -421,7 +421,7 @@ class AdvisoryLockSql {
 	 * Withdraw the request to end a term.
 	 */
 	String withdrawRequest(Term term) {
-		return "SELECT pg_catalog.pg_advisory_unlock_shared(%d, %d)".formatted(this.keys.requestClass(),
+		return "SELECT pg_catalog.pg_advisory_unlock_shared(%s, %s)".formatted(this.keys.requestClass(),
 				termObject(term));
 	}
 
@@ -438,7 +438,7 @@ class AdvisoryLockSql {
 		String others = "pid <> pg_catalog.pg_backend_pid()";
 		return """
 				SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
-				  pg_catalog.current_setting('%s', true) AS token, %d AS number,
+				  pg_catalog.current_setting('%s', true) AS token, %s AS number,
 				  pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
 				  count(*) FILTER (WHERE mode = 'ExclusiveLock' AND pid = pg_catalog.pg_backend_pid()
@@ -472,8 +472,8 @@ class AdvisoryLockSql {
 				  stuck int;
 				BEGIN
 				  BEGIN
-				    PERFORM pg_catalog.set_config('lock_timeout', '%1$d', true);
-				    PERFORM pg_catalog.pg_advisory_xact_lock(%2$d);
+				    PERFORM pg_catalog.set_config('lock_timeout', '%1$s', true);
+				    PERFORM pg_catalog.pg_advisory_xact_lock(%2$s);
 				    PERFORM pg_catalog.set_config('%3$s', 'passed', false);
 				    RETURN;
 				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
@@ -482,7 +482,7 @@ class AdvisoryLockSql {
 				  FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_get_activity(NULL)
 				      WHERE pid IN (SELECT pid FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s)
 				        AND state = 'active' AND wait_event = 'ClientRead'
-				        AND state_change < pg_catalog.clock_timestamp() - interval '%6$d ms' LOOP
+				        AND state_change < pg_catalog.clock_timestamp() - interval '%6$s ms' LOOP
 				    BEGIN
 				      PERFORM pg_catalog.pg_terminate_backend(stuck);
 				    EXCEPTION WHEN insufficient_privilege OR query_canceled THEN
@@ -518,22 +518,22 @@ class AdvisoryLockSql {
 				  candidates int;
 				  until timestamptz;
 				BEGIN
-				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$d', false);
+				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$s', false);
 				  SELECT count(*) FILTER (WHERE %8$s) > 0, count(*) FILTER (WHERE %9$s) > 0 INTO main_held, term_held
 				    FROM %10$s AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock';
 				  IF %2$s AND main_held THEN
-				    marked := pg_catalog.pg_try_advisory_lock(%3$d, %4$d);
+				    marked := pg_catalog.pg_try_advisory_lock(%3$s, %4$s);
 				  END IF;
 				  IF term_held THEN
-				    PERFORM pg_catalog.pg_advisory_unlock(%3$d, %5$d);
+				    PERFORM pg_catalog.pg_advisory_unlock(%3$s, %5$s);
 				  END IF;
 				  IF main_held THEN
-				    PERFORM pg_catalog.pg_advisory_unlock(%6$d);
+				    PERFORM pg_catalog.pg_advisory_unlock(%6$s);
 				  END IF;
-				  until := pg_catalog.clock_timestamp() + interval '%11$d ms';
+				  until := pg_catalog.clock_timestamp() + interval '%11$s ms';
 				  BEGIN
 				    BEGIN
-				      FOR attempt IN 1..%11$d LOOP
+				      FOR attempt IN 1..%11$s LOOP
 				        SELECT count(*) FILTER (WHERE %12$s), count(*) FILTER (WHERE %13$s) INTO successors, candidates
 				          FROM %10$s AND pid <> pg_catalog.pg_backend_pid();
 				        EXIT WHEN successors > 0 OR candidates = 0 OR pg_catalog.clock_timestamp() >= until;
@@ -546,7 +546,7 @@ class AdvisoryLockSql {
 				    NULL;
 				  END;
 				  IF marked AND (successors > 0 OR candidates = 0) THEN
-				    PERFORM pg_catalog.pg_advisory_unlock(%3$d, %4$d);
+				    PERFORM pg_catalog.pg_advisory_unlock(%3$s, %4$s);
 				  END IF;
 				  PERFORM pg_catalog.set_config('%7$s', (successors > 0)::text, false);
 				END $release$;
@@ -568,7 +568,7 @@ class AdvisoryLockSql {
 				WITH locks AS MATERIALIZED (SELECT pid, mode, granted, objsubid::pg_catalog.int8 AS objsubid,
 				    classid::pg_catalog.int8 AS classid, objid::pg_catalog.int8 AS objid FROM pg_catalog.pg_locks
 				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory'
-				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$d)
+				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %1$s)
 				SELECT activity.pid, activity.application_name, pg_catalog.pg_get_userbyid(activity.usesysid) AS role
 				FROM locks AS fence, pg_catalog.pg_stat_get_activity(NULL) AS activity
 				WHERE fence.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND %2$s
@@ -588,7 +588,7 @@ class AdvisoryLockSql {
 	 * Return the condition for a key, independent of the search path.
 	 */
 	private static String key(String table, int parts, long first, long second) {
-		return "(%1$s.objsubid %2$s %3$d AND %1$s.classid %2$s %4$d AND %1$s.objid %2$s %5$d)".formatted(table,
+		return "(%1$s.objsubid %2$s %3$s AND %1$s.classid %2$s %4$s AND %1$s.objid %2$s %5$s)".formatted(table,
 				"OPERATOR(pg_catalog.=)", parts, first, second);
 	}
 
@@ -614,9 +614,9 @@ class AdvisoryLockSql {
 				  FOR held IN SELECT objsubid, mode, ((classid::bigint << 32) >> 32)::int AS class,
 				      ((objid::bigint << 32) >> 32)::int AS object
 				      FROM %1$s AND pid = pg_catalog.pg_backend_pid()
-				        AND (%2$s OR (objsubid = 2 AND classid IN (%4$d, %5$d))) LOOP
+				        AND (%2$s OR (objsubid = 2 AND classid IN (%4$s, %5$s))) LOOP
 				    IF held.objsubid = 1 THEN
-				      PERFORM pg_catalog.pg_advisory_unlock(%3$d);
+				      PERFORM pg_catalog.pg_advisory_unlock(%3$s);
 				    ELSIF held.mode = 'ShareLock' THEN
 				      PERFORM pg_catalog.pg_advisory_unlock_shared(held.class, held.object);
 				    ELSE
@@ -656,11 +656,11 @@ class AdvisoryLockSql {
 	}
 
 	static String pair(int first, int second) {
-		return "(objsubid = 2 AND classid = %d AND objid = %d)".formatted(unsigned(first), unsigned(second));
+		return "(objsubid = 2 AND classid = %s AND objid = %s)".formatted(unsigned(first), unsigned(second));
 	}
 
 	static String bigint(long key) {
-		return "(objsubid = 1 AND classid = %d AND objid = %d)".formatted(key >>> 32, key & 0xFFFFFFFFL);
+		return "(objsubid = 1 AND classid = %s AND objid = %s)".formatted(key >>> 32, key & 0xFFFFFFFFL);
 	}
 
 	static long unsigned(int half) {

@@ -205,7 +205,7 @@ class LeaseTableSql {
 				    FOR NO KEY UPDATE OF entry SKIP LOCKED),
 				  """.formatted(this.table,
 				renewals.stream()
-					.map((renewal) -> "(%s, %d, %s::uuid, %d)".formatted(quote(renewal.election()), renewal.term(),
+					.map((renewal) -> "(%s, %s, %s::uuid, %s)".formatted(quote(renewal.election()), renewal.term(),
 							quote(renewal.token().toString()), renewal.beat()))
 					.collect(Collectors.joining(", ")));
 		return begin(renewals.isEmpty() ? "off" : "local")
@@ -249,10 +249,10 @@ class LeaseTableSql {
 		return begin("local", SHORT_MILLIS)
 				+ """
 						WITH other AS MATERIALIZED (%1$s),
-						  free AS (SELECT election FROM %2$s WHERE election = %4$s AND term = %5$d AND timeline = %6$d
-						    AND beat = %7$d AND %9$s = %15$d AND NOT EXISTS (SELECT FROM other) FOR NO KEY UPDATE SKIP LOCKED),
-						  taken AS (UPDATE %2$s AS entry SET term = %8$s, timeline = %9$s, beat = 0, lease = %10$d,
-						    holder = %11$s, token = %12$s::uuid, host = %13$s, pid = %14$d, since = clock_timestamp(),
+						  free AS (SELECT election FROM %2$s WHERE election = %4$s AND term = %5$s AND timeline = %6$s
+						    AND beat = %7$s AND %9$s = %15$s AND NOT EXISTS (SELECT FROM other) FOR NO KEY UPDATE SKIP LOCKED),
+						  taken AS (UPDATE %2$s AS entry SET term = %8$s, timeline = %9$s, beat = 0, lease = %10$s,
+						    holder = %11$s, token = %12$s::uuid, host = %13$s, pid = %14$s, since = clock_timestamp(),
 						    heartbeat = clock_timestamp(), resign_term = NULL
 						    FROM free WHERE entry.election = free.election RETURNING entry.election, entry.term, entry.timeline),
 						  present AS (SELECT fence.election, taken.term FROM %3$s AS fence JOIN taken USING (election)
@@ -283,13 +283,13 @@ class LeaseTableSql {
 
 	private String locksOfOtherStore(ElectionKeys keys) {
 		return """
-				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = %d AND granted
-				    AND (%s OR %s OR %s OR (objsubid = 2 AND classid = %d))""".formatted(this.server.database(),
+				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = %s AND granted
+				    AND (%s OR %s OR %s OR (objsubid = 2 AND classid = %s))""".formatted(this.server.database(),
 				bigint(keys.main()), bigint(keys.candidate()), bigint(keys.fence()), keys.termClass() & 0xFFFFFFFFL);
 	}
 
 	private static String bigint(long key) {
-		return "(objsubid = 1 AND classid = %d AND objid = %d)".formatted(key >>> 32, key & 0xFFFFFFFFL);
+		return "(objsubid = 1 AND classid = %s AND objid = %s)".formatted(key >>> 32, key & 0xFFFFFFFFL);
 	}
 
 	/**
@@ -344,12 +344,12 @@ class LeaseTableSql {
 				    WHERE locktype = 'transactionid' AND granted AND mode = 'ExclusiveLock'
 				      AND pid <> pg_backend_pid() AND transactionid::text = ANY (transactions)
 				      AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'relation' AND granted
-				        AND database = %4$d AND relation IN (to_regclass(%6$s), to_regclass(%7$s)));
+				        AND database = %4$s AND relation IN (to_regclass(%6$s), to_regclass(%7$s)));
 				  PERFORM set_config('leader_election.lockers', pids, true);
 				  FOR stuck IN SELECT pid FROM pg_stat_get_activity(NULL)
 				      WHERE pid::text = ANY (string_to_array(pids, ','))
 				        AND state = 'active' AND wait_event = 'ClientRead'
-				        AND state_change < clock_timestamp() - interval '%3$d ms' LOOP
+				        AND state_change < clock_timestamp() - interval '%3$s ms' LOOP
 				    BEGIN
 				      PERFORM pg_terminate_backend(stuck);
 				    EXCEPTION WHEN insufficient_privilege THEN
@@ -412,7 +412,7 @@ class LeaseTableSql {
 				  requested AS (UPDATE %1$s AS entry SET resign_term = %3$s FROM led
 				    WHERE entry.election = led.election RETURNING entry.election)
 				SELECT EXISTS (SELECT FROM requested) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-				""".formatted(this.table, "election = %s AND term = %d AND timeline = %d AND token IS NOT NULL"
+				""".formatted(this.table, "election = %s AND term = %s AND timeline = %s AND token IS NOT NULL"
 			.formatted(quote(election), term.transactionId(), term.timeline()), requested ? "entry.term" : "NULL");
 	}
 
@@ -435,7 +435,7 @@ class LeaseTableSql {
 		return begin("off", SHORT_MILLIS) + (own.isEmpty() ? deleteCandidate(session) : register)
 				+ """
 						DELETE FROM %1$s WHERE session IN (SELECT session FROM %1$s
-						  WHERE seen < clock_timestamp() - interval '%2$d ms' FOR UPDATE SKIP LOCKED);
+						  WHERE seen < clock_timestamp() - interval '%2$s ms' FOR UPDATE SKIP LOCKED);
 						SELECT FROM %4$s LIMIT 0;
 						SELECT election, session::text AS session, node, profile
 						FROM %1$s, unnest(elections, profiles) AS candidacy (election, profile) WHERE election IN (%3$s) ORDER BY node, session
@@ -472,7 +472,7 @@ class LeaseTableSql {
 				  JOIN %s AS fence ON fence.election OPERATOR(pg_catalog.=) entry.election
 				    AND fence.term OPERATOR(pg_catalog.=) entry.term
 				WHERE entry.election OPERATOR(pg_catalog.=) %s::pg_catalog.varchar
-				  AND entry.term OPERATOR(pg_catalog.=) %d AND entry.token OPERATOR(pg_catalog.=) %s::pg_catalog.uuid
+				  AND entry.term OPERATOR(pg_catalog.=) %s AND entry.token OPERATOR(pg_catalog.=) %s::pg_catalog.uuid
 				""".formatted(this.table, this.tables.fences(), quote(election), term.transactionId(),
 				quote(token.toString()));
 	}
@@ -482,7 +482,7 @@ class LeaseTableSql {
 	}
 
 	private static String own(String election, Term term, UUID token) {
-		return "entry.election = %s AND entry.term = %d AND entry.timeline = %d AND entry.token = %s::uuid"
+		return "entry.election = %s AND entry.term = %s AND entry.timeline = %s AND entry.token = %s::uuid"
 			.formatted(quote(election), term.transactionId(), term.timeline(), quote(token.toString()));
 	}
 
@@ -503,8 +503,8 @@ class LeaseTableSql {
 				SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
 				SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
 				  pg_catalog.set_config('synchronous_commit', '%1$s', true),
-				  pg_catalog.set_config('lock_timeout', '%2$d', true),
-				  pg_catalog.set_config('statement_timeout', '%3$d', true);
+				  pg_catalog.set_config('lock_timeout', '%2$s', true),
+				  pg_catalog.set_config('statement_timeout', '%3$s', true);
 				""".formatted(synchronousCommit, lockTimeoutMillis, this.timeoutMillis * 3 / 4);
 	}
 

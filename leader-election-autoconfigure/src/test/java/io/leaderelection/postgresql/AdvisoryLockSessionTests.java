@@ -27,6 +27,7 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -792,6 +793,32 @@ class AdvisoryLockSessionTests {
 				+ first.name() + "' AND wait_event = 'PgSleep'");
 		assertThat(release).failsWithin(LONG);
 		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+	}
+
+	/**
+	 * Numbers in statements have the digits of no locale.
+	 */
+	@Test
+	void localeWithOtherDigits() throws Exception {
+		Locale before = Locale.getDefault();
+		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+		try {
+			assertThat("%d".formatted(1)).isNotEqualTo("1");
+			ElectionSession session = open("node-a");
+			session.warmUp();
+			Won won = win(session);
+			assertThat(session.confirm().predecessor()).isNull();
+			assertThat(session.passBarrier(Duration.ofMillis(100))).isNull();
+			assertThat(session.observe().candidates()).hasSize(1);
+			session.requestResignation(won.term());
+			session.withdrawRequest();
+			session.release(true);
+			session.withdraw();
+			assertThat(sessions(this.server, "node-b").watch().view().leader()).isNull();
+		}
+		finally {
+			Locale.setDefault(before);
+		}
 	}
 
 	private CompletableFuture<Boolean> releaseThatWaits(ElectionSession session) {

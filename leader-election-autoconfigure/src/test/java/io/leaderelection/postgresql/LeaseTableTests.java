@@ -25,6 +25,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -116,6 +117,30 @@ class LeaseTableTests {
 		assertThat(leader.since()).isCloseTo(Instant.now(), within(1, ChronoUnit.MINUTES));
 		assertThat(leader.session()).isEqualTo(first.name());
 		assertThat(held.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a", "node-b");
+	}
+
+	/**
+	 * Numbers in statements have the digits of no locale.
+	 */
+	@Test
+	void localeWithOtherDigits() throws SessionException {
+		Locale before = Locale.getDefault();
+		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+		try {
+			assertThat("%d".formatted(1)).isNotEqualTo("1");
+			ElectionSession first = open("node-a");
+			Won won = win(first);
+			assertThat(first.confirm().predecessor()).isNull();
+			assertThat(first.passBarrier(NO_WAIT)).isNull();
+			ElectionSession second = open("node-b");
+			assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
+			second.requestResignation(won.term());
+			first.release(true);
+			await().until(() -> second.acquire(NO_WAIT) instanceof Won);
+		}
+		finally {
+			Locale.setDefault(before);
+		}
 	}
 
 	@Test
