@@ -31,14 +31,17 @@ import org.springframework.context.ConfigurableApplicationContext;
  * Publishes events to the listeners of the application context and its parents. The event
  * of a revocation may be published after the context was closed, if a listener of the
  * grant closes the context or does not return before it is closed.
+ * <p>
+ * This bean is not a {@link Consumer}: Spring Cloud Function would take it for a function
+ * of the application.
  */
-final class ContextPublisher implements Consumer<ElectionEvent> {
+final class ContextPublisher {
 
 	private static final Log logger = LogFactory.getLog(ContextPublisher.class);
 
 	private final ApplicationContext context;
 
-	private volatile Consumer<ElectionEvent> delivery = this::publish;
+	private volatile Consumer<ElectionEvent> delivery = this::deliver;
 
 	/**
 	 * Create a new {@code ContextPublisher} instance.
@@ -56,12 +59,14 @@ final class ContextPublisher implements Consumer<ElectionEvent> {
 		this.delivery = around.apply(this.delivery);
 	}
 
-	@Override
-	public void accept(ElectionEvent event) {
+	/**
+	 * Publish an event.
+	 */
+	void publish(ElectionEvent event) {
 		this.delivery.accept(event);
 	}
 
-	private void publish(ElectionEvent event) {
+	private void deliver(ElectionEvent event) {
 		if (event instanceof LeadershipRevokedEvent revoked
 				&& this.context instanceof ConfigurableApplicationContext configurable && !configurable.isActive()) {
 			logger.warn("Listeners of LeadershipRevokedEvent are not called (" + revoked.getLeadership() + ", "

@@ -128,7 +128,7 @@ public final class LeaderElectionAutoConfiguration {
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
 			LeaderServices services, LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard,
 			ContextPublisher contextPublisher, ObjectProvider<ElectionTimings> timings) {
-		Consumer<ElectionEvent> publisher = services.around(contextPublisher,
+		Consumer<ElectionEvent> publisher = services.around(contextPublisher::publish,
 				(election) -> definitions.get(election).settings().drainTimeout(),
 				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
 		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),

@@ -34,6 +34,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Lazy;
@@ -46,7 +47,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
  */
 @AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
 @ConditionalOnClass(OnGrantedEvent.class)
-@ConditionalOnBean(DefaultLeaderElectors.class)
+@ConditionalOnBean(value = DefaultLeaderElectors.class, search = SearchStrategy.CURRENT)
 @ConditionalOnBooleanProperty(name = "leader-election.integration.enabled", matchIfMissing = true)
 public final class LeadershipIntegrationAutoConfiguration {
 

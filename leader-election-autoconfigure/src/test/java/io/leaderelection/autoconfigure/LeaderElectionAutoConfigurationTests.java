@@ -17,8 +17,12 @@
 package io.leaderelection.autoconfigure;
 
 import java.net.ConnectException;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import javax.sql.DataSource;
@@ -226,6 +230,19 @@ class LeaderElectionAutoConfigurationTests {
 			// The start does not wait for the log
 			await()
 				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
+		});
+	}
+
+	/**
+	 * Spring Cloud Function would bind them to destinations.
+	 */
+	@Test
+	void noBeanIsAFunction() {
+		this.contextRunner.withPropertyValues("leader-election.mode=always").run((context) -> {
+			assertThat(context).hasNotFailed();
+			for (Class<?> type : List.of(Function.class, Consumer.class, Supplier.class)) {
+				assertThat(context.getBeanNamesForType(type)).isEmpty();
+			}
 		});
 	}
 
