@@ -41,7 +41,8 @@ enum Obstacle {
 					+ "up to seven at a time. Free some or raise the limit, and run the command again."),
 
 	/**
-	 * A node has no session. Exceptions do not report this, but the status of the node.
+	 * A node has no session, since the server is full. Exceptions do not report this, but
+	 * the status of the node.
 	 */
 	NO_SESSION("",
 			"Verify that the server accepts seven connections of this role at a time, and run the command again."),
@@ -72,6 +73,9 @@ enum Obstacle {
 	CANCELLED("57014",
 			"A statement was cancelled, by a user or by statement_timeout of the role or of the database. Run the command "
 					+ "again, with a longer timeout.");
+
+	/** Part of the problem of a node that has no session. */
+	static final String NO_FREE_CONNECTION = "SQLSTATE 53300";
 
 	/**
 	 * A preset of the role or of the database ends its sessions:

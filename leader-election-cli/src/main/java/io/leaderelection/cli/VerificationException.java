@@ -103,14 +103,14 @@ final class VerificationException extends Exception {
 	}
 
 	/**
-	 * Return an exception that proves nothing if a node has no session for a reason that
-	 * does not require operator action, for instance since the server is full.
+	 * Return an exception that proves nothing if a node has no session because the server
+	 * is full.
 	 * @param check the check that failed
 	 * @param message the problem
 	 * @param status the status of the node
 	 */
 	static VerificationException of(String check, String message, ElectionStatus status) {
-		boolean temporary = status.problem() != null && !status.unusable();
+		boolean temporary = status.problem() != null && status.problem().contains(Obstacle.NO_FREE_CONNECTION);
 		return new VerificationException(check, message, null, temporary ? Obstacle.NO_SESSION.action() : null);
 	}
 

@@ -192,6 +192,10 @@ class VerifyDatabaseTests {
 		limitConnections(1);
 		assertUndetermined(verify("--lease=2s"), "session", "no free connection (SQLSTATE 53300)",
 				Obstacle.NO_RESOURCES.action());
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE usename = '" + ROLE + "'")
+				.isEmpty());
 		assertUndetermined(verify("--store=table"), "schema", "too many connections", Obstacle.NO_RESOURCES.action());
 	}
 
