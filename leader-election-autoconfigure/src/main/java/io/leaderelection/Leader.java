@@ -28,8 +28,7 @@ import org.jspecify.annotations.Nullable;
  * may be some seconds old, and the node may lead no longer.
  *
  * @param nodeId the id of the node; on other nodes it may be shortened in the middle,
- * with '_' for characters that are not printable ASCII, and then contains a hash of the
- * whole id
+ * with '_' for spaces and some other characters, and then contains a hash of the whole id
  * @param term its term, or {@code null} if it is not known
  * @param since since when it leads, or {@code null} if this is not known: by the clock of
  * the node itself if it leads, otherwise by that of the database, with less precision

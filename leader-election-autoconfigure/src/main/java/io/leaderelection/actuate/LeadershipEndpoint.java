@@ -226,8 +226,9 @@ public class LeadershipEndpoint {
 	/**
 	 * Description of the leader as observed by a node.
 	 *
-	 * @param node the id of the node; on other nodes it is shortened in the middle, with
-	 * '_' for characters that are not printable ASCII
+	 * @param node the id of the node; on other nodes it may be shortened in the middle,
+	 * with '_' for spaces and some other characters, and then contains a hash of the
+	 * whole id
 	 * @param applicationName the {@code application_name} of its session on the database
 	 * @param term its term
 	 * @param since since when it leads, to the second

@@ -164,8 +164,8 @@ final class ElectionDefinitions {
 		}
 		if (!NODE_ID.matcher(nodeId).matches()) {
 			throw new InvalidElectionPropertyException(PREFIX + "node-id", nodeId,
-					"It is longer than 255 characters, or contains others than printable ASCII characters, which every "
-							+ "database has.",
+					"It is longer than 255 characters, or contains a character that is not printable ASCII, which a "
+							+ "database may not have.",
 					"Set an id by which operators recognize the node, or remove it to have one generated.");
 		}
 		return nodeId;
@@ -184,7 +184,7 @@ final class ElectionDefinitions {
 		metadata.forEach((name, value) -> {
 			if (!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches()) {
 				throw new InvalidElectionPropertyException(PREFIX + "metadata." + name, value,
-						"Metadata consists of printable ASCII characters, which every database has, and a name has no '='.",
+						"It contains a character that is not printable ASCII, which a database may not have, or its name contains '='.",
 						"Remove or encode other characters.");
 			}
 		});

@@ -67,7 +67,7 @@ import org.springframework.util.Assert;
  * requests a leader of lower priority to hand over after priority-hold.
  * @param priorityHold Time for which a leader of lower priority must have led, and this
  * node must have waited, before this node requests it to hand over. Doubles with each
- * request, up to 64 times, until this node has led for 64 times this time. From 1s to
+ * request, up to 64 times its value, until this node has led for that long. From 1s to
  * 24h.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to

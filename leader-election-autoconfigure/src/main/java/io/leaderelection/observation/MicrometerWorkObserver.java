@@ -80,7 +80,8 @@ public final class MicrometerWorkObserver implements WorkObserver {
 				ex.addSuppressed(suppressed);
 			}
 			try {
-				// Also for the handlers that have been started before one failed
+				// Stops handlers that have been started, unless one that has not fails
+				// here
 				observation.stop();
 			}
 			catch (RuntimeException | Error suppressed) {

@@ -93,10 +93,13 @@ final class AdvisoryLockSession implements ElectionSession {
 	private final List<Integer> seats;
 
 	/**
-	 * How long a leader must be known before its end is examined, or {@code null} if this
-	 * node neither examines others nor is to be examined.
+	 * How long a leader must be known before its end is examined, or {@code null} if it
+	 * never is.
 	 */
 	private final @Nullable Duration examineAfter;
+
+	/** Whether others may examine how this session has ended. */
+	private final boolean examinable;
 
 	private final NodeProfile profile;
 
@@ -124,7 +127,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			@Nullable Duration examineAfter, List<Integer> seats, NodeProfile profile, @Nullable String leaseHolder) {
+			boolean examinable, @Nullable Duration examineAfter, List<Integer> seats, NodeProfile profile,
+			@Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
@@ -136,6 +140,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
 		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+		this.examinable = examinable;
 		this.examineAfter = examineAfter;
 		this.seats = seats;
 		this.profile = profile;
@@ -156,6 +161,7 @@ final class AdvisoryLockSession implements ElectionSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.guard = other.guard;
+		this.examinable = other.examinable;
 		this.examineAfter = null;
 		this.seats = other.seats;
 		this.profile = other.profile;
@@ -164,7 +170,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		String publish = this.published ? "" : this.sql.publish(this.profile, this.examineAfter != null);
+		String publish = this.published ? "" : this.sql.publish(this.profile, this.examinable);
 		this.seat = queryAgain(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
 		this.published = true;
 		this.node = this.node || this.seat != 0;

@@ -245,10 +245,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		this.fence.heldOn(DatabaseIdentity.of(connection, server));
 		boolean pooled = pgConnection.getBackendPID() != server.pid();
 		// A pooler may end a session whose client lives
-		boolean examines = this.settings.distinguishesEndings() && server.endings() && !pooled;
+		boolean examinable = this.settings.fastTakeover() && !pooled;
+		boolean examines = examinable && this.settings.distinguishesEndings() && server.endings();
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
 				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pooled, examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(), leaseHolder);
+				pooled, examinable, examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(),
+				leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;

@@ -89,8 +89,8 @@ class LeadershipEndpointNodeTests {
 	@Test
 	@Tag("faults")
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
-		String id = "büro's\\pc $1";
-		String visible = "b_ro_s_pc__1~0zbtww8";
+		String id = "buero's\\pc $1";
+		String visible = "buero_s_pc__1~1443d2q";
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + id).awaitLeader();
 				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
@@ -98,7 +98,7 @@ class LeadershipEndpointNodeTests {
 				for (String name : List.of(id, visible)) {
 					LeadershipEndpoint endpoint = endpoint(node);
 					awaitBoth(endpoint, (node == leader) ? id : visible);
-					for (String other : List.of("büro~", "b~", "~", "b_ro~1", "büro's pc")) {
+					for (String other : List.of("buero~", "b~", "~", "buero~1", "buero's pc")) {
 						assertThat(endpoint.resignNode("default", other).reason())
 							.isEqualTo("node '" + other + "' does not lead");
 					}

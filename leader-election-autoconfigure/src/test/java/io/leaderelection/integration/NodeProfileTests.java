@@ -176,7 +176,6 @@ class NodeProfileTests {
 	/**
 	 * A node that cannot keep leadership gets it less often with each request.
 	 */
-
 	@Test
 	void nodeThatCannotKeepLeadershipAsksEverLessOften() {
 		LocalNode low = start("advisory-lock", 0).awaitLeader();

@@ -33,6 +33,12 @@ class ElectionKeysTests {
 	}
 
 	@Test
+	void seatsAreAContractBetweenVersions() {
+		assertThat(ElectionKeys.seats(3, 0)).containsExactly(1, 2, 3);
+		assertThat(ElectionKeys.seats(2, 10)).containsExactly(1, 2, 65546);
+	}
+
+	@Test
 	void derivedFromLockId() {
 		assertThat(ElectionKeys.ofLockId(0x434944585F4C4452L)).isEqualTo(new ElectionKeys(4848481620187694162L,
 				-1529610227, 8529118633673645146L, -3289631323951656089L, -1347024829, -204261570, 2016019870));

@@ -62,6 +62,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class RecipeTests {
 
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	@TempDir
@@ -122,14 +124,14 @@ class RecipeTests {
 						"--kubernetes.pod=/pods/second")) {
 			await(first);
 			// The first request of each pod has failed
-			Awaitility.await().untilAsserted(() -> assertThat(requests).hasSize(4));
+			Awaitility.await().atMost(LIMIT).untilAsserted(() -> assertThat(requests).hasSize(4));
 			assertThat(requests).filteredOn((request) -> request.contains("first"))
 				.containsExactly(label("first", "leader"), label("first", "leader"));
 			assertThat(requests).filteredOn((request) -> request.contains("second"))
 				.containsExactly(label("second", "follower"), label("second", "follower"));
 			first.getBean(LeaderElector.class).resign();
 			await(second);
-			Awaitility.await().until(() -> requests.size() == 6);
+			Awaitility.await().atMost(LIMIT).until(() -> requests.size() == 6);
 			assertThat(requests.subList(4, 6)).containsExactly(label("first", "follower"), label("second", "leader"));
 		}
 		finally {
@@ -142,7 +144,7 @@ class RecipeTests {
 	}
 
 	private static void await(ConfigurableApplicationContext node) throws InterruptedException {
-		assertThat(node.getBean(LeaderElector.class).awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		assertThat(node.getBean(LeaderElector.class).awaitLeadership(LIMIT)).isTrue();
 	}
 
 	private HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
