@@ -821,22 +821,30 @@ class AdvisoryLockSessionTests {
 		}
 	}
 
-	private CompletableFuture<Boolean> releaseThatWaits(ElectionSession session) {
-		CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
-			try {
-				return session.release(true);
-			}
-			catch (SessionException ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
-		await().atMost(LONG)
-			.pollInterval(Duration.ofMillis(5))
-			.until(() -> !this.server
-				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
-						+ session.name() + "'")
-				.isEmpty());
-		return release;
+	/**
+	 * Begin a release, which waits for 200 ms. A busy machine may take longer to open a
+	 * connection, so that of the observer is open before.
+	 */
+	private CompletableFuture<Boolean> releaseThatWaits(ElectionSession session) throws SQLException {
+		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
+			CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
+				try {
+					return session.release(true);
+				}
+				catch (SessionException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+			await().atMost(LONG)
+				.pollDelay(Duration.ZERO)
+				.pollInterval(Duration.ofMillis(5))
+				.until(() -> observer
+					.executeQuery(
+							"SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
+									+ session.name() + "'")
+					.next());
+			return release;
+		}
 	}
 
 	private List<String> heldAlone() throws SQLException {
