@@ -766,7 +766,7 @@ final class Invariants {
 			Seen seen = seen(node);
 			boolean stuck = node.connections()
 				.stream()
-				.anyMatch((connection) -> connection.isStuck() && !connection.isBroken());
+				.anyMatch((connection) -> (connection.isStuck() || connection.isReplyLost()) && !connection.isBroken());
 			if (!node.isUp() || stuck || !node.elector().awaitsSeat() || node.calmSince() == Long.MAX_VALUE) {
 				seen.watchingSince = now;
 			}
