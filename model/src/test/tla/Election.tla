@@ -418,11 +418,12 @@ BarrierTimesOut(n) ==
 \* The takeover delay is over, the predecessor left its marker, or its client has ended it
 IsDue(n) == node[n].waited >= Delay \/ node[n].clean \/ Is("NO_TAKEOVER_DELAY") \/ ~Clocks
 
-\* The last confirmation before the grant, and each one while leading
+\* The last confirmation before the grant may begin during the takeover delay, and others
+\* follow while leading
 StartConfirmation(n) ==
   /\ node[n].connected /\ node[n].call = "idle"
   /\ \/ node[n].pos = "leading" /\ Clocks
-     \/ node[n].pos = "elected" /\ node[n].clear /\ IsDue(n)
+     \/ node[n].pos = "elected" /\ node[n].clear
   /\ node' = [node EXCEPT ![n].call = "confirming", ![n].sent = 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
@@ -436,9 +437,9 @@ Confirm(n) ==
 Anchor(n) == IF Is("ANCHOR_AT_REPLY") THEN 0 ELSE node[n].sent
 
 Grant(n) ==
-  /\ node[n].pos = "elected" /\ node[n].connected
+  /\ node[n].pos = "elected" /\ node[n].connected /\ IsDue(n)
   /\ \/ node[n].call = "confirmed" /\ ~node[n].blocked
-     \/ Is("GRANT_WITHOUT_CONFIRMATION") /\ node[n].call = "idle" /\ node[n].clear /\ IsDue(n)
+     \/ Is("GRANT_WITHOUT_CONFIRMATION") /\ node[n].call = "idle" /\ node[n].clear
   /\ Anchor(n) < LongestTrust
   /\ node' = [node EXCEPT ![n].pos = "leading", ![n].call = "idle", ![n].age = Anchor(n), ![n].sent = 0,
        ![n].clean = FALSE, ![n].clear = FALSE, ![n].waited = 0]

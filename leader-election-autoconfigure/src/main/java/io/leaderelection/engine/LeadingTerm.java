@@ -47,6 +47,12 @@ final class LeadingTerm {
 	 */
 	private static final Duration LONGEST_PROBE = Duration.ofMillis(9);
 
+	/**
+	 * How long before the end of the takeover delay the confirmation begins that the
+	 * grant relies on, so that the grant does not have to wait for it.
+	 */
+	private static final long CONFIRM_AHEAD = TimeUnit.MILLISECONDS.toNanos(5);
+
 	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1);
 
 	private static final long LONG_RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
@@ -131,12 +137,13 @@ final class LeadingTerm {
 	 */
 	private @Nullable TermLeadership awaitGrant() throws SessionException {
 		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
+		long confirmAt = notBefore - CONFIRM_AHEAD;
 		long next = this.reply + this.settings.confirmNanos();
 		boolean clear = this.won.clear();
 		boolean reported = false;
 		while (!this.election.isLeaving()) {
 			long start = this.election.nanoTime();
-			boolean due = notBefore - start <= 0;
+			boolean due = confirmAt - start <= 0;
 			String blockedBy = null;
 			String foreign = null;
 			if (!clear || due || next - start <= 0) {
@@ -149,6 +156,7 @@ final class LeadingTerm {
 				next = start + this.settings.confirmNanos();
 			}
 			if (clear && due && blockedBy == null) {
+				awaitUntil(notBefore, Duration.ZERO, this.election::isLeaving);
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
 				this.leadership = granted;
@@ -166,7 +174,7 @@ final class LeadingTerm {
 				observe(foreign);
 			}
 			reported = report(blockedBy, reported);
-			awaitUntil((blockedBy != null) ? retryAt() : earlier(notBefore, next), Duration.ZERO,
+			awaitUntil((blockedBy != null) ? retryAt() : earlier(confirmAt, next), Duration.ZERO,
 					this.election::isLeaving);
 		}
 		return null;

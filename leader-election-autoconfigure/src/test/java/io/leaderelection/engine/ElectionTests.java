@@ -228,6 +228,24 @@ class ElectionTests {
 	}
 
 	@Test
+	void takeoverDelayRunsBesideTheLastConfirmation() {
+		this.store.ending = Ending.ABANDONED;
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(3)));
+		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 5");
+	}
+
+	@Test
+	void nodeThatIsToLeaveAfterTheLastConfirmationIsNotGrantedLeadership() {
+		this.store.ending = Ending.UNKNOWN;
+		this.fixture.stopAt(Duration.ofMillis(97)).run();
+		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
+		assertThat(this.fixture.tracedEvents()).isEmpty();
+		assertThat(this.fixture.trace).endsWith("release", "close");
+	}
+
+	@Test
 	void takeoverDelayIsSkippedIfThePredecessorLeftInGoodOrder() {
 		this.store.ending = Ending.CLEAN;
 		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
@@ -401,7 +419,7 @@ class ElectionTests {
 		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.fixture.trace).startsWith("open", "won 1", "granted 1");
-		assertThat(this.store.confirmations).first().isEqualTo(Duration.ofMillis(100));
+		assertThat(this.store.confirmations).first().isEqualTo(Duration.ofMillis(95));
 	}
 
 	@Test
