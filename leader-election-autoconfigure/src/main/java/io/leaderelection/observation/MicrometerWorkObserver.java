@@ -73,21 +73,19 @@ public final class MicrometerWorkObserver implements WorkObserver {
 			return new Observed(observation, observed, observation.openScope(), this.registry, previous);
 		}
 		catch (RuntimeException | Error ex) {
-			try {
-				closeFrom(previous);
-			}
-			catch (RuntimeException | Error suppressed) {
-				ex.addSuppressed(suppressed);
-			}
-			try {
-				// Stops handlers that have been started, unless one that has not fails
-				// here
-				observation.stop();
-			}
-			catch (RuntimeException | Error suppressed) {
-				ex.addSuppressed(suppressed);
-			}
+			tryAlso(() -> closeFrom(previous), ex);
+			// Stops handlers that have been started, unless one that has not fails here
+			tryAlso(observation::stop, ex);
 			throw ex;
+		}
+	}
+
+	private static void tryAlso(Runnable action, Throwable failure) {
+		try {
+			action.run();
+		}
+		catch (RuntimeException | Error ex) {
+			failure.addSuppressed(ex);
 		}
 	}
 

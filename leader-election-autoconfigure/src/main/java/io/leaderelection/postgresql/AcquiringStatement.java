@@ -220,13 +220,14 @@ final class AcquiringStatement {
 	 */
 	String text(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor) {
 		Predecessor examined = (predecessor != null) ? predecessor : NONE;
-		this.values.put("wait", waitMillis);
-		this.values.put("seat", seat);
-		this.values.put("isHigherPriority", higherPriority(priority));
-		this.values.put("predecessor", examined.pid());
-		this.values.put("isTermOfPredecessor", AdvisoryLockSql.pair(this.keys.termClass(), examined.termObject()));
+		Map<String, Object> all = new HashMap<>(this.values);
+		all.put("wait", waitMillis);
+		all.put("seat", seat);
+		all.put("isHigherPriority", higherPriority(priority));
+		all.put("predecessor", examined.pid());
+		all.put("isTermOfPredecessor", AdvisoryLockSql.pair(this.keys.termClass(), examined.termObject()));
 		return PLACEHOLDER.matcher(TEXT)
-			.replaceAll((found) -> Matcher.quoteReplacement(String.valueOf(this.values.get(found.group(1)))));
+			.replaceAll((found) -> Matcher.quoteReplacement(String.valueOf(all.get(found.group(1)))));
 	}
 
 	/**

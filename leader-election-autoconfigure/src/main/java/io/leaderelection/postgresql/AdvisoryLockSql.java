@@ -139,7 +139,7 @@ class AdvisoryLockSql {
 
 	private final ServerInspection server;
 
-	private final boolean warmUp;
+	private final AcquiringStatement acquiring;
 
 	private final String allLocks;
 
@@ -152,7 +152,7 @@ class AdvisoryLockSql {
 	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, boolean warmUp) {
 		this.keys = keys;
 		this.server = server;
-		this.warmUp = warmUp;
+		this.acquiring = new AcquiringStatement(keys, server, warmUp);
 		this.allLocks = locks(server);
 		this.locks = this.allLocks + " AND granted";
 	}
@@ -330,8 +330,7 @@ class AdvisoryLockSql {
 	 * @param predecessor the leader whose end is to be examined if this node wins
 	 */
 	String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
-		String acquire = new AcquiringStatement(this.keys, this.server, this.warmUp).text(waitMillis, seat, priority,
-				predecessor);
+		String acquire = this.acquiring.text(waitMillis, seat, priority, predecessor);
 		return observe ? acquire + "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''"
 				: acquire;
 	}

@@ -132,7 +132,7 @@ class EndingTests {
 	@ValueSource(strings = { "track_counts = off", "track_activities = off", "stats_fetch_consistency = snapshot",
 			"stats_fetch_consistency = none" })
 	void sessionThatWasTerminatedWithOtherSettingsOfStatistics(String setting) throws Exception {
-		Assumptions.assumeTrue(supportsEndings(), "Endings are not distinguished");
+		Assumptions.assumeTrue(this.server.countsEndings(), "Endings are not distinguished");
 		this.server.execute("ALTER DATABASE " + this.database + " SET " + setting);
 		assertThat(ending(this::terminate)).isEqualTo(Ending.UNKNOWN);
 		assertThat(ending((leader) -> execute(leader, "SET idle_session_timeout = 1"))).isEqualTo(Ending.UNKNOWN);
@@ -283,16 +283,12 @@ class EndingTests {
 	 * busy machine, which costs the winner time only.
 	 */
 	private void assertAbandoned(End end) throws Exception {
-		Ending expected = supportsEndings() ? Ending.ABANDONED : Ending.UNKNOWN;
+		Ending expected = this.server.countsEndings() ? Ending.ABANDONED : Ending.UNKNOWN;
 		Ending ending = null;
 		for (int tries = 0; tries < MOST_TRIES && ending != expected; tries++) {
 			ending = ending(end);
 		}
 		assertThat(ending).isEqualTo(expected);
-	}
-
-	private boolean supportsEndings() {
-		return Integer.parseInt(this.server.query("SHOW server_version_num").get(0)) >= 150000;
 	}
 
 	private Ending ending(End end) throws Exception {

@@ -263,6 +263,17 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Wait until one node leads and the others have known this for the takeover delay, so
+	 * that each would examine how its session ends, and return it.
+	 */
+	NodeProcess awaitExaminableLeader() {
+		NodeProcess leader = awaitSessions().awaitLeader();
+		followers().forEach((follower) -> follower.awaitObserved(leader));
+		leader.await(Kind.TRUE_AT, System.nanoTime() + this.takeoverDelay.multipliedBy(2).toNanos());
+		return leader;
+	}
+
+	/**
 	 * Wait until a node has recorded that it leads, later than the given time.
 	 */
 	void awaitSampleOfLeader(long time) {

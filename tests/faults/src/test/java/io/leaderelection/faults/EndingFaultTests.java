@@ -65,7 +65,7 @@ class EndingFaultTests {
 	@Test
 	void randomEnds() throws Exception {
 		try (RandomEnds ends = new RandomEnds(Mutant.NONE, server, server.port(), SEED)) {
-			boolean supported = supportsEndings();
+			boolean supported = server.countsEndings();
 			report(ends.run(ENDS + MOST_ENDS,
 					() -> ends.number() >= ENDS && (!supported || ends.expected() >= LEAST_EXPECTED)));
 			assertThat(ends.mistakes()).as(ends::toString).isEmpty();
@@ -97,15 +97,11 @@ class EndingFaultTests {
 	@ParameterizedTest
 	@EnumSource(names = { "COUNTED_TOO_EARLY", "FATAL_IGNORED" })
 	void mistakeIsFound(Mutant mutant) throws Exception {
-		Assumptions.assumeTrue(supportsEndings(), "Endings are not distinguished");
+		Assumptions.assumeTrue(server.countsEndings(), "Endings are not distinguished");
 		try (RandomEnds ends = new RandomEnds(mutant, server, server.port(), SEED)) {
 			report(ends.run(MOST_ENDS, () -> !ends.mistakes().isEmpty()));
 			assertThat(ends.mistakes()).as(ends::toString).isNotEmpty();
 		}
-	}
-
-	private static boolean supportsEndings() {
-		return Integer.parseInt(server.query("SHOW server_version_num").get(0)) >= 150000;
 	}
 
 	private static void report(RandomEnds ends) throws SQLException {

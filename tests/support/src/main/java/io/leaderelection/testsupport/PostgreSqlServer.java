@@ -84,6 +84,14 @@ public interface PostgreSqlServer extends AutoCloseable {
 		};
 	}
 
+	/**
+	 * Return whether the server counts why sessions have ended, and does so at once: from
+	 * PostgreSQL 15 on.
+	 */
+	default boolean countsEndings() {
+		return Integer.parseInt(query("SHOW server_version_num").get(0)) >= 150000;
+	}
+
 	String host();
 
 	int port();
