@@ -99,13 +99,13 @@ import org.jspecify.annotations.Nullable;
  * the threads of the application. If a thread dies, it is started again: the election
  * thread by the watchdog, and the watchdog by the next call of an election thread.
  *
- * Before the grant. The winner waits for three conditions, in this order: no session holds
- * a lock of an earlier term (a session that ends frees its locks one by one); every fenced
- * transaction of earlier terms has ended; the takeover delay has passed (if the store has
- * ended the session of a leader, that leader may need some time to notice it). After that
- * the winner confirms, and the trust of the grant counts from the start of that
- * confirmation. The store may have verified the first two conditions, in this order, when
- * the lock was won.
+ * Before the grant. The winner waits for two conditions, in this order: no session holds a
+ * lock of an earlier term (a session that ends frees its locks one by one); every fenced
+ * transaction of earlier terms has ended. The store may have verified both when the lock
+ * was won. The takeover delay runs beside them (if the store has ended the session of a
+ * leader, that leader may need some time to notice it). Shortly before its end, the winner
+ * confirms, and the trust of the grant counts from the start of that confirmation. What it
+ * finds remains so while the winner holds the lock.
  *
  * The fence. A process can pause between its decision and its commit, and its trust can
  * expire meanwhile. The last step of a transaction of leader work before its commit is

@@ -48,8 +48,9 @@ final class LeadingTerm {
 	private static final Duration LONGEST_PROBE = Duration.ofMillis(9);
 
 	/**
-	 * How long before the end of the takeover delay the confirmation begins that the
-	 * grant relies on, so that the grant does not have to wait for it.
+	 * How long before the end of the takeover delay the last confirmation begins, so that
+	 * the grant does not have to wait for its reply. What it finds remains so while this
+	 * session holds the lock.
 	 */
 	private static final long CONFIRM_AHEAD = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -143,10 +144,10 @@ final class LeadingTerm {
 		boolean reported = false;
 		while (!this.election.isLeaving()) {
 			long start = this.election.nanoTime();
-			boolean due = confirmAt - start <= 0;
+			boolean last = confirmAt - start <= 0;
 			String blockedBy = null;
 			String foreign = null;
-			if (!clear || due || next - start <= 0) {
+			if (!clear || last || next - start <= 0) {
 				// The marker of a predecessor must be removed before its successor leads:
 				// the term after that must not mistake it for the marker of its own
 				// predecessor
@@ -155,12 +156,12 @@ final class LeadingTerm {
 				foreign = confirmation.foreign();
 				next = start + this.settings.confirmNanos();
 			}
-			if (clear && due && blockedBy == null) {
+			if (clear && last && blockedBy == null) {
 				awaitUntil(notBefore, Duration.ZERO, this.election::isLeaving);
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
 				this.leadership = granted;
-				if (this.election.grant(granted, start)) {
+				if (notBefore - this.election.nanoTime() <= 0 && this.election.grant(granted, start)) {
 					acquired();
 					return granted;
 				}

@@ -179,36 +179,38 @@ final class AcquiringStatement {
 
 	private static final Predecessor NONE = new Predecessor(0, 0);
 
-	private final Map<String, Object> values = new HashMap<>();
-
 	private final ElectionKeys keys;
+
+	private final String text;
 
 	/**
 	 * Create a new {@code AcquiringStatement} instance.
 	 * @param warmUp whether it neither assigns a transaction id nor writes a message
 	 */
 	AcquiringStatement(ElectionKeys keys, ServerInspection server, boolean warmUp) {
+		Map<String, Object> values = new HashMap<>();
+		values.put("main", keys.main());
+		values.put("head", keys.requestClass() + ", " + ElectionKeys.HEAD);
+		values.put("fence", keys.fence());
+		values.put("termClass", keys.termClass());
+		values.put("noticeClass", keys.noticeClass());
+		values.put("observerClass", keys.observerClass());
+		values.put("clean", AdvisoryLockSql.unsigned(ElectionKeys.CLEAN));
+		values.put("timelineDistance", ElectionKeys.TIMELINE_DISTANCE);
+		values.put("timelineBits", ElectionKeys.TIMELINE_BITS);
+		values.put("noticeEpoch", ElectionKeys.NOTICE_EPOCH);
+		values.put("locks", AdvisoryLockSql.locks(server));
+		values.put("isMain", AdvisoryLockSql.bigint(keys.main()));
+		values.put("isHead", AdvisoryLockSql.pair(keys.requestClass(), ElectionKeys.HEAD));
+		values.put("isHeldTerm", "granted AND mode = 'ExclusiveLock' AND " + AdvisoryLockSql.anyTerm(keys));
+		values.put("endings", endings(server.database()));
+		values.put("timeline", server.timelines() ? AdvisoryLockSql.TIMELINE : "0");
+		values.put("transactionId", warmUp ? WARM_UP_TRANSACTION_ID : TRANSACTION_ID);
+		values.put("message", warmUp ? WARM_UP_MESSAGE : MESSAGE);
+		values.put("outcome", AdvisoryLockSql.OUTCOME);
+		values.put("answer", AdvisoryLockSql.ANSWER);
 		this.keys = keys;
-		this.values.put("main", keys.main());
-		this.values.put("head", keys.requestClass() + ", " + ElectionKeys.HEAD);
-		this.values.put("fence", keys.fence());
-		this.values.put("termClass", keys.termClass());
-		this.values.put("noticeClass", keys.noticeClass());
-		this.values.put("observerClass", keys.observerClass());
-		this.values.put("clean", AdvisoryLockSql.unsigned(ElectionKeys.CLEAN));
-		this.values.put("timelineDistance", ElectionKeys.TIMELINE_DISTANCE);
-		this.values.put("timelineBits", ElectionKeys.TIMELINE_BITS);
-		this.values.put("noticeEpoch", ElectionKeys.NOTICE_EPOCH);
-		this.values.put("locks", AdvisoryLockSql.locks(server));
-		this.values.put("isMain", AdvisoryLockSql.bigint(keys.main()));
-		this.values.put("isHead", AdvisoryLockSql.pair(keys.requestClass(), ElectionKeys.HEAD));
-		this.values.put("isHeldTerm", "granted AND mode = 'ExclusiveLock' AND " + AdvisoryLockSql.anyTerm(keys));
-		this.values.put("endings", endings(server.database()));
-		this.values.put("timeline", server.timelines() ? AdvisoryLockSql.TIMELINE : "0");
-		this.values.put("transactionId", warmUp ? WARM_UP_TRANSACTION_ID : TRANSACTION_ID);
-		this.values.put("message", warmUp ? WARM_UP_MESSAGE : MESSAGE);
-		this.values.put("outcome", AdvisoryLockSql.OUTCOME);
-		this.values.put("answer", AdvisoryLockSql.ANSWER);
+		this.text = replace(TEXT, values);
 	}
 
 	/**
@@ -220,14 +222,19 @@ final class AcquiringStatement {
 	 */
 	String text(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor) {
 		Predecessor examined = (predecessor != null) ? predecessor : NONE;
-		Map<String, Object> all = new HashMap<>(this.values);
-		all.put("wait", waitMillis);
-		all.put("seat", seat);
-		all.put("isHigherPriority", higherPriority(priority));
-		all.put("predecessor", examined.pid());
-		all.put("isTermOfPredecessor", AdvisoryLockSql.pair(this.keys.termClass(), examined.termObject()));
-		return PLACEHOLDER.matcher(TEXT)
-			.replaceAll((found) -> Matcher.quoteReplacement(String.valueOf(all.get(found.group(1)))));
+		return replace(this.text,
+				Map.of("wait", waitMillis, "seat", seat, "isHigherPriority", higherPriority(priority), "predecessor",
+						examined.pid(), "isTermOfPredecessor",
+						AdvisoryLockSql.pair(this.keys.termClass(), examined.termObject())));
+	}
+
+	/**
+	 * Replace the placeholders whose values are given.
+	 */
+	private static String replace(String text, Map<String, Object> values) {
+		return PLACEHOLDER.matcher(text)
+			.replaceAll((found) -> Matcher
+				.quoteReplacement(String.valueOf(values.getOrDefault(found.group(1), found.group()))));
 	}
 
 	/**

@@ -197,7 +197,7 @@ class ElectionTests {
 		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
 		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(patient.store.confirmations).contains(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(2),
-				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofSeconds(5));
+				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofMillis(4995));
 	}
 
 	@Test
@@ -239,10 +239,23 @@ class ElectionTests {
 	@Test
 	void nodeThatIsToLeaveAfterTheLastConfirmationIsNotGrantedLeadership() {
 		this.store.ending = Ending.UNKNOWN;
+		this.store.next(Call.RELEASE, () -> this.fixture.trace.add("at " + this.time.elapsed().toMillis()));
 		this.fixture.stopAt(Duration.ofMillis(97)).run();
 		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
 		assertThat(this.fixture.tracedEvents()).isEmpty();
-		assertThat(this.fixture.trace).endsWith("release", "close");
+		assertThat(this.fixture.trace).endsWith("release", "at 97", "close");
+	}
+
+	@Test
+	void winnerWhoseSessionHasEndedAfterTheLastConfirmationIsNotGrantedLeadership() {
+		this.store.ending = Ending.UNKNOWN;
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> this.store.next(Call.PROBE, () -> {
+			throw FakeStore.failure();
+		}));
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 2", "revoked 2 STOPPED");
 	}
 
 	@Test

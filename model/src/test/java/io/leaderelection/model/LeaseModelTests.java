@@ -64,10 +64,17 @@ class LeaseModelTests {
 		assertThat(ModelChecker.check("cause", Instance.CAUSE)).matches(ModelChecker.Outcome::holds);
 	}
 
+	/**
+	 * A confirmation is trusted for longer than the takeover delay here, so that it may
+	 * also begin before the delay is over.
+	 */
 	@Test
 	@Tag("faults")
 	void holdsIfTheCauseDecidesAndNodesResignAndReturn() {
-		Instance instance = Instance.CAUSE.nodes(2).with("HandOver", "TRUE").with("Reopen", "TRUE");
+		Instance instance = Instance.CAUSE.nodes(2)
+			.with("HandOver", "TRUE")
+			.with("Reopen", "TRUE")
+			.with("Trust", "2");
 		assertThat(ModelChecker.check("cause-2-nodes", instance)).matches(ModelChecker.Outcome::holds);
 	}
 

@@ -49,6 +49,9 @@ public final class Node {
 
 	private static final int WORKERS = 2;
 
+	/** A little longer than from the start of the last confirmation until the grant. */
+	private static final long REST_OF_DELAY = 6 * World.MILLIS;
+
 	private final World world;
 
 	private final String name;
@@ -471,12 +474,25 @@ public final class Node {
 
 	/**
 	 * A winner or leader was confirmed. Now and then this node leaves just when it is
-	 * about to be granted leadership.
+	 * about to be granted leadership, at once or during the rest of the takeover delay.
 	 */
 	public void confirmed() {
 		if (this.elector.granted() != null || !this.world.chance(3)) {
 			return;
 		}
+		if (this.world.chance(50)) {
+			leave();
+			return;
+		}
+		Process elected = this.process;
+		this.world.scheduler().after(this.world.between(0, REST_OF_DELAY), () -> {
+			if (elected == this.process && isUp() && !elected.isFrozen()) {
+				leave();
+			}
+		});
+	}
+
+	private void leave() {
 		if (this.world.chance(70)) {
 			spawn("resign", this::resign);
 		}

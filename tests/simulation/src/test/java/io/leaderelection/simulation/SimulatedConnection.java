@@ -165,7 +165,7 @@ public final class SimulatedConnection {
 		Call<T> call = new Call<>();
 		send(() -> {
 			Backend server = this.pooled ? borrow() : this.backend;
-			if (server == null || !server.isAlive()) {
+			if (server == null || !server.isAlive() || this.resetOnServer) {
 				reply(() -> breaks("reset"));
 				return;
 			}
