@@ -71,10 +71,7 @@ class LeaseModelTests {
 	@Test
 	@Tag("faults")
 	void holdsIfTheCauseDecidesAndNodesResignAndReturn() {
-		Instance instance = Instance.CAUSE.nodes(2)
-			.with("HandOver", "TRUE")
-			.with("Reopen", "TRUE")
-			.with("Trust", "2");
+		Instance instance = Instance.CAUSE.nodes(2).with("HandOver", "TRUE").with("Reopen", "TRUE").with("Trust", "2");
 		assertThat(ModelChecker.check("cause-2-nodes", instance)).matches(ModelChecker.Outcome::holds);
 	}
 
