@@ -338,17 +338,22 @@ final class Invariants {
 		Seen seen = seen(node);
 		if (seen.leadership != null && seen.leadership.getTerm().equals(node.won())) {
 			seen.sessionEndedAt = this.scheduler.now();
+			seen.endedTerm = node.won();
 		}
 	}
 
 	/**
 	 * G2: a winner does not take its predecessor for gone if the server has ended the
-	 * session of any leader within the takeover delay: that leader may not have noticed.
+	 * session of any earlier leader within the takeover delay: that leader may not have
+	 * noticed. (A winner that was frozen may read its answer when a later leader has been
+	 * there.)
 	 */
-	void wonFromAbandoned(Node node) {
+	void wonFromAbandoned(Node node, Term won) {
 		long since = this.scheduler.now() - this.world.takeoverDelay().toNanos() / 11 * 10;
 		this.nodes.forEach((other, seen) -> {
-			if (other != node && other.isUp() && seen.sessionEndedAt > since) {
+			Term ended = seen.endedTerm;
+			if (other != node && other.isUp() && seen.sessionEndedAt > since && ended != null
+					&& ended.compareTo(won) < 0) {
 				violated("G2 cause",
 						node + " takes its predecessor for gone "
 								+ (this.scheduler.now() - seen.sessionEndedAt) / World.MILLIS
@@ -906,6 +911,9 @@ final class Invariants {
 		private long watchingSince;
 
 		private long sessionEndedAt = Long.MIN_VALUE;
+
+		/** The term of the session that has ended then. */
+		private @Nullable Term endedTerm;
 
 		private int granted;
 

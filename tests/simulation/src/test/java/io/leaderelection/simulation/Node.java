@@ -438,7 +438,7 @@ public final class Node {
 		this.won = term;
 		this.winner = connection;
 		if (ending == Ending.ABANDONED) {
-			this.world.invariants().wonFromAbandoned(this);
+			this.world.invariants().wonFromAbandoned(this, term);
 		}
 		this.world.won(this);
 	}
