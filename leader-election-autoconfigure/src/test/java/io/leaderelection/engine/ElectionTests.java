@@ -204,9 +204,7 @@ class ElectionTests {
 	void takeoverDelayIsCountedFromTheReplyOfTheAcquisition() {
 		this.store.ending = Ending.UNKNOWN;
 		this.store.next(Call.ACQUIRE, () -> this.time.advance(Duration.ofMillis(70)));
-		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 170");
+		assertGrantedAt(Duration.ofMillis(170));
 	}
 
 	@Test
@@ -222,18 +220,14 @@ class ElectionTests {
 	@Test
 	void takeoverDelayIsFiveMillisecondsIfTheServerHasNotEndedTheSessionOfThePredecessor() {
 		this.store.ending = Ending.ABANDONED;
-		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 5");
+		assertGrantedAt(Duration.ofMillis(5));
 	}
 
 	@Test
 	void takeoverDelayRunsBesideTheLastConfirmation() {
 		this.store.ending = Ending.ABANDONED;
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(3)));
-		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 5");
+		assertGrantedAt(Duration.ofMillis(5));
 	}
 
 	@Test
@@ -261,9 +255,7 @@ class ElectionTests {
 	@Test
 	void takeoverDelayIsSkippedIfThePredecessorLeftInGoodOrder() {
 		this.store.ending = Ending.CLEAN;
-		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at 0");
+		assertGrantedAt(Duration.ofMillis(0));
 	}
 
 	@Test
@@ -454,6 +446,12 @@ class ElectionTests {
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(await(ElectionFixture.DRAIN_TIMEOUT)).isFalse();
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT));
+	}
+
+	private void assertGrantedAt(Duration moment) {
+		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
+		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at " + moment.toMillis());
 	}
 
 	private static Throwable failureOf(CompletableFuture<?> future) {
