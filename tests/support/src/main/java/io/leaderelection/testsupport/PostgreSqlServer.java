@@ -89,7 +89,14 @@ public interface PostgreSqlServer extends AutoCloseable {
 	 * PostgreSQL 15 on.
 	 */
 	default boolean countsEndings() {
-		return Integer.parseInt(query("SHOW server_version_num").get(0)) >= 150000;
+		return version() >= 15;
+	}
+
+	/**
+	 * The major version of the server.
+	 */
+	default int version() {
+		return Integer.parseInt(query("SHOW server_version_num").get(0)) / 10_000;
 	}
 
 	String host();

@@ -29,8 +29,7 @@ public final class ComparedServer {
 			"wal_writer_delay=10s");
 
 	/** The settings with which the simulated server is of the same version. */
-	public static final ServerSettings SETTINGS = ServerSettings.DEFAULTS
-		.withVersion(Integer.parseInt(SERVER.query("SELECT current_setting('server_version_num')").get(0)) / 10_000);
+	public static final ServerSettings SETTINGS = ServerSettings.DEFAULTS.withVersion(SERVER.version());
 
 	private ComparedServer() {
 	}
