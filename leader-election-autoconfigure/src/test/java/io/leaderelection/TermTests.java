@@ -18,6 +18,7 @@ package io.leaderelection;
 
 import java.util.List;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Tests for {@link Term}.
  */
+@Tag("ring1")
 class TermTests {
 
 	private static final long MAX_TRANSACTION_ID = (1L << 48) - 1;

@@ -42,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * that nothing is left of it, however it ends.
  */
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "needs signals")
+@Tag("ring1")
 class DemoClusterTests {
 
 	private static final int LEASE = 2000;
@@ -136,6 +137,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void breaksNodesOfTheTable() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--store=table").awaitOpen()) {
 			assertThat(demo.output()).contains("store table");
@@ -250,7 +252,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void durableScheduleRunsWhatIsMissedWithoutIt() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=1").awaitOpen()) {
 			long first = awaitFires(demo, 0).path("durable").path("first").asLong();
@@ -265,7 +267,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void reportsNodeKilledFromElsewhere() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String leader = demo.awaitLeader();
@@ -283,7 +285,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void endsWithItsPostmaster() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			List<ChildProcess> processes = demo.directory().living();
@@ -295,7 +297,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leavesNothingBehindWhenItIsKilled() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String frozen = demo.awaitLeader();
@@ -308,7 +310,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void cleansUpAfterRunThatWasKilledTogetherWithItsPostgres() throws Exception {
 		try (DemoRun killed = start("--nodes=1").awaitOpen()) {
 			RunDirectory directory = killed.directory();
@@ -332,7 +334,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void endsWithItsPostgres() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			List<ChildProcess> processes = new ArrayList<>(demo.directory().living());
@@ -359,7 +361,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void refusesWhatDoesNotComeFromItsPage() throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			assertThat(demo.post("/node-1/freeze", "Origin", "http://elsewhere.example").statusCode()).isEqualTo(403);

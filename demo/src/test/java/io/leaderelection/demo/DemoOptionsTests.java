@@ -18,6 +18,7 @@ package io.leaderelection.demo;
 
 import java.time.Duration;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link DemoOptions}.
  */
+@Tag("ring1")
 class DemoOptionsTests {
 
 	@Test

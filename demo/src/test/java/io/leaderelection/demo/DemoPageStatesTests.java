@@ -25,6 +25,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @EnabledIf(value = "io.leaderelection.demo.Chromium#isInstalledOrRequired",
 		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
+@Tag("ring2")
 class DemoPageStatesTests {
 
 	@TempDir

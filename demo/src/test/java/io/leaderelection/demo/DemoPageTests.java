@@ -50,6 +50,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @EnabledIf(value = "io.leaderelection.demo.Chromium#isInstalledOrRequired",
 		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("ring2")
 class DemoPageTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);
@@ -139,7 +140,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("faults")
 	@Order(2)
 	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() throws Exception {
 		String leader = this.page.leader();
@@ -158,7 +158,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("faults")
 	@Order(3)
 	void leaderThatIsCutOffStopsBeforeItIsReplaced() throws Exception {
 		String leader = this.page.leader();
@@ -255,7 +254,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("faults")
 	@Order(7)
 	void timelineIsAlsoATable() {
 		this.page.find("timeline-as-table").click();
@@ -268,7 +266,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("faults")
 	@Order(8)
 	void fitsAPhone() {
 		driver.executeCdpCommand("Emulation.setDeviceMetricsOverride",
@@ -284,7 +281,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("faults")
 	@Order(9)
 	void anotherNodeIsStarted() {
 		this.page.find("add-node").click();

@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,6 +35,7 @@ import static org.mockito.Mockito.mock;
  * Tests for {@link Faults} and {@link Outcomes}: that an outcome is attributed to the
  * action that caused it, and to no other.
  */
+@Tag("ring1")
 class FaultsTests {
 
 	private static final Expectation.Settings SETTINGS = settings(Store.ADVISORY_LOCK);

@@ -26,6 +26,7 @@ import java.net.SocketTimeoutException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link Proxy}, in front of a server that answers with what it is sent.
  */
+@Tag("ring1")
 class ProxyTests {
 
 	private static final int SILENCE = 300;

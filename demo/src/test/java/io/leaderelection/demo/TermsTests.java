@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -27,6 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link Terms}: that every overlap is found, and no other is reported.
  */
+@Tag("ring1")
 class TermsTests {
 
 	private final Terms terms = new Terms();

@@ -25,6 +25,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -41,6 +42,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the counts of {@link LeaderOnly @LeaderOnly} invocations.
  */
+@Tag("ring1")
 class LeaderOnlyCountsTests {
 
 	private final SessionsByHand sessions = new SessionsByHand(true);

@@ -31,6 +31,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.Daemon;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for the end of {@link LeaderOnly @LeaderOnly} work of each type of result that is
  * not subscribed to.
  */
+@Tag("ring1")
 class LeaderOnlyEndOfWorkTests {
 
 	private final SessionsByHand sessions = new SessionsByHand(true);

@@ -26,6 +26,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.aop.Advisor;
@@ -56,6 +57,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link LeaderOnly @LeaderOnly} among the annotations of Spring.
  */
+@Tag("ring1")
 class LeaderOnlyOrderTests {
 
 	private final ApplicationContextRunner leader = TestElections.leader()

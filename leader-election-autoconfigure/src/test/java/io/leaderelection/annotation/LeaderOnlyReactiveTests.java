@@ -31,6 +31,7 @@ import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
 import reactor.core.Disposable;
@@ -56,6 +57,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link LeaderOnly @LeaderOnly} on methods that return publishers.
  */
+@Tag("ring1")
 class LeaderOnlyReactiveTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);

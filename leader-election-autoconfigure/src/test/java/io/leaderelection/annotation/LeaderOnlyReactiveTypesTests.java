@@ -38,6 +38,7 @@ import io.reactivex.rxjava3.core.Observable;
 import io.reactivex.rxjava3.core.Single;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -58,6 +59,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link LeaderOnly @LeaderOnly} with each type of result that is subscribed
  * to.
  */
+@Tag("ring1")
 class LeaderOnlyReactiveTypesTests {
 
 	private final SessionsByHand sessions = new SessionsByHand(true);

@@ -38,6 +38,7 @@ import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.implementation.StubMethod;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -80,6 +81,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for the beans and methods on which {@link LeaderOnly @LeaderOnly} is rejected.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class LeaderOnlyRejectionTests {
 
 	private static final String GENERATED = "io.leaderelection.annotation.Generated";

@@ -41,6 +41,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import jakarta.annotation.PostConstruct;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.aop.framework.Advised;
@@ -69,6 +70,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link LeaderOnly @LeaderOnly}.
  */
+@Tag("ring1")
 class LeaderOnlyTests {
 
 	private final ApplicationContextRunner leader = TestElections.leader();

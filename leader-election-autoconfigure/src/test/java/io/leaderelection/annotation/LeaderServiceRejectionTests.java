@@ -20,6 +20,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for beans that leadership cannot start and stop.
  */
+@Tag("ring1")
 class LeaderServiceRejectionTests {
 
 	private static final String CREATE_IN_BEAN_METHOD = "Create it in a @Bean method that is annotated with "

@@ -33,6 +33,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
@@ -66,6 +67,7 @@ import static org.mockito.Mockito.spy;
  * Tests for {@link LeaderOnly#runOnGrant()}.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class RunOnGrantTests {
 
 	private static final List<String> runs = new CopyOnWriteArrayList<>();

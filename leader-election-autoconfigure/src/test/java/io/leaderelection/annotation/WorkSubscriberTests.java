@@ -32,6 +32,7 @@ import io.leaderelection.engine.LocalSessions;
 import io.leaderelection.engine.Work;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.reactivestreams.Subscription;
@@ -46,6 +47,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link WorkSubscriber}: what a subscriber receives, and when.
  */
 @Timeout(60)
+@Tag("ring1")
 class WorkSubscriberTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);

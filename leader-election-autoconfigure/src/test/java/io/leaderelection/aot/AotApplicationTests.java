@@ -25,6 +25,7 @@ import java.util.UUID;
 import io.leaderelection.aot.AheadOfTime.Output;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that an application that was processed ahead of time does all that it does
  * otherwise.
  */
+@Tag("ring2")
 class AotApplicationTests {
 
 	@TempDir

@@ -21,6 +21,7 @@ import java.lang.reflect.Method;
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,6 +50,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for the hints of a native image about the starter and about the beans that are
  * {@code @LeaderOnly}. There is no native image in these tests.
  */
+@Tag("ring1")
 class RuntimeHintsTests {
 
 	private static final DefaultGenerationContext generation = new DefaultGenerationContext(

@@ -33,6 +33,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -48,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for the metadata that editors complete and explain properties with.
  */
+@Tag("ring1")
 class ConfigurationMetadataTests {
 
 	private static final Map<String, Map<String, Object>> properties = new LinkedHashMap<>();

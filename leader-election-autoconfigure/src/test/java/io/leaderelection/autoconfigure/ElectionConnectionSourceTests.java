@@ -38,6 +38,7 @@ import org.assertj.core.api.ThrowableAssertAlternative;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.ds.PGSimpleDataSource;
 
@@ -63,6 +64,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link ElectionConnectionSource}, on a driver that only takes notes.
  */
+@Tag("ring1")
 class ElectionConnectionSourceTests {
 
 	private static final String URL = "jdbc:notes:postgresql://host/db";

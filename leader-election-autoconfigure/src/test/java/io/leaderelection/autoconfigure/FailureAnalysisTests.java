@@ -27,6 +27,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.ElectionKeys;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,6 +52,7 @@ import static org.mockito.BDDMockito.mock;
  * Tests for what people read when an application does not start.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class FailureAnalysisTests {
 
 	private static final String NO_DATA_SOURCE = "--spring.autoconfigure.exclude="

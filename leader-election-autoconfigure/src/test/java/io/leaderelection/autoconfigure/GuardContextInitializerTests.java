@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link GuardContextInitializer}.
  */
+@Tag("ring1")
 class GuardContextInitializerTests {
 
 	private static final String EXCLUDE = "--spring.autoconfigure.exclude=";

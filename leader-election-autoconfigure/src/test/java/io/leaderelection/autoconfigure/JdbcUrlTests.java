@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link JdbcUrl}.
  */
+@Tag("ring1")
 class JdbcUrlTests {
 
 	@ParameterizedTest

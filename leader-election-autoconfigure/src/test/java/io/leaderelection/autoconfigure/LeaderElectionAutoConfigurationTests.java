@@ -32,6 +32,7 @@ import io.leaderelection.LeaderElectors;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -55,6 +56,7 @@ import static org.mockito.BDDMockito.mock;
  * Tests for {@link LeaderElectionAutoConfiguration}.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class LeaderElectionAutoConfigurationTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

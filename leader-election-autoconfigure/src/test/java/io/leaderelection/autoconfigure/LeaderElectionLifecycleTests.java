@@ -38,6 +38,7 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.lifecycle.LeaderServices;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -70,6 +71,7 @@ import static org.awaitility.Awaitility.await;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
+@Tag("ring1")
 class LeaderElectionLifecycleTests {
 
 	private final GenericApplicationContext context = new GenericApplicationContext();

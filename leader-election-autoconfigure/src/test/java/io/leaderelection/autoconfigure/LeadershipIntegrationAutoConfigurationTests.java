@@ -28,6 +28,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.integration.RoleEventPublisher;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -58,6 +59,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link LeadershipIntegrationAutoConfiguration}.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class LeadershipIntegrationAutoConfigurationTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -27,6 +28,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link LockId}.
  */
+@Tag("ring1")
 class LockIdTests {
 
 	@ParameterizedTest

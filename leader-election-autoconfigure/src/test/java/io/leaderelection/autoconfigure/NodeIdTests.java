@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.mock.env.MockEnvironment;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link NodeId}.
  */
+@Tag("ring1")
 class NodeIdTests {
 
 	private final long pid = ProcessHandle.current().pid();

@@ -28,6 +28,7 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -45,6 +46,7 @@ import static org.mockito.Mockito.verify;
  * Tests for {@link PoolLender}.
  */
 @Timeout(30)
+@Tag("ring1")
 class PoolLenderTests {
 
 	private static final Duration SHORT = Duration.ofMillis(50);

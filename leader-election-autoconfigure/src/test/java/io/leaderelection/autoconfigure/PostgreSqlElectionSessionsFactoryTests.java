@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link PostgreSqlElectionSessionsFactory}.
  */
+@Tag("ring1")
 class PostgreSqlElectionSessionsFactoryTests {
 
 	@Test

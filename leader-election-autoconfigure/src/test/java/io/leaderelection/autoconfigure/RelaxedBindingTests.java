@@ -27,6 +27,7 @@ import io.leaderelection.LeaderElectors;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.health.HealthWatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -44,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for properties that are spelt in other ways.
  */
+@Tag("ring1")
 class RelaxedBindingTests {
 
 	private static final Map<String, String> ALL = new LinkedHashMap<>();

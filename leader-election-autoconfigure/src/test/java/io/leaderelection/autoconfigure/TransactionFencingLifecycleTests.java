@@ -32,6 +32,7 @@ import io.leaderelection.engine.LocalSessions;
 import io.leaderelection.transaction.TransactionFencing;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -46,6 +47,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link TransactionFencingLifecycle}.
  */
 @Timeout(60)
+@Tag("ring1")
 class TransactionFencingLifecycleTests {
 
 	private final InheritableThreadLocal<String> inheritable = new InheritableThreadLocal<>();

@@ -25,6 +25,7 @@ import java.util.concurrent.locks.Condition;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -35,6 +36,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for threads that die although everything that can be caught is caught.
  */
 @Timeout(60)
+@Tag("ring1")
 class DeadThreadTests {
 
 	private final List<Thread> threads = new CopyOnWriteArrayList<>();

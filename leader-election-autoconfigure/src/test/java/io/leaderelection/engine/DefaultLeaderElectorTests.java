@@ -27,6 +27,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  * {@link LocalSessions}, with real threads.
  */
 @Timeout(60)
+@Tag("ring1")
 class DefaultLeaderElectorTests {
 
 	private static final Duration LONG = Duration.ofSeconds(20);

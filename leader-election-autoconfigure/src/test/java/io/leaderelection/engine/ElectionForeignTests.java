@@ -22,6 +22,7 @@ import java.time.Instant;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link Election}: sessions that hold a lock although they are no nodes.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class ElectionForeignTests {
 
 	private static final String FOREIGN = "session with pid 4711 ('psql', role 'bob')";

@@ -33,6 +33,7 @@ import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -44,6 +45,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link Election}: resignation and stop of a leader.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionHandOverTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link Election}: start, stop and restart.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionLifecycleTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

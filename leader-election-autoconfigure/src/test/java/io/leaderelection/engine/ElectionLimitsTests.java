@@ -25,6 +25,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * the result of a resignation when leadership is lost meanwhile.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionLimitsTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,

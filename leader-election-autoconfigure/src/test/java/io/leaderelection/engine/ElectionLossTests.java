@@ -27,6 +27,7 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link Election}: loss of leadership, and what it does when the store fails.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionLossTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();
@@ -143,6 +145,7 @@ class ElectionLossTests {
 	 * Many campaigns in which anything happens at any time.
 	 */
 	@Test
+	@Tag("ring2")
 	void eventsAlternateWithEqualTermsInEverySequence() {
 		for (int seed = 0; seed < 100; seed++) {
 			ElectionFixture random = new ElectionFixture();

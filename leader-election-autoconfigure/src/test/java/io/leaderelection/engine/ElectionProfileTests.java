@@ -29,6 +29,7 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * priority, and other protocols.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class ElectionProfileTests {
 
 	private static final Duration HOLD = Duration.ofSeconds(10);

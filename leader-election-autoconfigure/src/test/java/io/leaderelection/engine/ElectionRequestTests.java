@@ -28,6 +28,7 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The request that the leader resigns, made on any node, and what nodes know of each
  * other.
  */
+@Tag("ring1")
 class ElectionRequestTests {
 
 	private static final Term TERM = new Term(0, 1, 775);

@@ -33,6 +33,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Watchdog.Watched;
 import io.leaderelection.testsupport.Daemon;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -46,6 +47,7 @@ import static org.awaitility.Awaitility.await;
  * do. Each of these has failed once.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionRobustnessTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

@@ -26,6 +26,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
+@Tag("ring1")
 class ElectionStatisticsTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

@@ -22,6 +22,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ElectionStatus}.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionStatusTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

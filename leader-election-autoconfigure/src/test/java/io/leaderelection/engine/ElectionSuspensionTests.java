@@ -28,6 +28,7 @@ import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a node that suspends its candidacy.
  */
+@Tag("ring1")
 class ElectionSuspensionTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,

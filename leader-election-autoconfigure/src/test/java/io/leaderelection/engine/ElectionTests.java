@@ -26,6 +26,7 @@ import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link Election}: the first decision, the grant, the lease.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionTests {
 
 	private static final Leader OTHER = new Leader("node-2", "4711");

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -34,6 +35,7 @@ import static org.awaitility.Awaitility.await;
  * hold nothing of the thread that happened to create them.
  */
 @Timeout(60)
+@Tag("ring1")
 class ElectionThreadsTests {
 
 	private final InheritableThreadLocal<String> inheritable = new InheritableThreadLocal<>();

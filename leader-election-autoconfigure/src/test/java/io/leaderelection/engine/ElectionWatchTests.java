@@ -27,6 +27,7 @@ import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a node that observes without a session.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class ElectionWatchTests {
 
 	private static final Term TERM = new Term(0, 1, 775);

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * and not before.
  */
 @Timeout(60)
+@Tag("ring1")
 class NestedElectionsTests {
 
 	private final HookedSessions outerSessions = new HookedSessions();

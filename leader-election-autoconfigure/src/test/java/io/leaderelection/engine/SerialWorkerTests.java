@@ -25,6 +25,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -36,6 +37,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link SerialWorker}.
  */
 @Timeout(60)
+@Tag("ring1")
 class SerialWorkerTests {
 
 	private final List<Object> ended = new CopyOnWriteArrayList<>();

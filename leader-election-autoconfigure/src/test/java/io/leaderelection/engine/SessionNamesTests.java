@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link SessionNames}.
  */
+@Tag("ring1")
 class SessionNamesTests {
 
 	private static final String LONG_ID = "a-host-name-of-a-data-centre.with.its-domain.example.com-1234-abcd";

@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -37,6 +38,7 @@ import static org.awaitility.Awaitility.await;
  * they start.
  */
 @Timeout(60)
+@Tag("ring1")
 class ThreadShortageTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

@@ -46,8 +46,8 @@ import static org.awaitility.Awaitility.await;
  * Tests for two elections on real threads, with one watchdog, whose failures cannot be
  * described or logged.
  */
-@Tag("faults")
 @Timeout(60)
+@Tag("ring2")
 class UnreportableFailureTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

@@ -29,6 +29,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.Watchdog.Watched;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,6 +40,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link Watchdog}, with its real thread.
  */
 @Timeout(60)
+@Tag("ring1")
 class WatchdogTests {
 
 	private final List<Thread> threads = new CopyOnWriteArrayList<>();

@@ -30,6 +30,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link WorkGate} and {@link Work}.
  */
 @Timeout(60)
+@Tag("ring1")
 class WorkGateTests {
 
 	private final ElectionFixture fixture = new ElectionFixture();

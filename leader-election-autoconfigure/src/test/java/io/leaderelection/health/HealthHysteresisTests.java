@@ -18,6 +18,7 @@ package io.leaderelection.health;
 
 import java.time.Duration;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link HealthHysteresis}.
  */
+@Tag("ring1")
 class HealthHysteresisTests {
 
 	// Near the overflow, where the clock of a JVM may be

@@ -34,6 +34,7 @@ import io.leaderelection.engine.SessionException;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -49,6 +50,7 @@ import static org.mockito.Mockito.mock;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
+@Tag("ring1")
 class HealthWatchTests {
 
 	private final BrokenSessions sessions = new BrokenSessions();

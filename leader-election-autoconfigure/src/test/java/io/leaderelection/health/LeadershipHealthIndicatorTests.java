@@ -34,6 +34,7 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.health.contributor.Health;
@@ -48,6 +49,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link LeadershipHealthIndicator}.
  */
+@Tag("ring1")
 class LeadershipHealthIndicatorTests {
 
 	private static final ElectionSessions UNREACHABLE = () -> {

@@ -22,6 +22,7 @@ import java.util.UUID;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
  * Tests for what an application prints that cannot hold elections on its server.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class BadInputTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
@@ -57,6 +59,7 @@ class BadInputTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void roleWithoutPlpgsqlRefusesTheStartAndNamesTheGrant(CapturedOutput output) {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			own.execute("CREATE ROLE restricted LOGIN PASSWORD 'right'");

@@ -46,6 +46,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * fires are claimed.
  */
 @Timeout(120)
+@Tag("ring2")
 class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 
 	private static final String OTHER = "durable_other";
@@ -252,7 +253,6 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		this.server.execute(ex.getAction().substring(ex.getAction().indexOf("GRANT")));
 	}
 
-	@Tag("faults")
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void firesAreClaimedThroughAPoolerInTransactionMode(String store) {

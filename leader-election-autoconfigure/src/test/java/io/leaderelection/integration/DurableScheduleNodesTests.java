@@ -70,6 +70,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Tests for {@link DurableSchedule} on nodes with a database.
  */
 @Timeout(120)
+@Tag("ring2")
 class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@ParameterizedTest
@@ -210,7 +211,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	 * With the ticks of real schedulers, while leadership moves between nodes whose
 	 * clocks are up to four seconds apart.
 	 */
-	@Tag("faults")
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void everySecondRunsOnceAndInOrder(String store) {

@@ -49,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for what happens to leadership between several application contexts on one
  * server.
  */
+@Tag("ring2")
 class HandOverTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -201,7 +202,6 @@ class HandOverTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void stopOfANodeThatIsCutOffDoesNotTakeALongLease() throws Exception {
 		for (boolean leads : List.of(true, false)) {
 			try (TcpProxy proxy = new TcpProxy(this.server); LocalNode other = leads ? null : start()) {
@@ -235,7 +235,6 @@ class HandOverTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void restartedServerElectsAgain() {
 		try (PostgreSqlServer own = PostgreSqlServer.start();
 				LocalNode first = LocalNode.start(own, this.group);
@@ -253,7 +252,6 @@ class HandOverTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void databaseThatComesLaterIsUsed() {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			own.stop("fast");

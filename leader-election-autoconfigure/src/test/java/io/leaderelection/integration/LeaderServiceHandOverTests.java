@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.SmartLifecycle;
@@ -37,6 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for services that leadership starts and stops, between several application
  * contexts on one server.
  */
+@Tag("ring2")
 class LeaderServiceHandOverTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -41,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Requests to {@link LeadershipEndpoint} that name a node, and those on a node that is
  * cut off.
  */
+@Tag("ring2")
 class LeadershipEndpointNodeTests {
 
 	private static final String LONG_ID = "a-host-name-of-a-data-centre.with.its-domain.example.com-1234-abcd";
@@ -87,7 +88,6 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
 		String id = "buero's\\pc $1";
 		String visible = "buero_s_pc__1~1443d2q";
@@ -141,7 +141,6 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void nodeThatIsCutOffRefusesAndAsksAgainWhenItIsBack() {
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				TcpProxy proxy = new TcpProxy(server);

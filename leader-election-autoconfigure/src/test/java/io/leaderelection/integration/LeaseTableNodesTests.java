@@ -43,6 +43,7 @@ import io.leaderelection.testsupport.RoundTrips;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +65,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for nodes with {@code leader-election.store=table}.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class LeaseTableNodesTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

@@ -37,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for what elections leave of the server to others.
  */
+@Tag("ring2")
 class LowImpactTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -68,7 +69,6 @@ class LowImpactTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void faultLeavesOneLinePerSession() {
 		start(3);
 		Set<String> pids = Set.copyOf(
@@ -91,7 +91,7 @@ class LowImpactTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leaderAndThreeStandbysHaveOneSessionEach() {
 		start(6);
 		awaitWaits(6);
@@ -104,7 +104,6 @@ class LowImpactTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void followersDoNotHoldUpIndexesAndVacuum() throws Exception {
 		start(6);
 		awaitWaits(5);
@@ -121,7 +120,7 @@ class LowImpactTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void noSnapshotGrowsOldWhileFollowersWait() {
 		start(4);
 		for (int i = 0; i < 40; i++) {

@@ -45,7 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for nodes with many elections, and what these cost.
  */
-@Tag("faults")
+@Tag("ring3")
 class ManyElectionsTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);

@@ -32,6 +32,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,11 +48,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for nodes that publish metadata and priorities, with both stores.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class NodeProfileTests {
 
 	private static final Duration HOLD = Duration.ofSeconds(1);
 
-	private static final Duration LONG_HOLD = Duration.ofSeconds(5);
+	private static final Duration LONG_HOLD = Duration.ofSeconds(3);
 
 	private static final String ONE_STANDBY = "leader-election.standbys=1";
 
@@ -212,7 +214,7 @@ class NodeProfileTests {
 		String[] all = Stream
 			.concat(Stream.of("leader-election.group=" + this.group, "leader-election.store=" + store,
 					"leader-election.initialize-schema=always", "leader-election.node-id=node-" + this.nodes.size(),
-					"leader-election.lease-duration=5s", "leader-election.priority=" + priority,
+					"leader-election.lease-duration=3s", "leader-election.priority=" + priority,
 					"leader-election.priority-hold=" + HOLD.toMillis() + "ms"), Stream.of(properties))
 			.toArray(String[]::new);
 		LocalNode node = LocalNode.start(this.server, Routes.class, all);

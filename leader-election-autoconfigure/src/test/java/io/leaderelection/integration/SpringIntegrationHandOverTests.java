@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.annotation.Bean;
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for endpoints of Spring Integration whose role follows an election, between two
  * application contexts on one server.
  */
+@Tag("ring2")
 class SpringIntegrationHandOverTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -24,6 +24,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -37,6 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * themselves: a cancel at the end of one leaves an ERROR in PostgreSQL's log.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class SuspendedCandidacyTests {
 
 	private static final int TIMES = 300;

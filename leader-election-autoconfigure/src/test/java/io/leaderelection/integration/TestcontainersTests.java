@@ -21,6 +21,7 @@ import java.time.Duration;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.integration.LocalNode.NodeConfiguration;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.testcontainers.junit.jupiter.Container;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Testcontainers
 @EnabledIfSystemProperty(named = "leader-election.test.postgres", matches = "testcontainers")
 @SpringBootTest(classes = NodeConfiguration.class)
+@Tag("ring2")
 class TestcontainersTests {
 
 	@Container

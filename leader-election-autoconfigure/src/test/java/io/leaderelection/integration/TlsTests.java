@@ -47,8 +47,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for elections over TLS: the connection of an election verifies the server as the
  * {@link DataSource} of the application does.
  */
-@Tag("faults")
 @EmbeddedServerOnly
+@Tag("ring2")
 class TlsTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -86,12 +86,14 @@ class TlsTests {
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@EnumSource
 	void refusesServerOfAnotherAuthority(Place place) {
 		assertRefused(place, "localhost", otherAuthority, "SSL error: PKIX path");
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@EnumSource
 	void refusesServerWithAnotherName(Place place) {
 		assertRefused(place, "127.0.0.1", certificates.authority(), "The hostname 127.0.0.1 could not be verified");

@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a leader that resigns or stops while its server does not answer.
  */
 @Timeout(120)
+@Tag("ring2")
 class UnreachableLeaderTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

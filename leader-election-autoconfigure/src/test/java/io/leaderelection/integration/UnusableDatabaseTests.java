@@ -30,6 +30,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
  * claim to be something else.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class UnusableDatabaseTests {
 
 	private static final String[] OLD = { function("version()", "text", "'PostgreSQL 13.21 on x86_64'"),

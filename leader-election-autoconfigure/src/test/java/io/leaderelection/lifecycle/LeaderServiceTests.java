@@ -21,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.SerialWorker;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.mockito.ArgumentCaptor;
@@ -39,6 +40,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link LeaderService}.
  */
+@Tag("ring1")
 class LeaderServiceTests {
 
 	private final Lifecycle bean = mock(Lifecycle.class);

@@ -40,6 +40,7 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -51,6 +52,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link LeadershipMetrics}.
  */
+@Tag("ring1")
 class LeadershipMetricsTests {
 
 	private final SimpleMeterRegistry registry = new SimpleMeterRegistry();

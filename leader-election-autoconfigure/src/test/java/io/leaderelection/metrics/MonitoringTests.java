@@ -35,6 +35,7 @@ import io.leaderelection.metrics.PromQl.Selector;
 import io.leaderelection.schedule.DurableSchedule;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -56,6 +57,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for what is in the folder {@code monitoring} and in the document on metrics,
  * against what an application exports.
  */
+@Tag("ring1")
 class MonitoringTests {
 
 	private static final Path ROOT = Path.of("..");

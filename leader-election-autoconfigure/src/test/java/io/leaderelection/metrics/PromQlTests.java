@@ -20,6 +20,7 @@ import java.util.List;
 
 import io.leaderelection.metrics.PromQl.LabelMatcher;
 import io.leaderelection.metrics.PromQl.Selector;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Tests for {@link PromQl}.
  */
+@Tag("ring1")
 class PromQlTests {
 
 	@Test

@@ -53,6 +53,7 @@ import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -67,6 +68,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link AdvisoryLockSession} on a real server.
  */
+@Tag("ring1")
 class AdvisoryLockSessionTests {
 
 	private static final String WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' "
@@ -920,6 +922,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void termsIncreaseAcrossACrashOfTheServer() throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			Won before = win(open(sessions(own, "node-a")));

@@ -24,10 +24,12 @@ import java.sql.Statement;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("ring1")
 class DatabaseIdentityTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();

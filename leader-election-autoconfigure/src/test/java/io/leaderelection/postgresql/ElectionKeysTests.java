@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -24,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ElectionKeys}. The values are part of the contract between versions: a
  * node that derives others elects a second leader.
  */
+@Tag("ring1")
 class ElectionKeysTests {
 
 	@Test

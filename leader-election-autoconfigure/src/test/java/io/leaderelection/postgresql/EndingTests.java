@@ -44,6 +44,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -57,6 +58,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for how a session that wins the lock judges the end of its predecessor, on a real
  * server. Each test has a database of its own, in which nothing else ends.
  */
+@Tag("ring2")
 class EndingTests {
 
 	private static final Duration LONG = Duration.ofSeconds(20);

@@ -26,6 +26,7 @@ import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -35,6 +36,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link LeaseTableElections}.
  */
+@Tag("ring1")
 class LeaseTableElectionsTests {
 
 	private static final String KEY = "test:default";

@@ -33,6 +33,7 @@ import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Statements of the fence and of takeovers that pause between their snapshot and their
  * lock on the row of the fence, while another session changes that row.
  */
+@Tag("ring1")
 class LeaseTableFenceRaceTests extends LeaseTableFixture {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -38,6 +38,7 @@ import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What the store {@code table} rests on, with its statements as they are and with a
  * seeded mistake, after which it must not hold.
  */
+@Tag("ring2")
 class LeaseTableMutantTests extends LeaseTableFixture {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
@@ -121,6 +123,7 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	 * its page, as they do otherwise if the page is full.
 	 */
 	@ParameterizedTest
+	@Tag("ring3")
 	@EnumSource(names = { "NONE", "FENCE_ON_LEASE" })
 	void fenceHoldsWhileRenewalsMoveTheLease(Mutant mutant) throws Exception {
 		ElectionSessions opened = sessions(mutant, "node-a", "moved");

@@ -39,6 +39,7 @@ import io.leaderelection.postgresql.LeaseTableSql.Holder;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,6 +50,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link LeaseTableRequests} and {@link LeaseTableThread}: elections that share
  * a connection do not disturb each other.
  */
+@Tag("ring1")
 class LeaseTableRequestsTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
@@ -217,6 +219,7 @@ class LeaseTableRequestsTests {
 	 * to do with the table.
 	 */
 	@Test
+	@Tag("ring2")
 	void foreignTransactionIsNotMistakenForOneThatHasLockedTheRow() throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start(); Connection foreign = own.connect()) {
 			LeaseTableConnection opened = connector(own, Duration.ofSeconds(5)).connect();

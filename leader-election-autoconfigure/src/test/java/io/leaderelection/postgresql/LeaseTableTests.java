@@ -55,6 +55,7 @@ import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -69,6 +70,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link LeaseTable} and its sessions on a real server.
  */
+@Tag("ring1")
 class LeaseTableTests {
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
@@ -223,6 +225,7 @@ class LeaseTableTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void renewalSurvivesACrashOfTheServer() throws SessionException {
 		// Nothing but a flush of its own brings it to the disk within this time
 		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
@@ -377,6 +380,7 @@ class LeaseTableTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void candidateThatLeavesDisappears() throws SessionException {
 		ElectionSession first = open("node-a");
 		win(first);
@@ -408,6 +412,7 @@ class LeaseTableTests {
 	 * Nodes learn of the other candidates when they are registered again.
 	 */
 	@Test
+	@Tag("ring2")
 	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
 		List<ElectionSession> opened = new ArrayList<>();
 		for (String node : List.of("node-c", "node-a", "node-f", "node-e", "node-b", "node-d")) {

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.util.concurrent.TimeUnit;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link LeaseWatch}.
  */
+@Tag("ring1")
 class LeaseWatchTests {
 
 	private static final long LEASE_MILLIS = 1000;

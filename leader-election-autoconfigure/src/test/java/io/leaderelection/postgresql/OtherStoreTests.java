@@ -34,6 +34,7 @@ import io.leaderelection.postgresql.PostgreSqlSessions.TableRow;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -43,6 +44,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for sessions with the advisory lock on a database that has a lease table, or a
  * table with its name: leadership by the lock must not depend on it.
  */
+@Tag("ring1")
 class OtherStoreTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);

@@ -31,6 +31,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,6 +41,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for sessions of different priorities in the lock queue, and for what they
  * publish.
  */
+@Tag("ring1")
 class PrioritySessionTests {
 
 	private static final Duration WAIT = Duration.ofSeconds(30);

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 import io.leaderelection.engine.NodeProfile;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link Profiles}.
  */
+@Tag("ring1")
 class ProfilesTests {
 
 	private static final NodeProfile PROFILE = new NodeProfile(1, 10,

@@ -44,6 +44,7 @@ import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -53,6 +54,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for the seats of {@link AdvisoryLockSession} and for {@link Watcher} on a real
  * server.
  */
+@Tag("ring1")
 class SeatTests {
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
@@ -310,6 +312,7 @@ class SeatTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void poolOfAnotherClusterWithTheSameDatabaseIdIsNotUsed() throws Exception {
 		try (PostgreSqlServer other = PostgreSqlServer.start()) {
 			String databaseId = "SELECT oid FROM pg_database WHERE datname = current_database()";

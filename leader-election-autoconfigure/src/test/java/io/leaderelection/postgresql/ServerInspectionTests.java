@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -27,6 +28,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 /**
  * Tests for {@link ServerInspection}.
  */
+@Tag("ring1")
 class ServerInspectionTests {
 
 	@Test

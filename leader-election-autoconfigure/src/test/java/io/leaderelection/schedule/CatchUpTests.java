@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.ScheduledFuture;
 
 import io.leaderelection.Leadership;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
@@ -39,6 +40,7 @@ import static org.mockito.Mockito.mock;
 /**
  * Tests for {@link CatchUp}.
  */
+@Tag("ring1")
 class CatchUpTests {
 
 	private static final Instant FIRE = Instant.parse("2026-05-02T02:00:00Z");

@@ -21,6 +21,7 @@ import java.util.concurrent.Future;
 
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for uses of {@link DurableSchedule} that prevent the start.
  */
+@Tag("ring1")
 class DurableScheduleRejectionTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.FireTimes.Cron;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link FireTimes} and {@link DueFires}.
  */
+@Tag("ring1")
 class FireTimesTests {
 
 	private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");

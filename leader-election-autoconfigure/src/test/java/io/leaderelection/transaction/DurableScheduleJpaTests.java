@@ -33,6 +33,7 @@ import io.leaderelection.transaction.FencedJpaTransactionTests.Note;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.InitializingBean;
@@ -54,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Durable schedules whose work is written by Hibernate when the transaction commits.
  */
+@Tag("ring1")
 class DurableScheduleJpaTests {
 
 	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * {@link Leadership#fence(Connection)} for transactions that Spring does not manage.
  */
+@Tag("ring1")
 class ExplicitFenceTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();

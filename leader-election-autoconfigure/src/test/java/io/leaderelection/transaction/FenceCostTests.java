@@ -24,6 +24,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.SpringApplication;
@@ -37,6 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for what the fence costs: round trips to the server, counted on the socket.
  */
+@Tag("ring2")
 class FenceCostTests {
 
 	/**

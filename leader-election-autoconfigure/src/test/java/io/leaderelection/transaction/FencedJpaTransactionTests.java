@@ -42,6 +42,7 @@ import org.hibernate.Session;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.SpringApplication;
@@ -71,6 +72,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Transactions of leader work with {@link JpaTransactionManager} and Hibernate, which
  * writes when the transaction commits: here before the fence.
  */
+@Tag("ring1")
 class FencedJpaTransactionTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();

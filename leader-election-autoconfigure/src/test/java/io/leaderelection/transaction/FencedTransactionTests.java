@@ -32,6 +32,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -61,6 +62,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Transactions of leader work with {@code JdbcTransactionManager}, in every form that
  * Spring knows: those that are under way when the term ends must not commit.
  */
+@Tag("ring1")
 class FencedTransactionTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();

@@ -31,6 +31,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
@@ -70,6 +71,7 @@ import static org.mockito.Mockito.never;
  * What is fenced with several transaction managers, and how an application learns of it.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class FencingCoverageTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
@@ -277,6 +279,7 @@ class FencingCoverageTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void databaseThatIsAvailableLaterIsInspectedLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(server)) {
 			proxy.refuse();

@@ -25,6 +25,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.SpringApplication;
@@ -43,6 +44,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * What the documents say is not fenced, beside what helps. These tests show that its
  * limits are where it says.
  */
+@Tag("ring1")
 class FencingLimitsTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();

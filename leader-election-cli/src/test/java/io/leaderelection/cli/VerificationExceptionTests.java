@@ -21,6 +21,7 @@ import java.sql.SQLTransientConnectionException;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link VerificationException}: what proves that elections do not hold.
  */
+@Tag("ring1")
 class VerificationExceptionTests {
 
 	@ParameterizedTest

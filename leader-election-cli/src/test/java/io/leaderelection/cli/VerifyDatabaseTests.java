@@ -55,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link VerifyDatabase} on real servers.
  */
+@Tag("ring1")
 class VerifyDatabaseTests {
 
 	private static final String ROLE = "verified_role";
@@ -108,7 +109,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void interruptedProcessDropsItsSchema(@TempDir Path folder) throws Exception {
 		Path output = folder.resolve("output.txt");
 		Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
@@ -133,7 +134,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void electionsHoldWithTable() throws IOException {
 		limitConnections(7);
 		Outcome outcome = verify("--lease=2s", "--store=table", "--show-host");
@@ -150,7 +151,7 @@ class VerifyDatabaseTests {
 	 * The transactions of the application are read-only, and so cannot be fenced.
 	 */
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void roleThatOnlyReads() {
 		this.server.execute("ALTER ROLE " + ROLE + " SET default_transaction_read_only = on");
 		assertRefused(verify("--lease=2s", "--store=table"), "| schema | ok |", "in a read-only transaction");
@@ -158,7 +159,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void presetsOfTheRoleThatElectionsOverride() {
 		for (String preset : List.of("idle_session_timeout = '10s'", "lock_timeout = '50ms'",
 				"default_transaction_read_only = on", "synchronous_commit = off")) {
@@ -200,7 +201,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void serverThatIsFullWhenANodeConnectsAgain() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--store=table"));
 		Awaitility.await()
@@ -231,7 +232,7 @@ class VerifyDatabaseTests {
 	 * session active.
 	 */
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	@EmbeddedServerOnly
 	void silentSessionThatTheServerDoesNotEnd() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s"));
@@ -247,7 +248,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void silentSessionThatIsEndedTooEarly() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s"));
 		this.server.execute("SELECT pg_terminate_backend(" + awaitSilentSession() + ")");
@@ -257,7 +258,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void serverThatIsRestartedDuringTheVerification() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--debug"));
 		awaitSilentSession();
@@ -291,7 +292,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void namesOfSessionsAreNotVisible() {
 		execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_stat_get_activity(int) FROM PUBLIC");
 		Outcome outcome = verify("--lease=2s");
@@ -322,7 +323,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void poolerInSessionMode() {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "session")) {
 			String url = poolerUrl(pooler);
@@ -336,7 +337,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void poolerInTransactionMode() {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction")) {
 			String url = poolerUrl(pooler);
@@ -372,7 +373,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void presetOfTheRoleThatEndsTransactions() {
 		this.server.execute("ALTER ROLE " + ROLE + " SET idle_in_transaction_session_timeout = '500ms'");
 		assertUndetermined(verify("--lease=2s", "--store=table"), "fence", "due to idle-in-transaction timeout",
@@ -380,8 +381,8 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	@EmbeddedServerOnly
-	@Tag("faults")
 	void standby() {
 		try (PostgreSqlServer primary = PostgreSqlServer.start(); PostgreSqlServer standby = primary.startStandby()) {
 			assertRefused(verifyAt(standby.jdbcUrl() + "?user=" + standby.username()),
@@ -390,7 +391,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	@EmbeddedServerOnly
 	void encryptedConnection(@TempDir Path folder) {
 		Certificates certificates = new Certificates(folder);

@@ -22,6 +22,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 		webEnvironment = SpringBootTest.WebEnvironment.NONE, properties = "leader-election.mode=never")
 @AutoConfigureTestLeadership
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("ring1")
 class AutoConfigureTestLeadershipTests {
 
 	@Autowired

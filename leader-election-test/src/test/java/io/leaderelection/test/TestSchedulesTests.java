@@ -22,6 +22,7 @@ import java.time.Instant;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  * Tests for {@link TestSchedules}.
  */
 @Timeout(60)
+@Tag("ring1")
 class TestSchedulesTests {
 
 	private static final Instant FIRE = Instant.parse("2026-05-02T02:00:00Z");

@@ -24,6 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Fence, terms and hand-over, with everything at any time.
  */
+@Tag("ring2")
 class FenceModelTests {
 
 	@Test
@@ -33,7 +34,7 @@ class FenceModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsWithThreeTerms() {
 		assertThat(ModelChecker.check("fence-3-terms", Instance.FENCE, 2)).matches(ModelChecker.Outcome::holds);
 	}
@@ -44,17 +45,10 @@ class FenceModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsWithLateWorkOfTwoNodes() {
 		Instance instance = Instance.HAND_OVER.nodes(2).with("MaxTerm", "2");
 		assertThat(ModelChecker.check("hand-over-2-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);
-	}
-
-	@Test
-	@Tag("long")
-	void holdsWithThreeNodes() {
-		Instance instance = Instance.FENCE.nodes(3).with("MaxTerm", "2");
-		assertThat(ModelChecker.check("fence-3-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);
 	}
 
 }

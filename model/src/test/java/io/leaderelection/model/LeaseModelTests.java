@@ -26,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * One leader at a time, with leases and delays.
  */
+@Tag("ring2")
 class LeaseModelTests {
 
 	@Test
@@ -49,17 +50,7 @@ class LeaseModelTests {
 	}
 
 	@Test
-	@Tag("long")
-	void holdsWithThreeNodesAndThreeTerms() {
-		Stream.of(Instance.LEASE, Instance.LEASE.with("Delay", "2").with("PromptNotice", "FALSE"))
-			.map((instance) -> instance.nodes(3))
-			.forEach((instance) -> assertThat(
-					ModelChecker.check("lease-3-nodes-delay-" + instance.constants().get("Delay"), instance, 2))
-				.matches(ModelChecker.Outcome::holds));
-	}
-
-	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsIfTheCauseDecides() {
 		assertThat(ModelChecker.check("cause", Instance.CAUSE)).matches(ModelChecker.Outcome::holds);
 	}
@@ -69,26 +60,17 @@ class LeaseModelTests {
 	 * also begin before the delay is over.
 	 */
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsIfTheCauseDecidesAndNodesResignAndReturn() {
 		Instance instance = Instance.CAUSE.nodes(2).with("HandOver", "TRUE").with("Reopen", "TRUE").with("Trust", "2");
 		assertThat(ModelChecker.check("cause-2-nodes", instance)).matches(ModelChecker.Outcome::holds);
-	}
-
-	@Test
-	@Tag("long")
-	void holdsIfTheCauseDecidesAmongThreeNodes() {
-		Stream.of("HandOver", "Reopen")
-			.forEach((constant) -> assertThat(
-					ModelChecker.check("cause-3-nodes-" + constant, Instance.CAUSE.with(constant, "TRUE"), 2))
-				.matches(ModelChecker.Outcome::holds));
 	}
 
 	/**
 	 * Everything at once: a crash of the server, clocks and work.
 	 */
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsWithWorkAndCrash() {
 		Instance instance = new Instance("Election", 2, Instance.LEASE.constants(),
 				Stream.concat(Instance.LEASE.invariants().stream(), Instance.FENCE.invariants().stream())

@@ -24,6 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Somebody leads.
  */
+@Tag("ring2")
 class LivenessModelTests {
 
 	@Test
@@ -43,14 +44,14 @@ class LivenessModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsWithMoreFaults() {
 		Instance instance = Instance.LIVENESS.with("MaxTerm", "3").with("MaxFaults", "2").with("Work", "FALSE");
 		assertThat(ModelChecker.check("liveness-2-faults", instance, 2)).matches(ModelChecker.Outcome::holds);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void holdsWithMoreSeats() {
 		Instance instance = Instance.SEATS.nodes(4).with("Standbys", "2").with("MaxFaults", "2");
 		assertThat(ModelChecker.check("seats-4-nodes", instance, 2)).matches(ModelChecker.Outcome::holds);

@@ -25,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The election with the lease table: fence, terms and hand-over with everything at any
  * time, one leader at a time with leases, and somebody leads.
  */
+@Tag("ring2")
 class TableLeaseModelTests {
 
 	@Test
@@ -33,25 +34,25 @@ class TableLeaseModelTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leaseHolds() {
 		check("table-lease", Instance.TABLE_LEASE);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void somebodyLeads() {
 		check("table-liveness", Instance.TABLE_LIVENESS.with("Work", "FALSE"));
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void fenceHoldsAfterPromotion() {
 		check("table-fence-promotion", Instance.TABLE_FENCE.faults("LOSS", "CRASH").with("MaxPromotions", "1"));
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leaseHoldsAfterPromotion() {
 		check("table-lease-promotion", Instance.TABLE_SHORT_LEASE.faults("LOSS").with("MaxPromotions", "1"));
 	}

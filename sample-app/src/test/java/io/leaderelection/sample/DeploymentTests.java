@@ -39,6 +39,7 @@ import io.kubernetes.client.openapi.models.V1Deployment;
 import io.kubernetes.client.openapi.models.V1Secret;
 import io.kubernetes.client.openapi.models.V1Service;
 import org.json.JSONException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -60,6 +61,7 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
  * what the sample needs, and against themselves. Whether they start needs a machine with
  * containers or systemd.
  */
+@Tag("ring1")
 class DeploymentTests {
 
 	private static final String COMPOSE = "compose.yaml";

@@ -56,6 +56,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The endpoint {@code leadership} over HTTP and JMX, on nodes of the sample that share a
  * database. Each test has an election of its own.
  */
+@Tag("ring1")
 class LeadershipEndpointTests {
 
 	private static final String UNRESTRICTED = "management.endpoint.leadership.access=unrestricted";
@@ -145,6 +146,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void everyNodeKnowsTheLeaderAndTheCandidates() {
 		SampleNode first = add(SampleNode.fork(server(), "first", properties()));
 		SampleNode second = start("second");
@@ -173,7 +175,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void followerAsksTheLeaderToResignWhichDrainsItsWorkFirst() throws Exception {
 		SampleNode leader = start("leader", UNRESTRICTED);
 		SampleNode follower = start("follower", UNRESTRICTED);
@@ -218,7 +220,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void leaderAndObserverAskTooAndRefusalsSayWhy() {
 		SampleNode first = start("first", UNRESTRICTED);
 		SampleNode observer = start("observer", UNRESTRICTED, "leader-election.candidate=false");

@@ -28,6 +28,7 @@ import java.util.stream.Stream;
 
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +50,7 @@ import static org.awaitility.Awaitility.await;
  * them. Both run in this JVM.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
 class SampleApplicationTests {
 
 	private final BasicJsonTester json = new BasicJsonTester(getClass());
@@ -110,6 +112,7 @@ class SampleApplicationTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void nodesElectALeaderInATable() {
 		String first = start("--leader-election.store=table");
 		String second = start("--leader-election.store=table");

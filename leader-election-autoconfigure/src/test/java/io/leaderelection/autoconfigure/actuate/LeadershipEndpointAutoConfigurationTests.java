@@ -22,6 +22,7 @@ import java.util.Map;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.actuate.autoconfigure.endpoint.EndpointAutoConfiguration;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link LeadershipEndpointAutoConfiguration}.
  */
+@Tag("ring1")
 class LeadershipEndpointAutoConfigurationTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

@@ -23,6 +23,7 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.metrics.LeadershipMetricsAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.health.LeadershipHealthIndicator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link LeadershipHealthContributorAutoConfiguration}.
  */
+@Tag("ring1")
 class LeadershipHealthContributorAutoConfigurationTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

@@ -33,6 +33,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.WorkObserver;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
@@ -51,6 +52,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Tests for the MDC during leader work.
  */
 @Timeout(60)
+@Tag("ring1")
 class LeaderWorkMdcTests {
 
 	private final ApplicationContextRunner off = new ApplicationContextRunner()

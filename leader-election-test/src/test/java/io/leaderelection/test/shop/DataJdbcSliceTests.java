@@ -21,6 +21,7 @@ import java.time.Instant;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestSchedules;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ContextConfiguration(initializers = TestDatabase.class)
 @Sql(statements = "CREATE TABLE receipt (id bigserial PRIMARY KEY, text text)")
 @Sql(statements = "DROP TABLE receipt", executionPhase = ExecutionPhase.AFTER_TEST_METHOD)
+@Tag("ring2")
 class DataJdbcSliceTests {
 
 	private static final Instant FIRE = Instant.parse("2026-05-02T02:00:00Z");

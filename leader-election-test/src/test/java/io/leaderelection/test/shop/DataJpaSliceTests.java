@@ -20,6 +20,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @AutoConfigureTestLeadership
 @Import(DataJpaSliceTests.Registration.class)
 @ContextConfiguration(initializers = TestDatabase.class)
+@Tag("ring2")
 class DataJpaSliceTests {
 
 	@Autowired

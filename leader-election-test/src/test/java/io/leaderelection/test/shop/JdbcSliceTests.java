@@ -20,6 +20,7 @@ import io.leaderelection.LeaderElectors;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
@@ -45,6 +46,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Import(JdbcSliceTests.Counter.class)
 @ContextConfiguration(initializers = TestDatabase.class)
 @Sql(statements = "CREATE TABLE counter AS SELECT 0 AS value")
+@Tag("ring1")
 class JdbcSliceTests {
 
 	@Autowired

@@ -18,6 +18,7 @@ package io.leaderelection.test.shop;
 
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @SpringJUnitConfig(InvoiceService.class)
 @AutoConfigureTestLeadership
+@Tag("ring1")
 class PlainContextTests {
 
 	@Test

@@ -27,6 +27,7 @@ import io.leaderelection.test.TestSchedules;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +63,7 @@ import static org.mockito.BDDMockito.given;
  * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class SliceWithoutTestLeadershipTests {
 
 	private static final String ACTION = "add @AutoConfigureTestLeadership of the artifact leader-election-test to the "

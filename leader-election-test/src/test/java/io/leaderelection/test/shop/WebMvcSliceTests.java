@@ -23,6 +23,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
@@ -41,6 +42,7 @@ import static org.awaitility.Awaitility.await;
 @WebMvcTest
 @AutoConfigureTestLeadership
 @Import(InvoiceService.class)
+@Tag("ring2")
 class WebMvcSliceTests {
 
 	@Autowired

@@ -58,6 +58,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link SharedPostgres} and {@link SharedPostgresServer}, on real processes.
  */
+@Tag("ring1")
 class SharedPostgresTests {
 
 	private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(2);
@@ -98,7 +99,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void nodesThatStartAtOnceShareOneServer() throws Exception {
 		List<Node> starting = List.of(startNode(NEVER_IDLE), startNode(NEVER_IDLE), startNode(NEVER_IDLE));
 		Set<String> urls = new HashSet<>();
@@ -113,7 +114,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void serverSurvivesKillOfTheNodeThatStartedIt() throws Exception {
 		Node first = startNode(IDLE_TIMEOUT);
 		String url = first.awaitJoined();
@@ -129,6 +130,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void serverEndsWhenNoSessionOfANodeIsLeft() throws Exception {
 		SharedPostgres.Session first = join(IDLE_TIMEOUT);
 		ServerState state = state();
@@ -146,7 +148,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void stateFileOfAServerThatIsGoneIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -176,7 +178,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void serverWhosePostgresWasKilledIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -187,7 +189,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void postgresWhoseOwnerWasKilledIsTakenOver() throws Exception {
 		SharedPostgres.Session first = join(IDLE_TIMEOUT);
 		ServerState orphaned = state();
@@ -205,7 +207,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	@DisabledOnOs(OS.WINDOWS)
 	void postgresThatDoesNotAnswerIsRemoved() throws Exception {
 		join(NEVER_IDLE);
@@ -218,6 +220,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	@EnabledOnOs(OS.LINUX)
 	void serverIsForItsUserOnlyAndApartFromTheTerminalOfItsNode() throws Exception {
 		join(NEVER_IDLE);

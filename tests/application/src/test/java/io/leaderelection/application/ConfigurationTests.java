@@ -23,6 +23,7 @@ import javax.sql.DataSource;
 import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
  * Applications that are configured by their environment, wrongly, or by a bean.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class ConfigurationTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();

@@ -20,6 +20,7 @@ import java.util.List;
 
 import io.leaderelection.annotation.LeaderOnly;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Value;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A listener for messages that leadership starts and stops.
  */
+@Tag("ring2")
 class LeaderServiceTests {
 
 	@AutoClose

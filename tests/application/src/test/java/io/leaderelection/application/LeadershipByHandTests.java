@@ -21,6 +21,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 		properties = "spring.datasource.url=jdbc:postgresql://localhost:1/none")
 @AutoConfigureTestLeadership
 @TestMethodOrder(MethodOrderer.MethodName.class)
+@Tag("ring2")
 class LeadershipByHandTests {
 
 	@Autowired

@@ -22,6 +22,7 @@ import java.util.List;
 
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What the endpoint {@code leadership} reports on a leader and on a follower, and that it
  * can only be read unless configured otherwise.
  */
+@Tag("ring2")
 class LeadershipEndpointTests {
 
 	@AutoClose

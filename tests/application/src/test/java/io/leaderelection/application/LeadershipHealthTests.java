@@ -23,6 +23,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What {@code /actuator/health} and the probes report on leaders, followers and nodes
  * that do not reach the database of their election.
  */
+@Tag("ring2")
 class LeadershipHealthTests {
 
 	private static final String COMPONENT = "/components/leadership";

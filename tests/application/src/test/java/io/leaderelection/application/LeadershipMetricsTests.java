@@ -29,6 +29,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.documentation.Markdown;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.annotation.Import;
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What Prometheus and {@code /actuator/metrics} get to see of a node that led and one
  * that leads, after each was asked to work as the leader and as a follower.
  */
+@Tag("ring2")
 class LeadershipMetricsTests {
 
 	@AutoClose

@@ -24,6 +24,7 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The endpoint {@code leadership} over JMX.
  */
+@Tag("ring2")
 class LeadershipOverJmxTests {
 
 	private static final MBeanServer server = ManagementFactory.getPlatformMBeanServer();

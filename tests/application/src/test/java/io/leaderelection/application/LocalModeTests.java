@@ -17,6 +17,7 @@
 package io.leaderelection.application;
 
 import io.leaderelection.annotation.LeaderOnly;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.test.context.SpringBootTest;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @SpringBootTest(classes = { WebApplication.class, LocalModeTests.Orders.class },
 		webEnvironment = WebEnvironment.RANDOM_PORT,
 		properties = { "leader-election.mode=always", "spring.datasource.url=jdbc:postgresql://localhost:1/none" })
+@Tag("ring2")
 class LocalModeTests {
 
 	private final Http http;

@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -38,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * {@link LeaderElector} and {@link LeaderElectors} in the hands of an application.
  */
+@Tag("ring2")
 class ProgrammaticUseTests {
 
 	@AutoClose

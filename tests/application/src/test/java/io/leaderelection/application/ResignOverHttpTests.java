@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.annotation.LeaderOnly;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Leadership that is handed over by a request to the endpoint of any node.
  */
+@Tag("ring2")
 class ResignOverHttpTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

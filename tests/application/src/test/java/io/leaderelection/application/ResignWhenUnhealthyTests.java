@@ -19,6 +19,7 @@ package io.leaderelection.application;
 import java.util.List;
 
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.health.contributor.Health;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for nodes that lead only while their catalog is healthy.
  */
+@Tag("ring2")
 class ResignWhenUnhealthyTests {
 
 	@AutoClose

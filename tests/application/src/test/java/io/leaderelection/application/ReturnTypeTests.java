@@ -26,6 +26,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Flux;
@@ -47,6 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Guarded methods of every result type, called by requests to the leader and to a
  * follower.
  */
+@Tag("ring2")
 class ReturnTypeTests {
 
 	@AutoClose

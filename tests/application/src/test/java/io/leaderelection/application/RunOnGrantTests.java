@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.annotation.LeaderOnly;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.annotation.Import;
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A job that runs once an hour, and whenever leadership is granted.
  */
+@Tag("ring2")
 class RunOnGrantTests {
 
 	// Not while the test runs

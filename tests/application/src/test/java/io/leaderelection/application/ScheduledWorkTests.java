@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.leaderelection.annotation.LeaderOnly;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Jobs of which the scheduler of every node has its own, and one runs. The scheduler asks
  * for a publisher once only, and subscribes at each tick.
  */
+@Tag("ring2")
 class ScheduledWorkTests {
 
 	@AutoClose

@@ -35,6 +35,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -53,6 +54,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * "Troubleshooting" show what they should, and that changes by hand have the documented
  * effects.
  */
+@Tag("ring2")
 class LeaseTableOperationsTests {
 
 	private static final Markdown DOCUMENT = Markdown.of(Path.of("docs", "operations", "troubleshooting.md"));

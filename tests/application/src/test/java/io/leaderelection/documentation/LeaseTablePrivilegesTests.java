@@ -30,6 +30,7 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -50,6 +51,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * with {@code leader-election.store=table} and run fenced transactions, and no more than
  * it says.
  */
+@Tag("ring2")
 class LeaseTablePrivilegesTests {
 
 	private static final String DENIED = "42501";

@@ -105,20 +105,28 @@ public final class Markdown {
 	 * All documents of the repository, apart from those beside sources.
 	 */
 	static List<Markdown> all() {
+		return files("src|target", ".*\\.md").stream().map(Markdown::of).toList();
+	}
+
+	/**
+	 * The files of the repository with a name that matches, outside of hidden directories
+	 * and of those that are left out.
+	 */
+	static Set<Path> files(String omitted, String name) {
 		Set<Path> files = new TreeSet<>();
 		try {
 			Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
 
 				@Override
 				public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
-					String name = directory.getFileName().toString();
-					return (!directory.equals(ROOT) && name.matches("\\..*|src|target")) ? FileVisitResult.SKIP_SUBTREE
+					String last = directory.getFileName().toString();
+					return (!directory.equals(ROOT) && last.matches("\\..*|" + omitted)) ? FileVisitResult.SKIP_SUBTREE
 							: FileVisitResult.CONTINUE;
 				}
 
 				@Override
 				public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-					if (file.toString().endsWith(".md")) {
+					if (file.getFileName().toString().matches(name)) {
 						files.add(file);
 					}
 					return FileVisitResult.CONTINUE;
@@ -129,7 +137,7 @@ public final class Markdown {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-		return files.stream().map(Markdown::of).toList();
+		return files;
 	}
 
 	/**

@@ -22,6 +22,7 @@ import java.util.List;
 
 import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.documentation.Markdown.CodeBlock;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Tests for {@link Markdown} and {@link JavaExamples}.
  */
+@Tag("ring1")
 class MarkdownTests {
 
 	private static final String TEXT = """

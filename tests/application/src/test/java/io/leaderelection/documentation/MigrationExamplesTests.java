@@ -23,6 +23,7 @@ import java.util.List;
 import io.leaderelection.documentation.Markdown.CodeBlock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that the examples of how to migrate compile, before and after. They are no beans
  * of the {@link DocumentedApplication}, which would hold elections of both kinds.
  */
+@Tag("ring1")
 class MigrationExamplesTests {
 
 	@TempDir

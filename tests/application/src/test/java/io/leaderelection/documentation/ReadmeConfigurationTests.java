@@ -23,6 +23,7 @@ import java.util.TreeMap;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.documentation.Markdown.CodeBlock;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,6 +47,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests that the properties in the documents exist, have the defaults that they say and
  * can be set as the examples do.
  */
+@Tag("ring1")
 class ReadmeConfigurationTests {
 
 	@ParameterizedTest

@@ -38,6 +38,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +63,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that the examples of the documents in Java and SQL compile, run and do what they
  * say.
  */
+@Tag("ring1")
 class ReadmeExamplesTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

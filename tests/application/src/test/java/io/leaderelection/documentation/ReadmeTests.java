@@ -32,6 +32,7 @@ import javax.xml.parsers.DocumentBuilder;
 import javax.xml.parsers.DocumentBuilderFactory;
 
 import io.leaderelection.documentation.Markdown.CodeBlock;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -49,6 +50,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests that what the documents refer to is there. {@link ReadmeExamplesTests} and
  * {@link ReadmeConfigurationTests} are about what they say of Java and of properties.
  */
+@Tag("ring1")
 class ReadmeTests {
 
 	private static final Path ROOT = Markdown.ROOT;
@@ -226,7 +228,7 @@ class ReadmeTests {
 		return read(source).replaceAll("(?m)^\t+", "");
 	}
 
-	private static String read(Path file) {
+	static String read(Path file) {
 		try {
 			return Files.readString(file);
 		}

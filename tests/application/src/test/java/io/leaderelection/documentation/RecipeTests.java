@@ -43,6 +43,7 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -60,6 +61,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests that the documented recipes route requests to the leader.
  */
+@Tag("ring2")
 class RecipeTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -35,6 +35,7 @@ import io.leaderelection.lifecycle.Services.SlowService;
 import io.leaderelection.lifecycle.Services.SlowToStart;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestLeadershipAutoConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -67,6 +68,7 @@ import static org.awaitility.Awaitility.await;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
+@Tag("ring2")
 class LeaderServicesTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

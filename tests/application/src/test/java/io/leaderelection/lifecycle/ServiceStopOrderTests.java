@@ -57,8 +57,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the order in which leader work and services end, for every cause.
  */
-@Tag("faults")
 @Timeout(60)
+@Tag("ring2")
 class ServiceStopOrderTests {
 
 	private static final long MOMENT = 300;

@@ -18,6 +18,7 @@ package io.leaderelection.lifecycle;
 
 import java.util.stream.IntStream;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link StartFailures}.
  */
+@Tag("ring2")
 class StartFailuresTests {
 
 	private final StartFailures failures = new StartFailures();

@@ -21,7 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -46,7 +46,7 @@ final class CompatibilityTable {
 
 	private static final Pattern SOURCES = Pattern.compile("Sources of the library: tree `(\\w+)`");
 
-	private final Map<Combination, Result> results = new LinkedHashMap<>();
+	private final Map<Combination, Result> results = new HashMap<>();
 
 	void add(Combination combination, String java, String result) {
 		this.results.put(combination, new Result(java, result));
@@ -57,9 +57,9 @@ final class CompatibilityTable {
 	 */
 	void write() throws IOException {
 		LocalDate date = LocalDate.now(ZoneOffset.UTC);
-		Stream<String> rows = this.results.entrySet()
-			.stream()
-			.map((entry) -> row(entry.getKey(), entry.getValue(), date));
+		Stream<String> rows = Combination.ALL.stream()
+			.filter(this.results::containsKey)
+			.map((combination) -> row(combination, this.results.get(combination), date));
 		String table = String.join("\n", Stream.concat(HEADER.stream(), rows).toList()) + "\n";
 		Files.writeString(Path.of("target", "compatibility.md"), table);
 		if (Boolean.getBoolean("compatibility.write")) {

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for the table in the document.
  */
-@Tag("faults")
+@Tag("ring2")
 class CompatibilityTableTests {
 
 	private static final List<String> MODULES = List.of("leader-election-autoconfigure", "leader-election-starter",

@@ -44,8 +44,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The application, compiled once, with each combination of versions. What has run is
  * written to {@code target/compatibility.md}.
  */
-@Tag("faults")
 @EmbeddedServerOnly
+@Tag("ring2")
 class CompatibilityTests {
 
 	private static final Log logger = LogFactory.getLog(CompatibilityTests.class);
@@ -63,13 +63,28 @@ class CompatibilityTests {
 		results.write();
 	}
 
-	static List<Combination> combinations() {
-		return Combination.ALL;
+	@ParameterizedTest
+	@MethodSource
+	void newestAndOldest(Combination combination) {
+		run(combination);
+	}
+
+	static List<Combination> newestAndOldest() {
+		return List.of(Combination.ALL.get(0), Combination.ALL.get(Combination.ALL.size() - 1));
 	}
 
 	@ParameterizedTest
-	@MethodSource("combinations")
-	void runs(Combination combination) {
+	@Tag("ring3")
+	@MethodSource
+	void inBetween(Combination combination) {
+		run(combination);
+	}
+
+	static List<Combination> inBetween() {
+		return Combination.ALL.subList(1, Combination.ALL.size() - 1);
+	}
+
+	private void run(Combination combination) {
 		Optional<Jdk> jdk = Jdk.find(combination.java());
 		if (jdk.isEmpty()) {
 			String reason = "no Java " + combination.java() + " was found";

@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The library uses nothing that the oldest Spring Boot does not have, also in code that
  * the application does not run.
  */
-@Tag("faults")
+@Tag("ring2")
 class OldestSpringBootTests {
 
 	@TempDir

@@ -41,8 +41,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Nodes with an earlier version of the library beside nodes with the present one.
  */
-@Tag("faults")
 @EmbeddedServerOnly
+@Tag("ring3")
 class RollingUpgradeTests {
 
 	private static final Log logger = LogFactory.getLog(RollingUpgradeTests.class);

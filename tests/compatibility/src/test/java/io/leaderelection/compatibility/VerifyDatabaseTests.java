@@ -37,8 +37,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The command {@code verify-database}, in its executable jar, with each version of
  * PostgreSQL and both stores.
  */
-@Tag("faults")
 @EmbeddedServerOnly
+@Tag("ring2")
 class VerifyDatabaseTests {
 
 	private static final Path JAR = Library.ROOT
@@ -52,6 +52,7 @@ class VerifyDatabaseTests {
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@MethodSource("versions")
 	void electionsHold(int version) throws Exception {
 		try (PostgreSqlServer server = PostgreSqlServer.start(Versions.binaries(version))) {

@@ -34,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * the other one, which leads, does not.
  */
 @AdvisoryLockOnly
+@Tag("ring2")
 class ApplicationFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);
@@ -52,7 +53,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void grantedListenerBlocksForLongerThanTheLease() {
 		NodeProcess node = awaitLeaderWith("faults.granted-listener=" + LONGER.toMillis() + "ms");
 		faults.runWithoutSuccession("granted-listener blocks for longer than the lease", (leader) -> {
@@ -73,7 +74,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void revokedListenerBlocksForLongerThanTheLease() {
 		faults.run("resigned, revoked-listener blocks for longer than the lease",
 				() -> awaitLeaderWith("faults.revoked-listener=" + LONGER.toMillis() + "ms"),
@@ -86,7 +87,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void listenersThrow() {
 		faults.run("resigned, listeners throw", () -> awaitLeaderWith("faults.listeners-throw=true"),
 				(leader) -> leader.command("resign"), (outcome) -> {
@@ -122,7 +123,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void onlyThreadOfTheSchedulerIsBlocked() {
 		NodeProcess node = awaitLeaderWith("faults.scheduler-blocked=true", "spring.task.scheduling.pool.size=1");
 		long blocked = node.await(Kind.BLOCKED, Long.MIN_VALUE).time();
@@ -138,7 +139,7 @@ class ApplicationFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void contextPausedAndContinued() {
 		cluster.start(1);
 		for (int i = 0; i < 4; i++) {

@@ -60,6 +60,9 @@ final class Cluster implements AutoCloseable {
 
 	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
+	/** For clusters in which the server ends the session of a leader. */
+	static final Duration DEFAULT_TAKEOVER_DELAY = Duration.ofMillis(250);
+
 	/**
 	 * The property of clusters in which a proxy resets the connection of a living leader,
 	 * as the documentation demands: the server takes this for an end by the leader, so

@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.entry;
 /**
  * Tests for {@link CommitLog}.
  */
-@Tag("faults")
+@Tag("ring2")
 class CommitLogTests {
 
 	@Test

@@ -28,6 +28,7 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.CommitLog.Commit;
 import io.leaderelection.faults.CommitLog.Row;
 import io.leaderelection.faults.CommitOrder.Violation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Tests for {@link CommitOrder}, with invented commits.
  */
+@Tag("ring1")
 class CommitOrderTests {
 
 	private static final String WRITES = "public.writes";

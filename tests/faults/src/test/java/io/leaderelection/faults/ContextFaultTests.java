@@ -66,6 +66,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
  * Faults in the life of application contexts, on a real server.
  */
 @AdvisoryLockOnly
+@Tag("ring2")
 class ContextFaultTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -86,7 +87,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(classes = { FailingLifecycle.class, FailingListener.class, FailingRunner.class })
 	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
 		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
@@ -99,7 +100,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void followerClosedWhileItWaitsInTheQueue() {
 		try (ConfigurableApplicationContext leader = start(Node.class)) {
 			ConfigurableApplicationContext follower = start(Node.class);
@@ -111,7 +112,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(booleans = { true, false })
 	void closedWhileItOpensASession(boolean answeredLater) {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
@@ -133,7 +134,7 @@ class ContextFaultTests {
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(booleans = { true, false })
 	void watcherReturnsTheConnectionOfThePool(boolean closed) {
 		try (TcpProxy proxy = new TcpProxy(this.server);
@@ -165,7 +166,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void nodeThatFindsNoSeatStartsAlsoIfItIsToFailFast() {
 		String[] arguments = { "--leader-election.standbys=1", "--leader-election.fail-fast=true" };
 		try (ConfigurableApplicationContext leader = builder(this.server.port(), Node.class).run(arguments);
@@ -183,7 +184,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void nodeThatWouldOnlyWatchFailsFastWithoutADatabase() {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			proxy.refuse();
@@ -196,7 +197,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void closedWhileItWaitsForTheBarrier() throws Exception {
 		try (Connection fence = holdFence()) {
 			ConfigurableApplicationContext node = start(Node.class);
@@ -209,7 +210,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void closedByAnotherThreadWhileItStarts() throws Exception {
 		try (Connection fence = holdFence()) {
 			AtomicReference<ConfigurableApplicationContext> prepared = new AtomicReference<>();
@@ -227,7 +228,7 @@ class ContextFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void parentAndChildAreTwoNodes() throws Exception {
 		try (ConfigurableApplicationContext parent = start(Node.class)) {
 			LeaderElector elector = parent.getBean(LeaderElector.class);

@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * without the catch-up, must go wrong.
  * {@code -Dleader-election.test.schedule-failovers=1000} makes the runs longer.
  */
-@Tag("faults")
+@Tag("ring2")
 class DurableScheduleFaultTests {
 
 	private static final Duration SKEW = Duration.ofSeconds(2);
@@ -58,6 +58,7 @@ class DurableScheduleFaultTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void everySecondHasOneFireInOrderWithClocksApart() throws InterruptedException {
 		try (DurableFires fires = new DurableFires(SKEW, Mutant.NONE)) {
 			verify(fires.run(FAILOVERS));
@@ -77,6 +78,7 @@ class DurableScheduleFaultTests {
 	 * come out of order, and are missed as far as the nodes stop before they are due.
 	 */
 	@Test
+	@Tag("ring3")
 	void mistakeInClaimRepeatsFires() throws InterruptedException {
 		FireOrder order = runWithMistake(Mutant.NO_CLAIM);
 		assertThat(order.violations()).isNotEmpty()
@@ -85,6 +87,7 @@ class DurableScheduleFaultTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void mistakeInCatchUpMissesFires() throws InterruptedException {
 		assertThat(runWithMistake(Mutant.NO_CATCH_UP).violations()).isNotEmpty()
 			.extracting(Violation::kind)

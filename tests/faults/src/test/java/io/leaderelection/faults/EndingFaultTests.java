@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Leaders whose sessions end in random ways, and how the next leader judges each end.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring3")
 class EndingFaultTests {
 
 	private static final int ENDS = Integer.getInteger("leader-election.test.endings", 60);

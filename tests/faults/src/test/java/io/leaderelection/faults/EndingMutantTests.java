@@ -58,7 +58,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * ended.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring3")
 class EndingMutantTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * else takes as long.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class FastTakeoverTests {
 
 	private static final Duration TAKEOVER_DELAY = FaultRuns.SLACK;

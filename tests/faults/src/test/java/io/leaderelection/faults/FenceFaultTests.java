@@ -39,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of a leader in the middle of a fenced transaction. Network faults hit the
  * transaction as well as the session of the election.
  */
+@Tag("ring2")
 class FenceFaultTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
@@ -76,7 +77,7 @@ class FenceFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void frozenBeforeTheFence() {
 		run("leader frozen before the fence, thawed", Place.BEFORE_FENCE, (leader) -> leader.signal("STOP"),
 				(outcome) -> {
@@ -88,7 +89,7 @@ class FenceFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void partitionedBetweenFenceAndCommit() {
 		run("leader partitioned between fence and commit", Place.AFTER_FENCE, (leader) -> {
 			faults.cluster().proxy(leader).blackHole();
@@ -102,7 +103,7 @@ class FenceFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void commitDeliveredAfterAPartition() {
 		run("leader partitioned between fence and commit, late commit delivered afterwards", Place.AFTER_FENCE,
 				(leader) -> {
@@ -123,7 +124,7 @@ class FenceFaultTests {
 	 */
 	@AdvisoryLockOnly
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(ints = { 1, 12, 20, 24 })
 	void halfOfACommit(int bytes) {
 		run("half of a commit", Place.AFTER_FENCE, (leader) -> {
@@ -139,7 +140,7 @@ class FenceFaultTests {
 
 	@AdvisoryLockOnly
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void backendTerminatedBeforeTheFence() {
 		run("backend of the leader terminated before the fence", Place.BEFORE_FENCE,
 				(leader) -> terminate(faults.cluster(), leader), (outcome) -> {
@@ -155,7 +156,7 @@ class FenceFaultTests {
 	 */
 	@AdvisoryLockOnly
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void busyBetweenFenceAndCommit() {
 		run("backend of the leader terminated while a fenced transaction is busy", Place.BUSY_AFTER_FENCE, (leader) -> {
 			Term term = this.held.requiredTerm();

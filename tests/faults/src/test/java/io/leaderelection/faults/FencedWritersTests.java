@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * {@code -Dleader-election.test.fenced-commits=50000} and
  * {@code -Dleader-election.test.hand-overs=300} make the fenced run longer.
  */
-@Tag("faults")
+@Tag("ring2")
 class FencedWritersTests {
 
 	private static final int COMMITS = 2000;

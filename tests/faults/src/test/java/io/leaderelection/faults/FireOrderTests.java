@@ -23,6 +23,7 @@ import java.util.stream.LongStream;
 import io.leaderelection.faults.FireOrder.Fire;
 import io.leaderelection.faults.FireOrder.Kind;
 import io.leaderelection.faults.FireOrder.Violation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.tuple;
 /**
  * Tests for {@link FireOrder}, with invented fires.
  */
+@Tag("ring1")
 class FireOrderTests {
 
 	private final FireOrder order = new FireOrder();

@@ -53,7 +53,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * is not: the fence takes that term for the current one, and the lock can be won.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class HalfReleasedLocksTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -29,6 +29,7 @@ import io.leaderelection.faults.Invariants.Violation;
 import io.leaderelection.faults.LockSample.Key;
 import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.faults.LockSample.Session;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for the checker with made-up histories. Times are in milliseconds.
  */
+@Tag("ring1")
 class InvariantsTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

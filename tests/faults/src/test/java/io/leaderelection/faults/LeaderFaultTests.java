@@ -27,8 +27,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Faults of the process that leads.
+ * One failover of each kind, and what else happens to a process that leads.
  */
+@Tag("ring1")
 class LeaderFaultTests {
 
 	@AutoClose
@@ -38,7 +39,8 @@ class LeaderFaultTests {
 
 	@BeforeAll
 	static void startNodes() {
-		faults = new FaultRuns(new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).start(3));
+		faults = new FaultRuns(
+				new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.DEFAULT_TAKEOVER_DELAY).start(3));
 	}
 
 	@BeforeEach
@@ -60,7 +62,6 @@ class LeaderFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void terminated() {
 		faults.run("leader terminated (SIGTERM)", (leader) -> leader.signal("TERM"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -71,7 +72,30 @@ class LeaderFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	void partition() {
+		faults.run("partition, both ways", (leader) -> faults.cluster().proxy(leader).blackHole(), (outcome) -> {
+			outcome.nextWithin(faults.lease().plus(faults.takeoverDelay()));
+			outcome.steppedDownWithin(faults.lease());
+			outcome.revokedBecause("LEASE_EXPIRED");
+			faults.cluster().proxy(outcome.old()).heal();
+		});
+	}
+
+	@AdvisoryLockOnly
+	@Test
+	void backendTerminated() {
+		faults.run("backend of the leader terminated",
+				(leader) -> PostgreSqlServer.shared()
+					.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(leader).get(0) + ")"),
+				(outcome) -> {
+					outcome.nextWithin(faults.takeoverDelay());
+					outcome.revokedBecause("SESSION_LOST");
+					outcome.steppedDownWithin(faults.lease());
+				});
+	}
+
+	@Test
+	@Tag("ring2")
 	void resigned() {
 		faults.run("leader resigned", (leader) -> leader.command("resign"), (outcome) -> {
 			outcome.nextWithin(Duration.ZERO);
@@ -81,6 +105,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void askedToResignByAFollower() {
 		faults.run("leader resigned at the request of a follower", (leader) -> {
 			NodeProcess follower = faults.cluster().followers().get(0);
@@ -103,7 +128,7 @@ class LeaderFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring2")
 	void frozenForLessThanItsTrust() throws Exception {
 		faults.runWithoutSuccession("leader frozen for less than its trust", (leader) -> {
 			leader.signal("STOP");

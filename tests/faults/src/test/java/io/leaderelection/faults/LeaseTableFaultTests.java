@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Faults of nodes, network and server with {@code leader-election.store=table}.
  */
-@Tag("faults")
+@Tag("ring2")
 class LeaseTableFaultTests {
 
 	static final Duration LEASE = Cluster.LEASE;
@@ -106,6 +106,7 @@ class LeaseTableFaultTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void frozenForLessThanItsTrust() {
 		faults.runWithoutSuccession("table: leader frozen for less than its trust", (leader) -> {
 			leader.signal("STOP");
@@ -131,6 +132,7 @@ class LeaseTableFaultTests {
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 400", "TO_SERVER, 900" })
 	void halfMessage(Direction direction, int bytes) {
 		faults.runWithoutSuccession("table: half a message of a renewal, reset", (leader) -> {
@@ -171,6 +173,7 @@ class LeaseTableFaultTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void lateRepliesDeliveredAfterwards() {
 		faults.run("table: late replies delivered afterwards", (leader) -> proxy(leader).hold(), (outcome) -> {
 			outcome.tookOverWithin(TAKEOVER);

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.condition.EnabledIf;
  * Faults of nodes with {@code leader-election.store=table} behind a pooler in transaction
  * mode.
  */
-@Tag("faults")
 @EnabledIf(value = "io.leaderelection.testsupport.PgBouncer#isInstalled", disabledReason = "No PgBouncer")
+@Tag("ring2")
 class LeaseTablePoolerFaultTests {
 
 	private static PostgreSqlServer server;

@@ -44,7 +44,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for many nodes and elections with {@code leader-election.store=table}, and what
  * they cost.
  */
-@Tag("faults")
+@Tag("ring3")
 class LeaseTableScaleTests {
 
 	private static final int NODES = 20;

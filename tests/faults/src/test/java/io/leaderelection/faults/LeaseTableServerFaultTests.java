@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * What a server, its operator and other sessions do to the lease table.
  */
-@Tag("faults")
+@Tag("ring2")
 class LeaseTableServerFaultTests {
 
 	private static final Duration LEASE = Cluster.LEASE;

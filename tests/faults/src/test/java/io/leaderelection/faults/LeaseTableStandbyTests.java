@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The end of a primary with the lease table, and the promotion of its standby.
  */
-@Tag("faults")
+@Tag("ring2")
 class LeaseTableStandbyTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

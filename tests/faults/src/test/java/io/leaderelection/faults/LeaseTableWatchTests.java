@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for more nodes than standbys with {@code leader-election.store=table}.
  */
-@Tag("faults")
+@Tag("ring3")
 class LeaseTableWatchTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);

@@ -37,8 +37,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Forty followers and one leader, which changes often.
  */
 @AdvisoryLockOnly
-@Tag("faults")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("ring3")
 class ManyFollowersTests {
 
 	private static final int NODES = 41;

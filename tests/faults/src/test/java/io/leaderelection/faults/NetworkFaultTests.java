@@ -37,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Faults of the network between a node and the server.
  */
+@Tag("ring2")
 class NetworkFaultTests {
 
 	@AutoClose
@@ -50,18 +51,11 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	void partition() {
-		cutOff("partition, both ways", TcpProxy::blackHole, faults.lease());
-	}
-
-	@Test
-	@Tag("faults")
 	void partitionToTheServer() {
 		cutOff("partition, to the server only", (proxy) -> proxy.blackHole(Direction.TO_SERVER), faults.lease());
 	}
 
 	@Test
-	@Tag("faults")
 	void partitionToTheNode() {
 		// One more confirmation gets through
 		cutOff("partition, to the node only", (proxy) -> proxy.blackHole(Direction.TO_CLIENT),
@@ -69,7 +63,6 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void partitionThatHealsWithoutLoss() {
 		faults.run("partition, late replies delivered afterwards", (leader) -> proxy(leader).hold(), (outcome) -> {
 			outcome.nextWithin(faults.lease().plus(faults.takeoverDelay()));
@@ -80,7 +73,6 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void lateReplyReadAfterThaw() {
 		faults.run("reply of a confirmation read after a thaw", (leader) -> {
 			proxy(leader).hold(Direction.TO_CLIENT);
@@ -96,7 +88,6 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void shortPartition() {
 		faults.runWithoutSuccession("partition for less than the trust lasts, no loss", (leader) -> {
 			proxy(leader).hold();
@@ -120,7 +111,6 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void slowLink() {
 		Duration tenth = faults.lease().dividedBy(10);
 		faults.runWithoutSuccession("slow link, a round trip takes a fifth of the lease", (leader) -> {
@@ -131,7 +121,6 @@ class NetworkFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void linkTooSlowToLead() {
 		faults.run(
 				"slow link, a round trip takes longer than the lease", (leader) -> proxy(leader)
@@ -145,7 +134,7 @@ class NetworkFaultTests {
 
 	@AdvisoryLockOnly
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@CsvSource({ "TO_CLIENT, 1", "TO_CLIENT, 4", "TO_CLIENT, 100", "TO_SERVER, 1", "TO_SERVER, 100", "TO_SERVER, 700",
 			"TO_SERVER, 720", "TO_SERVER, 740", "TO_SERVER, 760", "TO_SERVER, 780", "TO_SERVER, 800" })
 	void halfMessageOfLeader(Direction direction, int bytes) {
@@ -155,7 +144,7 @@ class NetworkFaultTests {
 
 	@AdvisoryLockOnly
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@CsvSource({ "TO_CLIENT, 3", "TO_SERVER, 10" })
 	void halfMessageOfWaitingFollower(Direction direction, int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -168,7 +157,7 @@ class NetworkFaultTests {
 
 	@AdvisoryLockOnly
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@ValueSource(ints = { 9, 400 })
 	void halfMessageWhileASessionOpens(int bytes) {
 		NodeProcess follower = faults.cluster().awaitSessions().awaitHeadOfQueue();
@@ -183,7 +172,6 @@ class NetworkFaultTests {
 	// With a table, the message is often a renewal, which a departure waits for
 	@AdvisoryLockOnly
 	@Test
-	@Tag("faults")
 	void halfMessageOfARelease() {
 		faults.run("half a message of a resignation", (leader) -> {
 			leader.command("resign");
@@ -197,14 +185,12 @@ class NetworkFaultTests {
 
 	@AdvisoryLockOnly
 	@Test
-	@Tag("faults")
 	void acceptWithoutAnswer() {
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer);
 	}
 
 	@AdvisoryLockOnly
 	@Test
-	@Tag("faults")
 	void refused() {
 		unreachable("reset, then refused", TcpProxy::refuse);
 	}

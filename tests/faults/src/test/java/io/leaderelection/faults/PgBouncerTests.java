@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * PgBouncer between the nodes and the server.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class PgBouncerTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

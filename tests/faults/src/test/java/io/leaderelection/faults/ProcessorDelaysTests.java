@@ -30,8 +30,8 @@ import org.junit.jupiter.api.condition.EnabledIf;
 /**
  * Tests for {@link ProcessorDelays}.
  */
-@Tag("faults")
 @EnabledIf(value = "io.leaderelection.faults.ProcessorDelays#isMeasured", disabledReason = "Not measured here")
+@Tag("ring3")
 class ProcessorDelaysTests {
 
 	@Test

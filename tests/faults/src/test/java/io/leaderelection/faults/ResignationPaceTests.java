@@ -27,6 +27,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @AdvisoryLockOnly
 @Timeout(180)
+@Tag("ring2")
 class ResignationPaceTests {
 
 	private static final int TIMES = 20;

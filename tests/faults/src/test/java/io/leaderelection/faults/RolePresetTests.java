@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * lose a term or hold it up.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class RolePresetTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

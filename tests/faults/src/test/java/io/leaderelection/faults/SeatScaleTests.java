@@ -46,7 +46,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Many nodes on a server with 20 connections, six of which are reserved. The nodes share
  * a pool of two, as they would behind a pooler in transaction mode, or have none.
  */
-@Tag("faults")
+@Tag("ring3")
 class SeatScaleTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);

@@ -37,12 +37,10 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of the server, and what it does to sessions.
  */
 @AdvisoryLockOnly
+@Tag("ring2")
 class ServerFaultTests {
 
 	private static final Duration LEASE = Cluster.LEASE;
-
-	/** The default. */
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(250);
 
 	private static final Duration TRUST = LEASE.multipliedBy(3).dividedBy(4);
 
@@ -63,7 +61,7 @@ class ServerFaultTests {
 	@BeforeAll
 	static void startNodes() {
 		server = PostgreSqlServer.start();
-		faults = new FaultRuns(new Cluster(server, LEASE, TAKEOVER_DELAY).withServerFaults().start(3));
+		faults = new FaultRuns(new Cluster(server, LEASE, Cluster.DEFAULT_TAKEOVER_DELAY).withServerFaults().start(3));
 	}
 
 	@AfterAll
@@ -89,18 +87,6 @@ class ServerFaultTests {
 	}
 
 	@Test
-	void backendTerminated() {
-		faults.run("backend of the leader terminated",
-				(leader) -> server.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(leader).get(0) + ")"),
-				(outcome) -> {
-					outcome.nextWithin(TAKEOVER_DELAY);
-					outcome.revokedBecause("SESSION_LOST");
-					outcome.steppedDownWithin(TRUST.plus(INJECTING));
-				});
-	}
-
-	@Test
-	@Tag("faults")
 	void statementsCancelled() {
 		faults.runWithoutSuccession("statements of all sessions cancelled " + CANCELS + " times", (leader) -> {
 			List<String> pids = sessions();
@@ -129,7 +115,6 @@ class ServerFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void backendCrashed() {
 		run("another backend crashed (kill -9)", "SESSION_LOST", (leader) -> {
 			try (Connection connection = server.connect()) {
@@ -140,7 +125,6 @@ class ServerFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void restartedFast() {
 		run("server restarted (fast)", "SESSION_LOST", (leader) -> {
 			server.stop("fast");
@@ -149,7 +133,6 @@ class ServerFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void restartedImmediately() {
 		run("server restarted (immediate)", "SESSION_LOST", (leader) -> {
 			server.stop("immediate");
@@ -158,7 +141,6 @@ class ServerFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
 	void frozen() {
 		run("server frozen for three leases", "LEASE_EXPIRED", (leader) -> {
 			server.freeze();

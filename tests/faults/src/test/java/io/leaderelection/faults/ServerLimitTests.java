@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * an ordinary role: superusers have slots of their own.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class ServerLimitTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

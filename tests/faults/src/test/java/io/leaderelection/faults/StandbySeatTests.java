@@ -47,8 +47,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * More nodes than seats for standbys.
  */
-@Tag("faults")
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("ring2")
 class StandbySeatTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -35,8 +35,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A standby beside the primary, on which nobody can lead until it is promoted.
  */
 @AdvisoryLockOnly
-@Tag("faults")
 @EmbeddedServerOnly
+@Tag("ring2")
 class StandbyTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

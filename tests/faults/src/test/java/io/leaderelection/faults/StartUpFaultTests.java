@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of a process that has not started yet.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring2")
 class StartUpFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

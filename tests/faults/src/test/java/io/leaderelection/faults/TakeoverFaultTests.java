@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * from it goes unnoticed.
  */
 @AdvisoryLockOnly
+@Tag("ring2")
 class TakeoverFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1000);
@@ -61,7 +62,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leaderAndHeadOfTheQueueKilled() {
 		NodeProcess[] head = new NodeProcess[1];
 		faults.run("leader and head of the queue killed", (leader) -> {
@@ -76,7 +77,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void leaderKilledAndHeadOfTheQueueFrozen() {
 		NodeProcess[] head = new NodeProcess[1];
 		faults.run("leader killed, head of the queue frozen, later thawed", (leader) -> {
@@ -95,28 +96,28 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerKilledAtTheBarrier() {
 		atTheBarrier("winner killed at the barrier", (winner) -> winner.signal("KILL"), Duration.ZERO,
 				Outcome::replaceOld);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerStoppedAtTheBarrier() {
 		atTheBarrier("winner stopped at the barrier", (winner) -> winner.command("stop"), Duration.ZERO,
 				TakeoverFaultTests::replaceStopped);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerResignsAtTheBarrier() {
 		atTheBarrier("winner resigns at the barrier", (winner) -> winner.command("resign"), Duration.ZERO,
 				(outcome) -> assertThat(outcome.old().isAlive()).isTrue());
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerFrozenAtTheBarrier() {
 		atTheBarrier("winner frozen at the barrier, later thawed", (winner) -> winner.signal("STOP"), LEASE,
 				(outcome) -> outcome.old().signal("CONT"));
@@ -129,28 +130,28 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerStoppedInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner stopped in the takeover delay", (winner) -> winner.command("stop"), Duration.ZERO,
 				TakeoverFaultTests::replaceStopped);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerResignsInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner resigns in the takeover delay", (winner) -> winner.command("resign"), Duration.ZERO,
 				(outcome) -> assertThat(outcome.old().isAlive()).isTrue());
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerFrozenInTheTakeoverDelay() {
 		inTheTakeoverDelay("winner frozen in the takeover delay, later thawed", (winner) -> winner.signal("STOP"),
 				LEASE, (outcome) -> outcome.old().signal("CONT"));
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void successorOfACleanReleaseKilled() {
 		faults.run("successor of a clean release killed when it was granted", this.winners::granted,
 				(successor) -> successor.signal("KILL"), (outcome) -> {
@@ -161,7 +162,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void successorOfAFrozenResignerKilled() {
 		faults.run("resigner frozen behind its marker, its successor killed when it was granted",
 				this.winners::grantedAfterTheResignerFroze, (successor) -> successor.signal("KILL"), (outcome) -> {
@@ -173,7 +174,7 @@ class TakeoverFaultTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void winnerKilledBesideTheMarkerOfAFrozenResigner() {
 		faults.run("resigner frozen behind its marker, the winner killed beside it",
 				this.winners::besideTheMarkerOfAFrozenResigner, (winner) -> winner.signal("KILL"), (outcome) -> {

@@ -49,13 +49,10 @@ import static org.assertj.core.api.Assertions.assertThat;
  * needs a processor itself to notice that it is free.
  */
 @AdvisoryLockOnly
-@Tag("faults")
+@Tag("ring3")
 class TerminatedSessionTests {
 
 	private static final int LOAD = Integer.getInteger("leader-election.test.load", 0);
-
-	/** The default. */
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(250);
 
 	/** So that what is recorded of a cluster remains small. */
 	private static final int RUNS_PER_CLUSTER = 50;
@@ -81,7 +78,8 @@ class TerminatedSessionTests {
 	void leaderNoticesBeforeTheNextGrant() throws SQLException {
 		try {
 			while (this.done < FaultRuns.RUNS) {
-				try (Cluster cluster = new Cluster(this.server, Cluster.LEASE, TAKEOVER_DELAY).start(3)) {
+				try (Cluster cluster = new Cluster(this.server, Cluster.LEASE, Cluster.DEFAULT_TAKEOVER_DELAY)
+					.start(3)) {
 					runUnderLoad(cluster, Math.min(FaultRuns.RUNS, this.done + RUNS_PER_CLUSTER));
 					cluster.stopAndVerify();
 				}
@@ -91,7 +89,8 @@ class TerminatedSessionTests {
 			this.figures.writeDistribution(String.format(Locale.ROOT,
 					"PostgreSQL %s, lease %d ms, takeover delay %d ms, load average %.1f to %.1f, %d runs repeated",
 					this.server.query("SHOW server_version").get(0), Cluster.LEASE.toMillis(),
-					TAKEOVER_DELAY.toMillis(), this.loads.getMin(), this.loads.getMax(), this.repeated));
+					Cluster.DEFAULT_TAKEOVER_DELAY.toMillis(), this.loads.getMin(), this.loads.getMax(),
+					this.repeated));
 		}
 	}
 
@@ -151,7 +150,7 @@ class TerminatedSessionTests {
 			return false;
 		}
 		this.figures.add(FAULT, at, Optional.of(lastTrue), Optional.of(next));
-		assertThat(Duration.ofNanos(next.time() - at)).isGreaterThanOrEqualTo(TAKEOVER_DELAY);
+		assertThat(Duration.ofNanos(next.time() - at)).isGreaterThanOrEqualTo(Cluster.DEFAULT_TAKEOVER_DELAY);
 		return true;
 	}
 

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Nodes of the version before seats for standbys beside nodes with seats, as during a
  * rolling upgrade.
  */
-@Tag("faults")
+@Tag("ring3")
 class TwoVersionsTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

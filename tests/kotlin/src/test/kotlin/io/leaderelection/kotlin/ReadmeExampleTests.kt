@@ -29,10 +29,12 @@ import org.springframework.scheduling.annotation.EnableScheduling
 import org.springframework.scheduling.annotation.Scheduled
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.TimeUnit
+import org.junit.jupiter.api.Tag
 
 /**
  * The example in Kotlin of the documents. A test of the documents searches for it in these sources.
  */
+@Tag("ring2")
 class ReadmeExampleTests {
 
 	@Test

@@ -57,10 +57,12 @@ import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.TimeoutException
 import java.util.concurrent.atomic.AtomicInteger
+import org.junit.jupiter.api.Tag
 
 /**
  * Tests for suspend functions and flows that are guarded.
  */
+@Tag("ring2")
 class SuspendFunctionTests {
 
 	private val leader = contextRunner("always")

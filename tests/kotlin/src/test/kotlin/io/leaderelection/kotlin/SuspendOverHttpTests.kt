@@ -43,12 +43,14 @@ import java.net.http.HttpRequest
 import java.net.http.HttpResponse.BodyHandlers
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
+import org.junit.jupiter.api.Tag
 
 /**
  * Suspend functions that requests to a web application call.
  */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT)
 @AutoConfigureTestLeadership
+@Tag("ring2")
 class SuspendOverHttpTests(@LocalServerPort private val port: Int,
 		@param:Autowired private val leadership: TestLeadership, @param:Autowired private val elector: LeaderElector) {
 

@@ -45,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * compared. Sessions are closed by their clients, terminated, or silent for too long, and
  * a winner that has known its predecessor must find out which.
  */
+@Tag("ring2")
 class ElectionComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
@@ -78,13 +79,13 @@ class ElectionComparisonTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
 		run(LONG_BUDGET, Mutant.NONE);
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@EnumSource(names = { "FATAL_IGNORED", "YIELDS_WITHOUT_UNLOCK" })
 	void findsDeviation(Mutant mutant) {
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> run(LONG_BUDGET, mutant))

@@ -32,6 +32,7 @@ import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.VirtualTime;
 import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A history that the simulation meets too rarely by chance: a promotion loses a takeover,
  * and the next one has the same transaction id.
  */
+@Tag("ring2")
 class FenceAfterPromotionTests {
 
 	private static final String ELECTION = "election";

@@ -32,6 +32,7 @@ import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
 import io.leaderelection.simulation.server.VirtualTime;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What a winner finds out about the session of its predecessor, in the order of steps on
  * the server that matters.
  */
+@Tag("ring2")
 class PredecessorTests {
 
 	private static final ElectionKeys KEYS = ElectionKeys.ofLockId(4711);

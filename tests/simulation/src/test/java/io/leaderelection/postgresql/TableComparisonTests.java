@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * PostgreSQL. Sessions take over, renew, pass the barrier and the fence and release at
  * random, also in transactions that stay open, and all answers are compared.
  */
+@Tag("ring2")
 class TableComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
@@ -56,7 +57,7 @@ class TableComparisonTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
 		run(LONG_BUDGET);
 		assertThat(this.succeeded).containsExactly(Kind.values());

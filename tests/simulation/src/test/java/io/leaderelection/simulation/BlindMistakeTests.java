@@ -26,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The simulation, itself checked with mistakes that were not made for it.
  */
+@Tag("ring2")
 class BlindMistakeTests {
 
 	@ParameterizedTest
@@ -40,7 +41,7 @@ class BlindMistakeTests {
 	 * failovers since the histories have more faults of sessions.
 	 */
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@EnumSource(mode = Mode.EXCLUDE, names = { "REQUEST_RESET_LATE", "INNER_WORK_COUNTED_LATE" })
 	void isFound(BlindMistake mistake) throws Exception {
 		MistakeSearch.assertFound(Store.ADVISORY_LOCK, mistake, mistake.change(), mistake.guarantees());

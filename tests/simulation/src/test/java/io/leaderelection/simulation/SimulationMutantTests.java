@@ -31,27 +31,29 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The simulation, itself checked: it must find each seeded mistake.
  */
+@Tag("ring2")
 class SimulationMutantTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "OPEN_FENCE",
 			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT", "SEAT_NOT_FREED",
-			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED", "RESET_IGNORED",
-			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
+			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED",
+			"RESET_IGNORED" })
 	void findsMistake(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
 
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@EnumSource(names = { "WATCHDOG_DIES", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "CANCEL_BEFORE_ABORT",
-			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR" })
+			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR",
+			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void findsRareConfirmation() throws Exception {
 		SourceChange change = new SourceChange("ElectionSettings", "this.lease.dividedBy(5)",
 				"this.lease.dividedBy(5).multipliedBy(2)");
@@ -71,7 +73,7 @@ class SimulationMutantTests {
 	 * next takeover.
 	 */
 	@ParameterizedTest
-	@Tag("faults")
+	@Tag("ring3")
 	@EnumSource(names = { "ANCHOR_AT_REPLY", "NO_LIMIT_IN_FENCE", "RENEWAL_NOT_FLUSHED" })
 	void findsMistakeOfTableThatRarelyShows(Mutant mutant) {
 		assertFound(Store.TABLE, mutant);

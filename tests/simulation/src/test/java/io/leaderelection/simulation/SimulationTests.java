@@ -20,6 +20,7 @@ import java.time.Duration;
 
 import io.leaderelection.simulation.Simulation.Result;
 import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * store or of that of {@code -Dsimulation.store}. {@code -Dsimulation.seed} runs one
  * history and records it.
  */
+@Tag("ring2")
 class SimulationTests {
 
 	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT30S"));

@@ -19,13 +19,13 @@ package io.leaderelection.simulation;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The simulation of the table, itself checked with mistakes in the code of the table.
  */
+@Tag("ring2")
 class TableMistakeTests {
 
 	@ParameterizedTest
@@ -34,24 +34,14 @@ class TableMistakeTests {
 		assertThat(mistake.change().apply()).isNotEmpty();
 	}
 
-	@ParameterizedTest
-	@Tag("faults")
-	@EnumSource(names = { "TIMELINE_NOT_COMPARED", "FORMER_TOKEN_ALWAYS_FREE" }, mode = Mode.EXCLUDE)
-	void isFound(TableMistake mistake) throws Exception {
-		assertFound(mistake);
-	}
-
 	/**
-	 * The model finds these, too, in seconds.
+	 * {@code TIMELINE_NOT_COMPARED} and {@code FORMER_TOKEN_ALWAYS_FREE} take minutes.
+	 * The model finds them, too, in seconds.
 	 */
 	@ParameterizedTest
-	@Tag("stress")
-	@EnumSource(names = { "TIMELINE_NOT_COMPARED", "FORMER_TOKEN_ALWAYS_FREE" })
-	void isFoundLate(TableMistake mistake) throws Exception {
-		assertFound(mistake);
-	}
-
-	private static void assertFound(TableMistake mistake) throws Exception {
+	@Tag("ring3")
+	@EnumSource
+	void isFound(TableMistake mistake) throws Exception {
 		MistakeSearch.assertFound(Store.TABLE, mistake, mistake.change(), mistake.guarantees());
 	}
 

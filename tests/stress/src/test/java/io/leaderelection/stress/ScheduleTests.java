@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The transitions of an election in the schedules of Lincheck: all invariants hold, and
  * one is violated by each seeded mistake.
  */
+@Tag("ring3")
 class ScheduleTests {
 
 	private static final Path DIRECTORY = Path.of("target", "schedules").toAbsolutePath();
@@ -45,7 +46,6 @@ class ScheduleTests {
 	private static final int SCHEDULES = Integer.getInteger("stress.schedules", 300);
 
 	@ParameterizedTest
-	@Tag("faults")
 	@EnumSource
 	void invariantsHold(Scenario scenario) throws Exception {
 		ClassPathProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
@@ -53,7 +53,6 @@ class ScheduleTests {
 	}
 
 	@ParameterizedTest
-	@Tag("stress")
 	@EnumSource
 	void mistakeIsFound(Mistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());

@@ -30,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The concurrent parts of the engine under jcstress: no forbidden outcome, and one for
  * each seeded mistake.
  */
+@Tag("ring3")
 class StressTests {
 
 	private static final Path DIRECTORY = Path.of("target", "stress").toAbsolutePath();
@@ -43,7 +44,6 @@ class StressTests {
 	private static final Duration LIMIT = Duration.ofMinutes(10);
 
 	@Test
-	@Tag("faults")
 	void noForbiddenOutcome() throws Exception {
 		String mode = System.getProperty("stress.mode");
 		Path directory = DIRECTORY.resolve("engine");
@@ -58,7 +58,6 @@ class StressTests {
 	}
 
 	@ParameterizedTest
-	@Tag("stress")
 	@EnumSource
 	void mistakeIsFound(SeededMistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());

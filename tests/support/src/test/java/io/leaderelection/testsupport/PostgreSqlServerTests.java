@@ -39,8 +39,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Tests for {@link PostgreSqlServer}.
  */
-@Tag("faults")
 @Timeout(120)
+@Tag("ring3")
 class PostgreSqlServerTests {
 
 	private static PostgreSqlServer server;

@@ -29,6 +29,7 @@ import java.util.List;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for {@link TcpProxy}.
  */
 @Timeout(60)
+@Tag("ring1")
 class TcpProxyTests {
 
 	private static final int SILENCE_MILLIS = 150;

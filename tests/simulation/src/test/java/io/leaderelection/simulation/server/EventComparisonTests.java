@@ -21,6 +21,7 @@ import java.util.List;
 
 import io.leaderelection.simulation.server.Operation.Kind;
 import io.leaderelection.simulation.server.Scene.TooSlowException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
  * What time, signals and crashes do to the simulated server is what they do to
  * PostgreSQL.
  */
+@Tag("ring2")
 class EventComparisonTests {
 
 	private static final LockKey KEY = LockKey.of(4711);

@@ -33,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * run on both, one after the other, and after each the answers of all sessions, all locks
  * and the counters of sessions that the server has ended are compared.
  */
+@Tag("ring2")
 class LockComparisonTests {
 
 	private static final Duration BUDGET = Duration.ofSeconds(3);
@@ -54,7 +55,7 @@ class LockComparisonTests {
 	}
 
 	@Test
-	@Tag("faults")
+	@Tag("ring3")
 	void answersAsPostgreSqlDoesForLong() throws Exception {
 		int seeds = Seeds.run(LONG_BUDGET, this::compare);
 		System.out.println(seeds * OPERATIONS + " operations gave the same answers and locks");

@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * What the simulated server does that cannot be had from PostgreSQL at will.
  */
+@Tag("ring2")
 class SimServerTests {
 
 	private static final LockKey FIRST = LockKey.of(1);
