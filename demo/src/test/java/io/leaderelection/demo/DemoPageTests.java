@@ -140,6 +140,7 @@ class DemoPageTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	@Order(2)
 	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() throws Exception {
 		String leader = this.page.leader();
@@ -158,6 +159,7 @@ class DemoPageTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	@Order(3)
 	void leaderThatIsCutOffStopsBeforeItIsReplaced() throws Exception {
 		String leader = this.page.leader();
@@ -281,6 +283,7 @@ class DemoPageTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	@Order(9)
 	void anotherNodeIsStarted() {
 		this.page.find("add-node").click();

@@ -47,7 +47,7 @@ import static org.awaitility.Awaitility.await;
  * described or logged.
  */
 @Timeout(60)
-@Tag("ring2")
+@Tag("ring3")
 class UnreportableFailureTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

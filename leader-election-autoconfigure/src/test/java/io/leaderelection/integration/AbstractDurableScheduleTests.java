@@ -48,7 +48,6 @@ import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Value;
@@ -67,7 +66,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Nodes with a durable schedule that writes its fires.
  */
-@Tag("ring1")
 abstract class AbstractDurableScheduleTests {
 
 	static final Duration LIMIT = Duration.ofSeconds(30);

@@ -254,6 +254,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void firesAreClaimedThroughAPoolerInTransactionMode(String store) {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction", "default_pool_size=2")) {

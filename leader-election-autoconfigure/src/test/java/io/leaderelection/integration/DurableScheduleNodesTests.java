@@ -212,6 +212,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	 * clocks are up to four seconds apart.
 	 */
 	@ParameterizedTest
+	@Tag("ring3")
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void everySecondRunsOnceAndInOrder(String store) {
 		for (int skew : new int[] { 0, 2, -2 }) {

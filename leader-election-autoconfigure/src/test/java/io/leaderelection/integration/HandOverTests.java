@@ -202,6 +202,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void stopOfANodeThatIsCutOffDoesNotTakeALongLease() throws Exception {
 		for (boolean leads : List.of(true, false)) {
 			try (TcpProxy proxy = new TcpProxy(this.server); LocalNode other = leads ? null : start()) {
@@ -235,6 +236,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void restartedServerElectsAgain() {
 		try (PostgreSqlServer own = PostgreSqlServer.start();
 				LocalNode first = LocalNode.start(own, this.group);
@@ -252,6 +254,7 @@ class HandOverTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void databaseThatComesLaterIsUsed() {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			own.stop("fast");

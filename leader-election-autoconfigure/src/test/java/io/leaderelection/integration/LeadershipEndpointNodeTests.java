@@ -88,6 +88,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
 		String id = "buero's\\pc $1";
 		String visible = "buero_s_pc__1~1443d2q";
@@ -141,6 +142,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void nodeThatIsCutOffRefusesAndAsksAgainWhenItIsBack() {
 		try (PostgreSqlServer server = PostgreSqlServer.start();
 				TcpProxy proxy = new TcpProxy(server);

@@ -97,6 +97,7 @@ class ResignWhenUnhealthyTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void slowCheckHoldsUpNothing() {
 		LocalNode node = start("slow", "work", Duration.ofSeconds(20)).awaitLeader();
 		FakeHealth health = health(node);

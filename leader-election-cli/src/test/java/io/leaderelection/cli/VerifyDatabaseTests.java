@@ -109,7 +109,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void interruptedProcessDropsItsSchema(@TempDir Path folder) throws Exception {
 		Path output = folder.resolve("output.txt");
 		Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
@@ -159,7 +159,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void presetsOfTheRoleThatElectionsOverride() {
 		for (String preset : List.of("idle_session_timeout = '10s'", "lock_timeout = '50ms'",
 				"default_transaction_read_only = on", "synchronous_commit = off")) {
@@ -201,7 +201,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void serverThatIsFullWhenANodeConnectsAgain() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--store=table"));
 		Awaitility.await()
@@ -232,7 +232,7 @@ class VerifyDatabaseTests {
 	 * session active.
 	 */
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	@EmbeddedServerOnly
 	void silentSessionThatTheServerDoesNotEnd() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s"));
@@ -248,7 +248,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void silentSessionThatIsEndedTooEarly() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s"));
 		this.server.execute("SELECT pg_terminate_backend(" + awaitSilentSession() + ")");
@@ -258,7 +258,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void serverThatIsRestartedDuringTheVerification() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--debug"));
 		awaitSilentSession();
@@ -323,7 +323,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void poolerInSessionMode() {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "session")) {
 			String url = poolerUrl(pooler);
@@ -381,7 +381,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	@EmbeddedServerOnly
 	void standby() {
 		try (PostgreSqlServer primary = PostgreSqlServer.start(); PostgreSqlServer standby = primary.startStandby()) {
@@ -391,7 +391,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	@EmbeddedServerOnly
 	void encryptedConnection(@TempDir Path folder) {
 		Certificates certificates = new Certificates(folder);

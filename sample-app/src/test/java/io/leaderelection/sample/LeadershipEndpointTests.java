@@ -175,7 +175,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void followerAsksTheLeaderToResignWhichDrainsItsWorkFirst() throws Exception {
 		SampleNode leader = start("leader", UNRESTRICTED);
 		SampleNode follower = start("follower", UNRESTRICTED);
@@ -220,7 +220,7 @@ class LeadershipEndpointTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void leaderAndObserverAskTooAndRefusalsSayWhy() {
 		SampleNode first = start("first", UNRESTRICTED);
 		SampleNode observer = start("observer", UNRESTRICTED, "leader-election.candidate=false");

@@ -47,7 +47,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link SampleApplication}, processed ahead of time as by the goal
  * {@code process-aot} of Spring Boot's Maven plugin and run in that mode, over HTTP.
  */
-@Tag("ring2")
+@Tag("ring3")
 class SampleApplicationAotTests {
 
 	private static final String CLASS_PATH = System.getProperty("java.class.path");

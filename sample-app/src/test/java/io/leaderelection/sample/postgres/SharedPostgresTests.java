@@ -99,7 +99,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void nodesThatStartAtOnceShareOneServer() throws Exception {
 		List<Node> starting = List.of(startNode(NEVER_IDLE), startNode(NEVER_IDLE), startNode(NEVER_IDLE));
 		Set<String> urls = new HashSet<>();
@@ -148,7 +148,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void stateFileOfAServerThatIsGoneIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -178,7 +178,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void serverWhosePostgresWasKilledIsReplaced() throws Exception {
 		join(NEVER_IDLE);
 		ServerState gone = state();
@@ -189,7 +189,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void postgresWhoseOwnerWasKilledIsTakenOver() throws Exception {
 		SharedPostgres.Session first = join(IDLE_TIMEOUT);
 		ServerState orphaned = state();
@@ -207,7 +207,7 @@ class SharedPostgresTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	@DisabledOnOs(OS.WINDOWS)
 	void postgresThatDoesNotAnswerIsRemoved() throws Exception {
 		join(NEVER_IDLE);

@@ -58,7 +58,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for the order in which leader work and services end, for every cause.
  */
 @Timeout(60)
-@Tag("ring2")
+@Tag("ring3")
 class ServiceStopOrderTests {
 
 	private static final long MOMENT = 300;

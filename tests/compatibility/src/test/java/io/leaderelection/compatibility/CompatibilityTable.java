@@ -21,7 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -46,7 +46,7 @@ final class CompatibilityTable {
 
 	private static final Pattern SOURCES = Pattern.compile("Sources of the library: tree `(\\w+)`");
 
-	private final Map<Combination, Result> results = new HashMap<>();
+	private final Map<Combination, Result> results = new LinkedHashMap<>();
 
 	void add(Combination combination, String java, String result) {
 		this.results.put(combination, new Result(java, result));

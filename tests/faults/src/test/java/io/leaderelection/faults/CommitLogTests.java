@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.entry;
 /**
  * Tests for {@link CommitLog}.
  */
-@Tag("ring2")
+@Tag("ring3")
 class CommitLogTests {
 
 	@Test

@@ -44,6 +44,7 @@ class FencedWritersTests {
 	private static final Duration LIMIT = Duration.ofMinutes(30);
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void commitsComeLateWithoutFences(String store) throws InterruptedException {
 		try (FencedWriters writers = new FencedWriters("off", store)) {
@@ -64,6 +65,7 @@ class FencedWritersTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	@EnabledIf(value = "io.leaderelection.testsupport.PgBouncer#isInstalled", disabledReason = "No PgBouncer")
 	void noCommitComesLateWithFencesBehindAPooler() throws InterruptedException {
 		try (FencedWriters writers = new FencedWriters("auto", "table", true)) {

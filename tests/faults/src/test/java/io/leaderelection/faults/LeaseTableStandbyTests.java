@@ -64,6 +64,7 @@ class LeaseTableStandbyTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void promotionThatLosesNothing() {
 		try (Cluster cluster = start()) {
 			Entry last = awaitReplicated(cluster);
@@ -73,6 +74,7 @@ class LeaseTableStandbyTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void promotionThatLosesRenewals() {
 		try (Cluster cluster = start()) {
 			Entry last = awaitReplicated(cluster);

@@ -78,6 +78,7 @@ class PgBouncerTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void sessionMode() {
 		try (PgBouncer pooler = PgBouncer.start(server, "session")) {
 			try (FaultRuns faults = new FaultRuns(cluster(pooler, TAKEOVER_DELAY, ALLOW).start(3))) {

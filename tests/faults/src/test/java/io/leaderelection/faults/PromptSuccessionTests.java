@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
  * can have waited for its end.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class PromptSuccessionTests {
 
 	private static final Duration LEASE = FaultRuns.SLACK.multipliedBy(4);

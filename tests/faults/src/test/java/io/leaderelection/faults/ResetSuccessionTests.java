@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
  * The lease is so long that no node can have waited for its end.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class ResetSuccessionTests {
 
 	private static final Duration LEASE = FaultRuns.SLACK.multipliedBy(4);

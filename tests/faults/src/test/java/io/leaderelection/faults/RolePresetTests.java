@@ -142,6 +142,7 @@ class RolePresetTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void crashRightAfterTheGrantWithoutSynchronousCommit() {
 		List<Term> granted = new ArrayList<>();
 		for (int i = 0; i < CRASHES; i++) {

@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of the process that has the only seat, and of its network.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class SeatFaultTests {
 
 	private static final Duration CONNECT = Duration.ofSeconds(1);

@@ -131,6 +131,7 @@ class ServerLimitTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void passwordRotated() {
 		NodeProcess leader = faults.cluster().awaitSessions().awaitLeader();
 		NodeProcess follower = faults.cluster().followers().get(0);

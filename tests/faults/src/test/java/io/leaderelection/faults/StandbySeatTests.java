@@ -171,6 +171,7 @@ class StandbySeatTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void nodesThatAreNoCandidatesHaveNoSession() throws Exception {
 		try (LightNodes nodes = new LightNodes(server, 4, LEASE, TAKEOVER_DELAY,
 				new NodeOptions(STANDBYS, (number) -> number == 1, server.username(), null))) {
@@ -185,6 +186,7 @@ class StandbySeatTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void watchersUseThePoolAlsoBehindAPoolerInTransactionMode() throws Exception {
 		try (PgBouncer pooler = PgBouncer.start(server, "transaction", "default_pool_size=1");
 				HikariDataSource pool = pool(server.jdbcUrl(pooler.port()));
@@ -219,6 +221,7 @@ class StandbySeatTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void watchersOfAServerWithoutFreeConnectionsSaySoOnce(CapturedOutput output) throws Exception {
 		try (PostgreSqlServer small = PostgreSqlServer.start("max_connections=12")) {
 			small.execute("CREATE ROLE node LOGIN PASSWORD '" + small.password() + "'");
@@ -249,6 +252,7 @@ class StandbySeatTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void watchersWhoseRoleMayNotConnectAreOfNoEffectOnTheOthers() throws Exception {
 		server.execute("CREATE ROLE guest LOGIN PASSWORD '" + server.password() + "'");
 		String connect = "CONNECT ON DATABASE " + server.database();
@@ -284,6 +288,7 @@ class StandbySeatTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	@EmbeddedServerOnly
 	void watchersDoNotUseAPoolOfAReadOnlyStandby() throws Exception {
 		try (PostgreSqlServer primary = PostgreSqlServer.start();

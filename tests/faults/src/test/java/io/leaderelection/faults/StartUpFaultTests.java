@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Faults of a process that has not started yet.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class StartUpFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * cannot notice it, and so frees the lock while the leader still trusts its lease.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class TakeoverGapTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);

@@ -17,6 +17,7 @@
 package io.leaderelection.simulation;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -58,6 +59,15 @@ final class Histories {
 			12750L, "GRANT_ANCHORED_AT_REPLY", 5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 4050L,
 			"CHECK_BEFORE_DEADLINE", 1375L, "NO_HEAD", 1445L, "WATCHDOG_DIES", 630L);
 
+	/** The number of this process among those that run tests, from 1 on. */
+	private static final Integer FORK = Integer.getInteger("simulation.fork");
+
+	static {
+		if (FORK != null && Runtime.getRuntime().availableProcessors() > 1) {
+			useOneProcessor((FORK - 1) % Runtime.getRuntime().availableProcessors());
+		}
+	}
+
 	private final Store store;
 
 	private final Mutant mutant;
@@ -92,6 +102,29 @@ final class Histories {
 		this.store = store;
 		this.mutant = mutant;
 		this.nextSeed = new AtomicLong(firstSeed);
+	}
+
+	/**
+	 * Pin this process to a processor. A history passes control from thread to thread,
+	 * which is slow between processors.
+	 */
+	private static void useOneProcessor(int processor) {
+		try {
+			Process taskset = new ProcessBuilder("taskset", "--all-tasks", "--cpu-list", "--pid",
+					Integer.toString(processor), Long.toString(ProcessHandle.current().pid()))
+				.redirectErrorStream(true)
+				.start();
+			String output = new String(taskset.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+			if (taskset.waitFor() != 0) {
+				System.out.println("The simulation uses all processors: " + output);
+			}
+		}
+		catch (IOException ex) {
+			System.out.println("The simulation uses all processors: " + ex.getMessage());
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
 	}
 
 	/**
