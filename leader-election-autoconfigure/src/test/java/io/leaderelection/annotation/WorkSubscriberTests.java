@@ -197,6 +197,7 @@ class WorkSubscriberTests {
 	 * At any time of the failure.
 	 */
 	@Test
+	@Tag("ring2")
 	void signalsAreSerialAndEndOnce() {
 		for (int i = 0; i < 5000; i++) {
 			this.signals.clear();

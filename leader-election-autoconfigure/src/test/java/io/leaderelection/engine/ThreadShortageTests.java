@@ -38,7 +38,7 @@ import static org.awaitility.Awaitility.await;
  * they start.
  */
 @Timeout(60)
-@Tag("ring1")
+@Tag("ring2")
 class ThreadShortageTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(1);

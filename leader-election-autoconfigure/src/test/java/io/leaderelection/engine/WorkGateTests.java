@@ -509,6 +509,7 @@ class WorkGateTests {
 	 * gate is shut. Work that starts before is waited for; none starts after.
 	 */
 	@Test
+	@Tag("ring2")
 	void noWorkRunsOnceTheGateWasSeenEmpty() throws Exception {
 		int threads = 4;
 		ExecutorService executor = Executors.newFixedThreadPool(threads);

@@ -141,6 +141,7 @@ class HealthWatchTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
 		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
 		this.healthy = false;

@@ -90,6 +90,7 @@ class BadInputTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void databaseThatAcceptsWithoutAnswerDoesNotHoldUpTheStart() throws Exception {
 		try (ServerSocket silent = new ServerSocket(0)) {
 			long start = System.nanoTime();

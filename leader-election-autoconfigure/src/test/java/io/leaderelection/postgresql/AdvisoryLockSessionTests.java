@@ -324,6 +324,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void cancelByAnAdministratorEndsTheWaitWithoutEndingTheSession() throws Exception {
 		ElectionSession holder = open("node-a");
 		win(holder);

@@ -295,6 +295,7 @@ class LeaseTableTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void lastRenewalOfAHolderWithALongerLeaseCounts() throws SessionException {
 		ElectionSession first = open("node-a", LEASE.multipliedBy(3));
 		win(first);

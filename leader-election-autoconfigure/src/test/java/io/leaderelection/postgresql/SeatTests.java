@@ -278,6 +278,7 @@ class SeatTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void poolIsNotUsedWhileItLeadsToAnotherDatabase() throws Exception {
 		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
 		this.server.execute("CREATE DATABASE " + other);
@@ -359,6 +360,7 @@ class SeatTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
 		ElectionSession leader = open("node-1");
 		leader.becomeCandidate();

@@ -125,6 +125,7 @@ class ExplicitFenceTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void clientThatStopsDoesNotHoldUpTheNextTermForLongerThanTheLease() throws Exception {
 		leadership().fence(this.connection);
 		FencedApplication.loseTerm(context, server);
@@ -154,6 +155,7 @@ class ExplicitFenceTests {
 	}
 
 	@Test
+	@Tag("ring2")
 	void answerThatDoesNotComeIsNotAwaitedForLong() throws SQLException {
 		try (TcpProxy proxy = new TcpProxy(server);
 				Connection cut = DriverManager.getConnection(server.jdbcUrl(proxy.port()), server.username(),

@@ -120,15 +120,18 @@ final class Winners implements AutoCloseable {
 			sample = this.cluster.awaitSample();
 		}
 		leader.signal("STOP");
-		// Until then the server itself removes the marker when a successor comes
+		// Until then the server itself removes the marker when a successor comes. A node that
+		// was frozen too late has no session any longer.
 		Awaitility.await().atMost(this.cluster.lease()).pollInterval(Duration.ofMillis(5)).until(() -> isIdle(leader));
 		return marks(this.cluster.awaitSample(), leader);
 	}
 
 	private boolean isIdle(NodeProcess node) {
-		return this.cluster.server()
-			.query("SELECT state FROM pg_stat_activity WHERE pid = " + this.cluster.pids(node).get(0))
-			.equals(List.of("idle"));
+		return this.cluster.pids(node)
+			.stream()
+			.allMatch((pid) -> this.cluster.server()
+				.query("SELECT state FROM pg_stat_activity WHERE pid = " + pid)
+				.equals(List.of("idle")));
 	}
 
 	private static boolean wonBeside(LockSample sample, NodeProcess winner, NodeProcess resigner) {

@@ -110,7 +110,7 @@ final class Histories {
 	 */
 	private static void useOneProcessor(int processor) {
 		try {
-			Process taskset = new ProcessBuilder("taskset", "--all-tasks", "--cpu-list", "--pid",
+			java.lang.Process taskset = new ProcessBuilder("taskset", "--all-tasks", "--cpu-list", "--pid",
 					Integer.toString(processor), Long.toString(ProcessHandle.current().pid()))
 				.redirectErrorStream(true)
 				.start();
