@@ -159,7 +159,8 @@ class DemoClusterTests {
 			String killed = demo.awaitLeader();
 			JsonNode outcome = fault(demo, killed, "kill");
 			assertThat(outcome.path("leader").asString()).isNotEqualTo(killed);
-			assertThat(outcome.path("millis").asInt()).isBetween(LONG_LEASE / 2, LONG_LEASE + 3 * OBSERVATION + TOLERANCE);
+			assertThat(outcome.path("millis").asInt()).isBetween(LONG_LEASE / 2,
+					LONG_LEASE + 3 * OBSERVATION + TOLERANCE);
 
 			awaitCandidates(demo, 2);
 			String resigned = demo.awaitLeader();

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The transitions of an election in the schedules of Lincheck: all invariants hold, and
  * one is violated by each seeded mistake.
  */
-@Tag("ring3")
+@Tag("ring2")
 class ScheduleTests {
 
 	private static final Path DIRECTORY = Path.of("target", "schedules").toAbsolutePath();
@@ -47,12 +47,20 @@ class ScheduleTests {
 
 	@ParameterizedTest
 	@EnumSource
+	void appliesToSource(Mistake mistake) throws Exception {
+		assertThat(mistake.change.apply()).isNotEmpty();
+	}
+
+	@ParameterizedTest
+	@Tag("ring3")
+	@EnumSource
 	void invariantsHold(Scenario scenario) throws Exception {
 		ClassPathProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
 		assertThat(explored.status()).as(explored.output()).isZero();
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@EnumSource
 	void mistakeIsFound(Mistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());

@@ -62,6 +62,10 @@ enum SeededMistake {
 	CANCELLED_AFTER_END("WorkGateStress.CancellationAndDrain", "Work", """
 			if (early) {
 				this.gate.cancelled(this.leadership);
+				WorkObservation observation = observation();
+				if (observation != null) {
+					observation.cancelled();
+				}
 			}
 			end();
 			""", """

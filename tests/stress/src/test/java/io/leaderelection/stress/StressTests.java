@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The concurrent parts of the engine under jcstress: no forbidden outcome, and one for
  * each seeded mistake.
  */
-@Tag("ring3")
+@Tag("ring2")
 class StressTests {
 
 	private static final Path DIRECTORY = Path.of("target", "stress").toAbsolutePath();
@@ -43,7 +43,14 @@ class StressTests {
 
 	private static final Duration LIMIT = Duration.ofMinutes(10);
 
+	@ParameterizedTest
+	@EnumSource
+	void appliesToSource(SeededMistake mistake) throws Exception {
+		assertThat(mistake.change().apply()).isNotEmpty();
+	}
+
 	@Test
+	@Tag("ring3")
 	void noForbiddenOutcome() throws Exception {
 		String mode = System.getProperty("stress.mode");
 		Path directory = DIRECTORY.resolve("engine");
@@ -58,6 +65,7 @@ class StressTests {
 	}
 
 	@ParameterizedTest
+	@Tag("ring3")
 	@EnumSource
 	void mistakeIsFound(SeededMistake mistake) throws Exception {
 		Path directory = DIRECTORY.resolve(mistake.name());
