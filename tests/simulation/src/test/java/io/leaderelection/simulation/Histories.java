@@ -59,12 +59,13 @@ final class Histories {
 			12750L, "GRANT_ANCHORED_AT_REPLY", 5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 4050L,
 			"CHECK_BEFORE_DEADLINE", 1375L, "NO_HEAD", 1445L, "WATCHDOG_DIES", 630L);
 
-	/** The number of this process among those that run tests, from 1 on. */
-	private static final Integer FORK = Integer.getInteger("simulation.fork");
+	/** This process among those that run tests, or nothing. */
+	private static final String FORK = System.getProperty("simulation.fork", "");
 
 	static {
-		if (FORK != null && Runtime.getRuntime().availableProcessors() > 1) {
-			useOneProcessor((FORK - 1) % Runtime.getRuntime().availableProcessors());
+		int processors = Runtime.getRuntime().availableProcessors();
+		if (FORK.startsWith("fork-") && processors > 1) {
+			useOneProcessor((Integer.parseInt(FORK.substring("fork-".length())) - 1) % processors);
 		}
 	}
 
