@@ -19,6 +19,7 @@ package io.leaderelection.simulation;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -35,12 +36,12 @@ class TableMistakeTests {
 	}
 
 	/**
-	 * {@code TIMELINE_NOT_COMPARED} and {@code FORMER_TOKEN_ALWAYS_FREE} take minutes.
-	 * The model finds them, too, in seconds.
+	 * Without {@code FORMER_TOKEN_ALWAYS_FREE}, which can take more than 35 000
+	 * failovers. The model finds it in seconds.
 	 */
 	@ParameterizedTest
 	@Tag("ring3")
-	@EnumSource
+	@EnumSource(names = "FORMER_TOKEN_ALWAYS_FREE", mode = Mode.EXCLUDE)
 	void isFound(TableMistake mistake) throws Exception {
 		MistakeSearch.assertFound(Store.TABLE, mistake, mistake.change(), mistake.guarantees());
 	}
