@@ -107,6 +107,7 @@ class ServerLimitTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void locksExhausted() throws SQLException {
 		ServerLog log = new ServerLog(server);
 		try (Connection hog = server.connect()) {
