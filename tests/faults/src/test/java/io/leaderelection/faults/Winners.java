@@ -120,9 +120,8 @@ final class Winners implements AutoCloseable {
 			sample = this.cluster.awaitSample();
 		}
 		leader.signal("STOP");
-		// Until then the server itself removes the marker when a successor comes. A node
-		// that
-		// was frozen too late has no session any longer.
+		// Until then the server itself removes the marker when a successor comes
+		// A node that was frozen too late has no session any longer
 		Awaitility.await().atMost(this.cluster.lease()).pollInterval(Duration.ofMillis(5)).until(() -> isIdle(leader));
 		return marks(this.cluster.awaitSample(), leader);
 	}
