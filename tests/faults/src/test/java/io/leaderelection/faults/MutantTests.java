@@ -45,7 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * nothing with the product as it is, and the violation with a seeded mistake.
  */
 @AdvisoryLockOnly
-@Tag("ring2")
+@Tag("ring3")
 class MutantTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -64,7 +64,6 @@ class MutantTests {
 	 * node leads and works after a newer term has begun.
 	 */
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "BARE_TRANSACTION_ID" })
 	void termsAcrossACrash(Mutant mutant) {
 		// Nothing but a term's own flush brings it to the disk within this time
@@ -80,7 +79,6 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
 	void grantAtTheTimeout(Mutant mutant) {
 		grantAt(mutant,
@@ -88,7 +86,6 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "SESSION_LOCK_IN_WAIT" })
 	void grantAtACancel(Mutant mutant) {
 		grantAt(mutant, (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
@@ -147,7 +144,6 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "ANCHOR_AT_REPLY" })
 	void partitionAfterALateReply(Mutant mutant) {
 		PostgreSqlServer server = PostgreSqlServer.shared();
@@ -170,7 +166,6 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "UNLOCK_BEFORE_DRAIN" })
 	void resignationWithWorkInFlight(Mutant mutant) {
 		check(mutant, "G4 hand-over", PostgreSqlServer.shared(), Duration.ofMillis(1500), (cluster) -> {
@@ -207,7 +202,6 @@ class MutantTests {
 	 * The same scene with the product switched off, in nodes with Spring.
 	 */
 	@Test
-	@Tag("ring3")
 	void commitAfterTheNextGrantWithoutFencing() {
 		PostgreSqlServer server = PostgreSqlServer.shared();
 		try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY, "leader-election.fencing=off")
@@ -228,7 +222,6 @@ class MutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "NONE", "NO_LIMIT_IN_FENCE" })
 	void freezeBetweenFenceAndCommit(Mutant mutant) {
 		PostgreSqlServer server = PostgreSqlServer.shared();

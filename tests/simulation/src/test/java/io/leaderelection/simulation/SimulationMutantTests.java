@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The simulation, itself checked: it must find each seeded mistake.
  */
-@Tag("ring2")
+@Tag("ring3")
 class SimulationMutantTests {
 
 	@ParameterizedTest
@@ -44,7 +44,6 @@ class SimulationMutantTests {
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "WATCHDOG_DIES", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "CANCEL_BEFORE_ABORT",
 			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR",
 			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
@@ -53,7 +52,6 @@ class SimulationMutantTests {
 	}
 
 	@Test
-	@Tag("ring3")
 	void findsRareConfirmation() throws Exception {
 		SourceChange change = new SourceChange("ElectionSettings", "this.lease.dividedBy(5)",
 				"this.lease.dividedBy(5).multipliedBy(2)");
@@ -73,7 +71,6 @@ class SimulationMutantTests {
 	 * next takeover.
 	 */
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource(names = { "ANCHOR_AT_REPLY", "NO_LIMIT_IN_FENCE", "RENEWAL_NOT_FLUSHED" })
 	void findsMistakeOfTableThatRarelyShows(Mutant mutant) {
 		assertFound(Store.TABLE, mutant);
