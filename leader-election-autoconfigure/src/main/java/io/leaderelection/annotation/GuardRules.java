@@ -24,6 +24,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipEvent;
@@ -32,6 +33,8 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableRules.Usage;
 import io.leaderelection.schedule.DurableSchedule;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
@@ -56,6 +59,7 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.core.log.LogMessage;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
@@ -66,6 +70,8 @@ import org.springframework.util.ReflectionUtils.MethodFilter;
  * cannot be guarded, the application does not start.
  */
 final class GuardRules {
+
+	private static final Log logger = LogFactory.getLog(GuardRules.class);
 
 	/**
 	 * Types whose methods the container calls to create, configure, start, stop and
@@ -136,6 +142,7 @@ final class GuardRules {
 		}
 		Set<Method> guarded = new LinkedHashSet<>();
 		List<String> unguardable = new ArrayList<>();
+		Set<String> notCovered = new TreeSet<>();
 		for (Method method : MethodIntrospector.selectMethods(type, (MethodFilter) (method) -> true)) {
 			LeaderOnly ofMethod = annotationOf(method);
 			if (ofMethod != null && ServiceRules.isServiceMethod(method)) {
@@ -155,6 +162,13 @@ final class GuardRules {
 			else if (ofType != null && isWork(method, type)) {
 				unguardable.add("'%s' (%s)".formatted(method.getName(), obstacle(method, type)));
 			}
+			else if (ofType != null && exemption(method, type) == null && FrameworkMethods.contain(method, type)) {
+				notCovered.add(method.getName());
+			}
+		}
+		if (!notCovered.isEmpty()) {
+			logger.debug(LogMessage.format("@LeaderOnly on '%s' does not cover methods that a framework declares: %s",
+					type.getName(), notCovered));
 		}
 		if (!unguardable.isEmpty()) {
 			throw new InvalidLeaderOnlyException(
@@ -166,14 +180,27 @@ final class GuardRules {
 			throw new InvalidLeaderOnlyException(
 					"Class '%s' is annotated with @LeaderOnly, but has no method that can be guarded."
 						.formatted(type.getName()),
-					"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not guarded.");
+					"Annotate the methods that are leader work. The annotation of a class does not cover methods that the container calls to initialize and destroy a bean, nor those that a framework declares.");
 		}
 		return guarded;
 	}
 
 	private static boolean isCovered(Method method, Class<?> type) {
 		// Regardless of its visibility: the container calls package-private methods too
-		return obstacle(method, type) == null && exemption(method, type) == null;
+		return obstacle(method, type) == null && mayBeWork(method, type);
+	}
+
+	/**
+	 * Return whether the annotation of a class may mean a method: none that the container
+	 * calls to manage the bean, or a framework to configure something.
+	 */
+	private static boolean mayBeWork(Method method, Class<?> type) {
+		return exemption(method, type) == null && (isJob(method) || !FrameworkMethods.contain(method, type));
+	}
+
+	private static boolean isJob(Method method) {
+		MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
+		return annotations.isPresent(Scheduled.class) || annotations.isPresent(EventListener.class);
 	}
 
 	/**
@@ -184,12 +211,8 @@ final class GuardRules {
 	 * @return whether the method must not go unguarded
 	 */
 	private static boolean isWork(Method method, Class<?> type) {
-		if (exemption(method, type) != null) {
-			return false;
-		}
-		MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
-		return annotations.isPresent(Scheduled.class) || annotations.isPresent(EventListener.class)
-				|| (Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers()));
+		return mayBeWork(method, type) && (isJob(method)
+				|| (Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())));
 	}
 
 	private static void checkAnnotated(Method method, Class<?> type) {

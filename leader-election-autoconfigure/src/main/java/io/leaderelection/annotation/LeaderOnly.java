@@ -63,12 +63,18 @@ import org.springframework.core.annotation.AliasFor;
  * {@link org.springframework.core.Ordered},
  * {@link org.springframework.beans.factory.FactoryBean} and the post-processors,
  * {@code @PostConstruct}, {@code @PreDestroy} and {@code @Bean} methods;</li>
+ * <li>methods that a type in {@code org.springframework}, {@code io.micrometer},
+ * {@code jakarta}, {@code javax} or {@code java} declares and that are not annotated
+ * themselves, since frameworks call most of them to configure something;</li>
  * <li>methods that listen for the end of leadership, which would never be called;</li>
  * <li>the methods of {@link Object}.</li>
  * </ul>
- * Methods that the container calls to run work of the application are guarded, for
- * instance {@code @Scheduled} and {@code @EventListener} methods, the methods of
- * {@link org.springframework.context.ApplicationListener} and of runners.
+ * Methods that are called to run work of the application are guarded: {@code @Scheduled}
+ * and {@code @EventListener} methods, and the methods of {@link Runnable},
+ * {@link java.util.concurrent.Callable}, {@code java.util.function}, of runners, of types
+ * whose names end with {@code Listener}, {@code Handler} or {@code Subscriber}, and of
+ * Spring Batch, Spring Data repositories, {@code MessageSource} and
+ * {@code QuartzJobBean}.
  * <p>
  * On a class that is a {@link org.springframework.context.Lifecycle}, or on the
  * {@code @Bean} method that creates one, the annotation guards no methods. Instead, the
@@ -84,6 +90,8 @@ import org.springframework.core.annotation.AliasFor;
  * <li>annotated methods that are private, static or final, that are not on an interface
  * of a bean that is proxied by its interfaces, or that are listed above;</li>
  * <li>final classes and records;</li>
+ * <li>beans in circular references, existing instances that were registered as beans, and
+ * other beans whose callers would not pass the proxy;</li>
  * <li>on a class, final public methods, and {@code @Scheduled} or {@code @EventListener}
  * methods that are called without the proxy;</li>
  * <li>with {@link NotLeaderPolicy#SKIP}, primitive result types and others without an

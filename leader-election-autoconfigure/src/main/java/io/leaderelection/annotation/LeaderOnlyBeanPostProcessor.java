@@ -19,13 +19,17 @@ package io.leaderelection.annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.InvalidDurableScheduleException;
+import org.aopalliance.aop.Advice;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
@@ -39,11 +43,17 @@ import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.target.SingletonTargetSource;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.SmartInstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.AbstractBeanFactory;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.Ordered;
 import org.springframework.core.log.LogMessage;
 import org.springframework.util.ClassUtils;
@@ -64,15 +74,27 @@ import org.springframework.util.StringValueResolver;
  */
 @SuppressWarnings("serial")
 public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
-		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
+		implements SmartInstantiationAwareBeanPostProcessor, EmbeddedValueResolverAware, SmartInitializingSingleton,
+		ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(LeaderOnlyBeanPostProcessor.class);
+
+	/** Registered if a test replaces beans by existing instances, for instance mocks. */
+	private static final String TEST_OVERRIDES_BEAN_NAME = "org.springframework.test.context.bean.override.internalBeanOverrideRegistry";
 
 	private final GuardedElection.Resolver elections;
 
 	private final LeaderOnlyPointcut pointcut;
 
 	private final RunsOnGrant runsOnGrant;
+
+	private final Set<String> namesToGuard = ConcurrentHashMap.newKeySet();
+
+	private final Set<BeanFactory> refreshed = ConcurrentHashMap.newKeySet();
+
+	private final Set<String> reported = ConcurrentHashMap.newKeySet();
+
+	private volatile boolean electionsExist;
 
 	/**
 	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
@@ -98,6 +120,36 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	@Override
 	protected boolean isEligible(Class<?> targetClass) {
 		return !this.pointcut.guardedMethods(targetClass).isEmpty();
+	}
+
+	/**
+	 * Remembers a bean whose proxy must be guarded, before any other processor can hide
+	 * its class.
+	 */
+	@Override
+	public boolean postProcessAfterInstantiation(Object bean, String beanName) {
+		if (!(bean instanceof FactoryBean) && isEligible(bean, beanName)) {
+			this.namesToGuard.add(beanName);
+		}
+		else {
+			this.namesToGuard.remove(beanName);
+		}
+		return true;
+	}
+
+	/**
+	 * Rejects a reference to a bean whose guard does not exist yet. An early proxy would
+	 * not be enough: the container then applies {@code @Scheduled} to the bean itself.
+	 */
+	@Override
+	public Object getEarlyBeanReference(Object bean, String beanName) {
+		if (this.namesToGuard.contains(beanName)) {
+			throw new InvalidLeaderOnlyException(
+					"Bean '%s' of class '%s' has methods that are guarded by @LeaderOnly, but is part of a circular reference: calls by that reference would not be guarded."
+						.formatted(beanName, bean.getClass().getName()),
+					"Remove the circular reference, annotate its injection point with @Lazy, or look the bean up later.");
+		}
+		return bean;
 	}
 
 	/**
@@ -146,7 +198,19 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (bean instanceof AopInfrastructureBean || isGuarded(bean)) {
+		Object result = isGuarded(bean) ? bean : guard(bean, beanName);
+		if (this.namesToGuard.contains(beanName) && !isGuarded(result)) {
+			throw new InvalidLeaderOnlyException(
+					"Bean '%s' has methods that are guarded by @LeaderOnly, but its instance of '%s' cannot be guarded: a bean post-processor has replaced it, its proxy is opaque, or it is an AopInfrastructureBean."
+						.formatted(beanName, result.getClass().getName()),
+					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
+						.formatted(getOrder()));
+		}
+		return result;
+	}
+
+	private Object guard(Object bean, String beanName) {
+		if (bean instanceof AopInfrastructureBean) {
 			return bean;
 		}
 		if (!(bean instanceof Advised) && isEligible(bean, beanName)) {
@@ -198,17 +262,88 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			findRunsOnGrant(this.beanFactory);
 		}
 		this.pointcut.checkElections();
-		if (this.beanFactory != null) {
+		this.electionsExist = true;
+		checkContext(this.beanFactory);
+	}
+
+	/**
+	 * Checks a context that has been refreshed: this one again, since instances may have
+	 * been registered, or a child that has no guard of its own.
+	 */
+	@Override
+	public void onApplicationEvent(ContextRefreshedEvent event) {
+		// A child that is refreshed earlier is checked as soon as this context has
+		// started
+		this.refreshed.add(event.getApplicationContext().getAutowireCapableBeanFactory());
+		if (this.electionsExist) {
+			this.refreshed.forEach(this::checkContext);
+			this.refreshed.clear();
+		}
+	}
+
+	@Override
+	public boolean supportsAsyncExecution() {
+		return false;
+	}
+
+	/**
+	 * Fail if the beans of a context, or of parents without a guard, are not guarded.
+	 */
+	private void checkContext(@Nullable BeanFactory beanFactory) {
+		if (beanFactory == this.beanFactory && this.beanFactory != null) {
 			for (String beanName : this.beanFactory.getSingletonNames()) {
-				Object bean = this.beanFactory.getSingleton(beanName);
-				if (bean != null && !(bean instanceof AopInfrastructureBean) && !isGuarded(bean)
-						&& isEligible(AopProxyUtils.ultimateTargetClass(bean))) {
-					logger.warn(LogMessage.format(
-							"Bean '%s' is not guarded: it was registered as an existing instance, or created early because a bean "
-									+ "post-processor depends on it. Its @LeaderOnly methods run on every node.",
-							beanName));
-				}
+				checkSingleton(beanName, this.beanFactory);
 			}
+			checkContext(this.beanFactory.getParentBeanFactory());
+		}
+		else if (beanFactory instanceof AbstractBeanFactory factory
+				&& factory.getBeanPostProcessors().stream().noneMatch(LeaderOnlyBeanPostProcessor.class::isInstance)
+				&& beanFactory instanceof ConfigurableListableBeanFactory foreign) {
+			for (String beanName : foreign.getBeanNamesForType(Object.class, true, false)) {
+				checkForeign(beanName, foreign);
+			}
+			checkContext(foreign.getParentBeanFactory());
+		}
+	}
+
+	private void checkSingleton(String beanName, ConfigurableListableBeanFactory beanFactory) {
+		Object bean = beanFactory.getSingleton(beanName);
+		if (bean == null) {
+			return;
+		}
+		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
+		if (!isGuarded(bean) && isEligible(type)) {
+			report(beanName, type, "exists without the proxy that guards its methods", beanFactory);
+		}
+		else if (LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory)
+				&& !isAdvised(bean, ServiceInterceptor.class)) {
+			report(beanName, type, "exists without the proxy by which leadership starts and stops it", beanFactory);
+		}
+	}
+
+	private void checkForeign(String beanName, ConfigurableListableBeanFactory beanFactory) {
+		try {
+			Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
+			if (type != null
+					&& (isEligible(type) || LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory))) {
+				report(beanName, type, "is in a context without the starter", beanFactory);
+			}
+		}
+		catch (LinkageError ex) {
+			// The class of an unused bean may refer to a class that is missing
+			logger.debug(LogMessage.format("Could not determine whether bean '%s' is guarded", beanName), ex);
+		}
+	}
+
+	private void report(String beanName, Class<?> type, String what, ConfigurableListableBeanFactory beanFactory) {
+		String description = "Bean '%s' of class '%s' is @LeaderOnly, but %s.".formatted(beanName, type.getName(),
+				what);
+		if (!beanFactory.containsSingleton(TEST_OVERRIDES_BEAN_NAME)) {
+			throw new InvalidLeaderOnlyException(description,
+					"Let the container create the bean in the context that has the starter. It was registered as an existing instance, was created too early since a BeanFactoryPostProcessor depends on it, or is in a context without the starter.");
+		}
+		if (this.reported.add(beanName)) {
+			logger.warn(description + " A test has replaced beans, so the application starts");
 		}
 	}
 
@@ -244,16 +379,21 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		}
 	}
 
-	private boolean isGuarded(Object bean) {
+	private static boolean isGuarded(Object bean) {
+		return isAdvised(bean, LeaderOnlyInterceptor.class);
+	}
+
+	private static boolean isAdvised(@Nullable Object bean, Class<? extends Advice> advice) {
 		if (!(bean instanceof Advised advised)) {
 			return false;
 		}
 		for (Advisor candidate : advised.getAdvisors()) {
-			if (candidate.getAdvice() instanceof LeaderOnlyInterceptor) {
+			if (advice.isInstance(candidate.getAdvice())) {
 				return true;
 			}
 		}
-		return advised.getTargetSource() instanceof SingletonTargetSource source && isGuarded(source.getTarget());
+		return advised.getTargetSource() instanceof SingletonTargetSource source
+				&& isAdvised(source.getTarget(), advice);
 	}
 
 }

@@ -25,8 +25,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.lifecycle.LeaderService;
 import io.leaderelection.lifecycle.LeaderServices;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
@@ -52,7 +50,6 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.Lifecycle;
 import org.springframework.core.Ordered;
-import org.springframework.core.log.LogMessage;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringValueResolver;
 
@@ -68,13 +65,13 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		implements SmartInstantiationAwareBeanPostProcessor, BeanFactoryAware, EmbeddedValueResolverAware,
 		SmartInitializingSingleton {
 
-	private static final Log logger = LogFactory.getLog(LeaderServiceBeanPostProcessor.class);
-
-	private final LeaderServices services;
+	private final ObjectProvider<LeaderServices> services;
 
 	private final GuardedElection.Resolver elections;
 
 	private final Set<String> beanNames = ConcurrentHashMap.newKeySet();
+
+	private final Set<String> expected = ConcurrentHashMap.newKeySet();
 
 	private final List<Runnable> pending = new ArrayList<>();
 
@@ -84,11 +81,13 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 
 	/**
 	 * Create a new {@code LeaderServiceBeanPostProcessor} instance.
-	 * @param services the registry of the services
+	 * @param services provides the registry of the services; not called early, as
+	 * elections are not
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
 	 */
-	public LeaderServiceBeanPostProcessor(LeaderServices services, ObjectProvider<DefaultLeaderElectors> electors) {
+	public LeaderServiceBeanPostProcessor(ObjectProvider<LeaderServices> services,
+			ObjectProvider<DefaultLeaderElectors> electors) {
 		this.services = services;
 		this.elections = new GuardedElection.Resolver(electors);
 		// After the processor of the guard, so that an existing proxy is reused
@@ -113,7 +112,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		if (!Lifecycle.class.isAssignableFrom(beanClass) || SpringProxy.class.isAssignableFrom(beanClass)) {
 			return beanClass;
 		}
-		RootBeanDefinition definition = definition(beanName);
+		RootBeanDefinition definition = definition(beanName, this.beanFactory);
 		Method factoryMethod = (definition != null) ? definition.getResolvedFactoryMethod() : null;
 		if ((definition != null && isProduct(beanClass, definition))
 				|| ServiceRules.annotationOf(beanClass, factoryMethod) == null) {
@@ -124,13 +123,61 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		return proxyFactory.getProxyClass(getProxyClassLoader());
 	}
 
+	/**
+	 * Remembers a service, before any other processor can hide its class.
+	 */
+	@Override
+	public boolean postProcessAfterInstantiation(Object bean, String beanName) {
+		if (isService(bean.getClass(), beanName, this.beanFactory)) {
+			this.expected.add(beanName);
+		}
+		else {
+			this.expected.remove(beanName);
+		}
+		return true;
+	}
+
+	static boolean isService(Class<?> type, String beanName, @Nullable ConfigurableListableBeanFactory beanFactory) {
+		if (!Lifecycle.class.isAssignableFrom(type) || FactoryBean.class.isAssignableFrom(type)) {
+			return false;
+		}
+		RootBeanDefinition definition = definition(beanName, beanFactory);
+		return ServiceRules.annotationOf(type,
+				(definition != null) ? definition.getResolvedFactoryMethod() : null) != null;
+	}
+
+	/**
+	 * Rejects a reference to a service whose proxy does not exist yet.
+	 */
+	@Override
+	public Object getEarlyBeanReference(Object bean, String beanName) {
+		if (this.expected.contains(beanName)) {
+			throw new InvalidLeaderOnlyException(
+					"Bean '%s' is started and stopped by leadership, but is part of a circular reference: calls by that reference would not pass its proxy."
+						.formatted(beanName),
+					"Remove the circular reference, annotate its injection point with @Lazy, or look the bean up later.");
+		}
+		return bean;
+	}
+
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		Object result = manage(bean, beanName);
+		if (this.expected.contains(beanName) && !this.beanNames.contains(beanName)) {
+			throw new InvalidLeaderOnlyException(
+					"Bean '%s' is started and stopped by leadership, but a bean post-processor has replaced it by an instance of '%s', which the container starts on every node."
+						.formatted(beanName, result.getClass().getName()),
+					"Have the post-processor exclude this bean or extend its proxy.");
+		}
+		return result;
+	}
+
+	private Object manage(Object bean, String beanName) {
 		if (!(bean instanceof Lifecycle) || bean instanceof AopInfrastructureBean) {
 			return bean;
 		}
 		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-		RootBeanDefinition definition = definition(beanName);
+		RootBeanDefinition definition = definition(beanName, this.beanFactory);
 		if (definition != null && isProduct(bean.getClass(), definition)) {
 			// The container starts and stops the factory
 			return bean;
@@ -149,10 +196,11 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		return proxy;
 	}
 
-	private @Nullable RootBeanDefinition definition(String beanName) {
-		return (this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName)
-				&& this.beanFactory.getMergedBeanDefinition(beanName) instanceof RootBeanDefinition definition)
-						? definition : null;
+	private static @Nullable RootBeanDefinition definition(String beanName,
+			@Nullable ConfigurableListableBeanFactory beanFactory) {
+		return (beanFactory != null && beanFactory.containsBeanDefinition(beanName)
+				&& beanFactory.getMergedBeanDefinition(beanName) instanceof RootBeanDefinition definition) ? definition
+						: null;
 	}
 
 	private static boolean isProduct(Class<?> beanClass, RootBeanDefinition definition) {
@@ -211,8 +259,8 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	}
 
 	private void join(LeaderService service, LeaderOnly annotation, String description) {
-		Runnable join = () -> this.services.add(this.elections.find(annotation.election(), description).getElection(),
-				service);
+		Runnable join = () -> this.services.getObject()
+			.add(this.elections.find(annotation.election(), description).getElection(), service);
 		synchronized (this.pending) {
 			if (!this.electionsKnown) {
 				this.pending.add(join);
@@ -228,18 +276,6 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			this.electionsKnown = true;
 		}
 		this.pending.forEach(Runnable::run);
-		if (this.beanFactory != null && this.elections.exist()) {
-			for (String beanName : this.beanFactory.getSingletonNames()) {
-				Object bean = this.beanFactory.getSingleton(beanName);
-				if (bean instanceof Lifecycle && !this.beanNames.contains(beanName)
-						&& ServiceRules.annotationOf(AopProxyUtils.ultimateTargetClass(bean), null) != null) {
-					logger.warn(LogMessage
-						.format("Bean '%s' is @LeaderOnly but not started and stopped by leadership: it was registered as an "
-								+ "existing instance, or created early because a bean post-processor depends on it. The container "
-								+ "starts it on every node.", beanName));
-				}
-			}
-		}
 	}
 
 }

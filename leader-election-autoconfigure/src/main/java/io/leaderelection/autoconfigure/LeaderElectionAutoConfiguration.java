@@ -91,7 +91,7 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static LeaderServiceBeanPostProcessor leaderServiceBeanPostProcessor(LeaderServices services,
+	static LeaderServiceBeanPostProcessor leaderServiceBeanPostProcessor(ObjectProvider<LeaderServices> services,
 			ObjectProvider<DefaultLeaderElectors> electors) {
 		return new LeaderServiceBeanPostProcessor(services, electors);
 	}

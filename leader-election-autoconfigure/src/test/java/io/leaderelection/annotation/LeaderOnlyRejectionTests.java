@@ -188,7 +188,7 @@ class LeaderOnlyRejectionTests {
 						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
 				rejected("annotated class with nothing to guard", NothingToGuard.class,
 						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that can be guarded.",
-						"Remove the annotation. Methods that the container calls to initialize and destroy a bean are not guarded."),
+						"Annotate the methods that are leader work. The annotation of a class does not cover methods that the container calls to initialize and destroy a bean, nor those that a framework declares."),
 				rejected("unknown election", UnknownElection.class, unknownElection("UnknownElection", "nightly"),
 						configureElection("nightly")),
 				rejected("unknown election after a placeholder",
@@ -313,20 +313,23 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void beanThatCameBeforeTheGuardIsReported(CapturedOutput output) {
-		this.contextRunner.withUserConfiguration(EarlyJob.class).run((context) -> {
-			assertThat(AopUtils.isAopProxy(context.getBean(EarlyJob.class))).isFalse();
-			assertThat(output).contains("Bean 'leaderOnlyRejectionTests.EarlyJob' is not guarded");
-		});
+	void beanThatCameBeforeTheGuardIsRejected() {
+		this.contextRunner.withUserConfiguration(EarlyJob.class).run(LeaderOnlyRejectionTests::lacksGuard);
 		this.contextRunner
 			.withInitializer((context) -> context.getBeanFactory().registerSingleton("finished", new WithMethod()))
-			.run((context) -> assertThat(output).contains("Bean 'finished' is not guarded"));
+			.run(LeaderOnlyRejectionTests::lacksGuard);
+	}
+
+	private static void lacksGuard(AssertableApplicationContext context) {
+		assertThat(context).getFailure()
+			.isInstanceOf(InvalidLeaderOnlyException.class)
+			.hasMessageContaining("exists without the proxy that guards its methods");
 	}
 
 	@Test
-	void guardedBeansAreNotReported(CapturedOutput output) {
+	void guardHoldsUpNoOtherProcessor(CapturedOutput output) {
 		this.contextRunner.withBean(WithMethod.class).run((context) -> assertThat(context).hasNotFailed());
-		assertThat(output).doesNotContain("is not guarded").doesNotContain("not eligible for getting processed");
+		assertThat(output).doesNotContain("not eligible for getting processed");
 	}
 
 	private static Arguments rejected(String name, Class<?> type, String description, String action) {

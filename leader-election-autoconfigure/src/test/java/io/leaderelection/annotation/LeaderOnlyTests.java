@@ -26,11 +26,14 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.TimerTask;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.Flow;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import io.leaderelection.LeaderElector;
@@ -39,6 +42,9 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import jakarta.annotation.PostConstruct;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Tag;
@@ -51,9 +57,13 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.ApplicationArguments;
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.boot.DefaultApplicationArguments;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -61,8 +71,14 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
+import org.springframework.context.event.SmartApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.messaging.Message;
+import org.springframework.messaging.MessageHandler;
+import org.springframework.messaging.support.GenericMessage;
+import org.springframework.scheduling.annotation.SchedulingConfigurer;
+import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -258,6 +274,36 @@ class LeaderOnlyTests {
 		});
 		assertThat(CallbackBean.calls).startsWith("setApplicationContext", "postConstruct", "afterPropertiesSet",
 				"setApplicationContext", "afterPropertiesSet", "close", "destroy", "postConstruct", "revoked");
+	}
+
+	@Test
+	void annotationOfClassDoesNotCoverConfigurationByFrameworks() {
+		ConfiguringBean.calls.clear();
+		TestElections.follower().withBean(ConfiguringBean.class).run((context) -> {
+			ConfiguringBean bean = context.getBean(ConfiguringBean.class);
+			bean.configureTasks(new ScheduledTaskRegistrar());
+			bean.bindTo(new SimpleMeterRegistry());
+			assertThat(bean.compareTo(bean)).isZero();
+			assertThat(bean.scheduledExecutionTime()).isZero();
+			bean.run();
+			bean.run(new DefaultApplicationArguments());
+			bean.accept("consumed");
+			bean.onApplicationEvent(new ContextRefreshedEvent(context));
+			bean.handleMessage(new GenericMessage<>("message"));
+			bean.onNext("item");
+			bean.explicit();
+			assertThat(bean.supportsEventType(ContextRefreshedEvent.class)).isTrue();
+			assertThat(ConfiguringBean.calls).containsExactly("configureTasks", "bindTo");
+		});
+	}
+
+	@Test
+	void annotationOfMethodCoversConfigurationByFrameworks() {
+		TestElections.follower().withBean(AnnotatedBinder.class).run((context) -> {
+			AnnotatedBinder bean = context.getBean(AnnotatedBinder.class);
+			bean.bindTo(new SimpleMeterRegistry());
+			assertThat(AnnotatedBinder.calls).isEmpty();
+		});
 	}
 
 	@Test
@@ -664,6 +710,103 @@ class LeaderOnlyTests {
 		@Override
 		public String toString() {
 			return "callbacks";
+		}
+
+	}
+
+	@LeaderOnly
+	static class ConfiguringBean extends TimerTask
+			implements SchedulingConfigurer, ApplicationBinder, Comparable<ConfiguringBean>, ApplicationRunner,
+			Consumer<String>, SmartApplicationListener, MessageHandler, Flow.Subscriber<String> {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		public void configureTasks(ScheduledTaskRegistrar registrar) {
+			calls.add("configureTasks");
+		}
+
+		@Override
+		public void bindTo(MeterRegistry registry) {
+			calls.add("bindTo");
+		}
+
+		@Override
+		public int compareTo(ConfiguringBean other) {
+			return 0;
+		}
+
+		@Override
+		public void run() {
+			calls.add("run");
+		}
+
+		@Override
+		public void run(ApplicationArguments arguments) {
+			calls.add("run with arguments");
+		}
+
+		@Override
+		public void accept(String value) {
+			calls.add("accept");
+		}
+
+		@Override
+		public boolean supportsEventType(Class<? extends ApplicationEvent> eventType) {
+			return true;
+		}
+
+		@Override
+		public void onApplicationEvent(ApplicationEvent event) {
+			calls.add("onApplicationEvent");
+		}
+
+		@Override
+		public void handleMessage(Message<?> message) {
+			calls.add("handleMessage");
+		}
+
+		@Override
+		public void onSubscribe(Flow.Subscription subscription) {
+			calls.add("onSubscribe");
+		}
+
+		@Override
+		public void onNext(String item) {
+			calls.add("onNext");
+		}
+
+		@Override
+		public void onError(Throwable failure) {
+			calls.add("onError");
+		}
+
+		@Override
+		public void onComplete() {
+			calls.add("onComplete");
+		}
+
+		public void explicit() {
+			calls.add("explicit");
+		}
+
+	}
+
+	/** An interface of the application that inherits a method of a framework. */
+	interface ApplicationBinder extends MeterBinder {
+
+		void explicit();
+
+	}
+
+	static class AnnotatedBinder implements MeterBinder {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		@LeaderOnly
+		public void bindTo(MeterRegistry registry) {
+			calls.add("bindTo");
 		}
 
 	}

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.annotation.InvalidLeaderOnlyException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.lifecycle.Services.Blocked;
@@ -440,12 +441,14 @@ class LeaderServicesTests {
 	}
 
 	@Test
-	void finishedObjectIsNamed(CapturedOutput output) {
+	void existingInstanceIsRefused() {
 		this.contextRunner.withInitializer(
 				(context) -> ((ConfigurableListableBeanFactory) ((AbstractApplicationContext) context).getBeanFactory())
 					.registerSingleton("finished", new Service(new Log())))
-			.run((context) -> assertThat(output)
-				.contains("Bean 'finished' is @LeaderOnly but not started and stopped by leadership"));
+			.run((context) -> assertThat(context).getFailure()
+				.isInstanceOf(InvalidLeaderOnlyException.class)
+				.hasMessageContaining(
+						"is @LeaderOnly, but exists without the proxy by which leadership starts and stops it"));
 	}
 
 	private ApplicationContextRunner leader() {

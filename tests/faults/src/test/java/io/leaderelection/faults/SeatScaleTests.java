@@ -160,9 +160,9 @@ class SeatScaleTests {
 	 * the driver.
 	 */
 	private static Map<String, Long> received() {
-		return server
-			.query("SELECT sum(calls)::bigint || ' ' || regexp_replace(query, '\\s+', ' ', 'g') FROM pg_stat_statements "
-					+ "WHERE userid = 'node'::regrole AND toplevel GROUP BY query")
+		return server.query(
+				"SELECT sum(calls)::bigint || ' ' || regexp_replace(query, '\\s+', ' ', 'g') FROM pg_stat_statements "
+						+ "WHERE userid = 'node'::regrole AND toplevel GROUP BY query")
 			.stream()
 			.collect(Collectors.toMap((row) -> row.substring(row.indexOf(' ') + 1),
 					(row) -> Long.parseLong(row.substring(0, row.indexOf(' '))), Long::sum));
