@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS leader_election_schedule (
   election    varchar(255) NOT NULL,             -- group and name
   job         varchar(255) NOT NULL,
   last_fire   timestamp with time zone NOT NULL, -- nominal time of the last fire that is done, or when the job began
-  cron        text NOT NULL,                     -- a job with another expression or time zone begins anew
+  cron        text NOT NULL,                     -- a job whose fires are others begins anew
   zone        text NOT NULL,
   term        varchar(255),                      -- of the leader that ran it last
   node        varchar(255),

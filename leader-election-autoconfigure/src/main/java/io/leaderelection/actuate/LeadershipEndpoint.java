@@ -143,6 +143,30 @@ public class LeadershipEndpoint {
 		return ask(elector, status);
 	}
 
+	/**
+	 * Have the leader run a durable schedule now, or drop the fires that are due. Other
+	 * nodes refuse.
+	 * @param election the name of the election
+	 * @param schedule the name of the schedule
+	 * @param action what to do
+	 * @return whether it was requested
+	 * @throws Throwable if the fires cannot be claimed
+	 */
+	@WriteOperation
+	public ResignationDescriptor schedule(@Selector String election, @Selector String schedule,
+			@Selector ScheduleAction action) throws Throwable {
+		for (DurableJob job : this.jobs.get()) {
+			if (job.election().equals(election) && job.name().equals(schedule)) {
+				ElectionStatus status = this.electors.get(election).status();
+				String refusal = job.request(action == ScheduleAction.SKIP);
+				return new ResignationDescriptor((refusal != null) ? "refused" : "requested", text(status.leaderTerm()),
+						status.leader(), refusal);
+			}
+		}
+		return new ResignationDescriptor("refused", null, null,
+				"there is no schedule '" + schedule + "' in election '" + election + "'");
+	}
+
 	// Without a body, the response would look like that of a successful write
 	private ResignationDescriptor unknown(String election) {
 		return new ResignationDescriptor("refused", null, null,
@@ -271,7 +295,8 @@ public class LeadershipEndpoint {
 	 * @param nextFire the next nominal time
 	 * @param lastOutcome {@code running}, {@code completed} or {@code failed} with the
 	 * class of the exception
-	 * @param lag how long the oldest fire has been due
+	 * @param lag how long the oldest fire has been due, or negative if the last fire is
+	 * ahead
 	 * @param completed the number of runs of this node that completed
 	 * @param failed the number of runs of this node that failed
 	 * @param missed the number of fires that did not run
@@ -290,15 +315,28 @@ public class LeadershipEndpoint {
 	}
 
 	/**
-	 * Description of the answer to a request to resign.
+	 * Description of the answer to a request.
 	 *
 	 * @param status {@code requested} or {@code refused}
-	 * @param term the term that was asked to end
-	 * @param leader the node that was asked, if it is known
-	 * @param reason why no node was asked
+	 * @param term the term that the request applies to
+	 * @param leader the leader, if it is known
+	 * @param reason why it was refused
 	 */
 	public record ResignationDescriptor(String status, @Nullable String term, @Nullable String leader,
 			@Nullable String reason) implements OperationResponseBody {
+
+	}
+
+	/**
+	 * What to do with a durable schedule.
+	 */
+	public enum ScheduleAction {
+
+		/** Run it now, although no fire may be due. */
+		RUN,
+
+		/** Drop the fires that are due. */
+		SKIP
 
 	}
 

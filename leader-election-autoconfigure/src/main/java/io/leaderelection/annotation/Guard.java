@@ -132,13 +132,25 @@ final class Guard {
 	@Nullable Work enter(@Nullable Work origin) {
 		GuardedElection asked = election();
 		Work work = asked.gate().enter(this, origin);
-		if (work != null) {
-			work.countIn(asked.invocations());
-		}
-		else {
+		if (work == null) {
 			asked.invocations().refused(this.reject);
 		}
 		return work;
+	}
+
+	/**
+	 * Count work that calls the method.
+	 */
+	void count(Work work) {
+		work.countIn(election().invocations());
+	}
+
+	/**
+	 * Return the result of a call of a durable job for which no fire is due.
+	 */
+	@Nullable Object skipUndue() {
+		election().invocations().refused(false);
+		return skip();
 	}
 
 	/**

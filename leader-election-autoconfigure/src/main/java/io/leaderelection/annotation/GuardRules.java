@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -57,6 +58,7 @@ import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.log.LogMessage;
@@ -104,16 +106,24 @@ final class GuardRules {
 		if (annotation != null && ServiceRules.isServiceMethod(method)) {
 			return null;
 		}
-		if (annotation == null) {
-			annotation = annotationOfMethods(type);
-			if (annotation != null && !isCovered(method, type)) {
-				return null;
-			}
+		if (annotation == null || (annotation.election().isEmpty() && declared(method) == null)) {
+			LeaderOnly ofType = annotationOfMethods(type);
+			return (ofType != null && isCovered(method, type)) ? ofType : annotation;
 		}
 		return annotation;
 	}
 
+	/**
+	 * Return the annotation of a method: {@code @DurableSchedule} implies one.
+	 */
 	static @Nullable LeaderOnly annotationOf(Method method) {
+		LeaderOnly declared = declared(method);
+		DurableSchedule schedule = (declared != null) ? null : DurableRules.annotationOf(method);
+		return (schedule != null) ? AnnotationUtils.synthesizeAnnotation(Map.of("election", schedule.election()),
+				LeaderOnly.class, method) : declared;
+	}
+
+	private static @Nullable LeaderOnly declared(Method method) {
 		return AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
 	}
 
@@ -243,7 +253,8 @@ final class GuardRules {
 		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
 				: !resultType.isPrimitive() || resultType == void.class;
 		DurableRules.check(method, schedule, Guard.describe(method, type),
-				new Usage(annotation != null, deferred, skippable, annotation != null && annotation.runOnGrant(),
+				new Usage(type, declared(method) != null, deferred, skippable,
+						annotation != null && annotation.runOnGrant(),
 						method.getParameterCount() - (suspending ? 1 : 0)));
 	}
 

@@ -54,7 +54,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		}
 		try {
 			DurableJob job = guard.durableJob();
-			Object result = (job != null) ? job.call(work, () -> proceed(invocation, guard, work), guard.skip())
+			Object result = (job != null) ? job.call(work, () -> proceed(invocation, guard, work), guard::skipUndue)
 					: proceed(invocation, guard, work);
 			guard.checkResult(result);
 			if (job == null && result instanceof CompletionStage<?> stage) {
@@ -75,6 +75,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	 * Call the method. Observed from here on: a job that is not due does no work.
 	 */
 	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
+		guard.count(work);
 		work.observe(guard.label());
 		return invocation.proceed();
 	}

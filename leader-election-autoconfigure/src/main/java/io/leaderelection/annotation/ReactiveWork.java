@@ -149,6 +149,7 @@ final class ReactiveWork {
 	}
 
 	private void observe(Work work, ContextView context) {
+		this.guard.count(work);
 		work.observe(this.guard.label(), (key) -> context.getOrDefault(key, null));
 	}
 
@@ -181,6 +182,7 @@ final class ReactiveWork {
 			return Mono.error(ex);
 		}
 		if (run == null) {
+			this.guard.skipUndue();
 			return Mono.empty();
 		}
 		observe(work, context);

@@ -184,10 +184,11 @@ final class RunsOnGrant {
 
 		void failed(Throwable failure) {
 			if (failure instanceof NotLeaderException) {
-				logger.debug(LogMessage.format("%s did not complete its run on grant", this.guard), failure);
+				logger.debug(LogMessage.format("%s did not complete its run", this.guard), failure);
 			}
 			else {
-				logger.warn(LogMessage.format("%s failed when run on grant", this.guard), failure);
+				logger.warn(LogMessage.format("%s failed when run %s", this.guard,
+						(this.guard.durableJob() != null) ? "by its durable schedule" : "on grant"), failure);
 			}
 		}
 

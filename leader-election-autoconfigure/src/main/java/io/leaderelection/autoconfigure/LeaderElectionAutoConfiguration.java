@@ -52,6 +52,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
@@ -154,9 +155,18 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
-			ConfigurableListableBeanFactory beanFactory) {
-		return (properties.mode() == Mode.POSTGRESQL) ? new DurableSchedules(store.getIfAvailable())
-				: DurableSchedules.inMemory(beanFactory);
+			ConfigurableListableBeanFactory beanFactory, ApplicationEventPublisher publisher) {
+		Duration within = properties.schedules().within();
+		if (within != null && (within.isZero() || within.isNegative())) {
+			throw new InvalidElectionPropertyException("leader-election.schedules.within", within,
+					"It is not positive, so no fire could run.",
+					"Set the age up to which a missed fire is run, for instance 6h.");
+		}
+		DurableSchedules schedules = (properties.mode() == Mode.POSTGRESQL)
+				? new DurableSchedules(store.getIfAvailable()) : DurableSchedules.inMemory(beanFactory);
+		schedules.setWithin(within);
+		schedules.onFire(publisher::publishEvent);
+		return schedules;
 	}
 
 	@Bean
@@ -226,8 +236,14 @@ public final class LeaderElectionAutoConfiguration {
 				throw new InvalidElectionPropertyException("leader-election.schedules.transaction-idle-timeout", idle,
 						"It is longer than PostgreSQL supports.", "Set a shorter time, for instance 1m.");
 			}
+			Duration skew = properties.schedules().maxClockSkew();
+			if (skew.isNegative() || skew.isZero()) {
+				throw new InvalidElectionPropertyException("leader-election.schedules.max-clock-skew", skew,
+						"It is not positive, so no fire could be claimed.",
+						"Set a time that clocks are never apart, for instance 1m.");
+			}
 			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
-					properties.initializeSchema() == SchemaInitialization.ALWAYS, idle,
+					properties.initializeSchema() == SchemaInitialization.ALWAYS, idle, skew,
 					(election) -> sessionsFactory.key(definitions.get(election)));
 		}
 

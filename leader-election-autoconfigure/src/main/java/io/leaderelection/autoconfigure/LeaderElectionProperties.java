@@ -238,8 +238,13 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * idle, for instance while its method calls another service, before the database ends
 	 * it. Bounds how long a leader that has stopped in the middle of a run delays the
 	 * next one.
+	 * @param maxClockSkew Time that the clock of a node may be ahead of that of the
+	 * database, or behind it. Otherwise the node claims no fire.
+	 * @param within Age up to which a missed fire is run, for schedules that do not
+	 * define it. Unlimited unless set.
 	 */
-	public record Schedules(@DefaultValue("1m") Duration transactionIdleTimeout) {
+	public record Schedules(@DefaultValue("1m") Duration transactionIdleTimeout,
+			@DefaultValue("1m") Duration maxClockSkew, @Nullable Duration within) {
 
 	}
 

@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 import io.leaderelection.Leadership;
@@ -221,18 +222,38 @@ public final class Work implements AutoCloseable {
 	 * @param stage the stage, to be cancelled instead of interrupted
 	 */
 	public void continueUntil(CompletionStage<?> stage) {
+		continueUntil(stage, (failure) -> {
+		});
+	}
+
+	/**
+	 * Have this work continue until the given stage has completed and an action has
+	 * returned, as {@link #continueUntilEnd}.
+	 * @param stage the stage, to be cancelled instead of interrupted
+	 * @param action receives the failure of the stage, if it has failed
+	 */
+	public void continueUntil(CompletionStage<?> stage, Consumer<@Nullable Throwable> action) {
 		continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
 		try {
 			stage.whenComplete((result, failure) -> {
 				if (failure != null) {
 					failed(failure);
 				}
-				end();
+				endAfter(action, failure);
 			});
 		}
 		catch (RuntimeException ex) {
-			end();
+			endAfter(action, ex);
 			throw ex;
+		}
+	}
+
+	private void endAfter(Consumer<@Nullable Throwable> action, @Nullable Throwable failure) {
+		try {
+			action.accept(failure);
+		}
+		finally {
+			end();
 		}
 	}
 

@@ -55,7 +55,8 @@ public class ScheduleMetrics implements MeterBinder {
 		Gauge.builder(PREFIX + "lag", job, ScheduleMetrics::lag)
 			.tags("election", job.election(), "schedule", job.name())
 			.baseUnit("seconds")
-			.description("Time for which the oldest fire has been due; NaN while this node does not lead")
+			.description(
+					"Time for which the oldest fire has been due; NaN while this node does not lead, negative if the last fire is ahead")
 			.register(registry);
 		counter(registry, job, "runs", "completed", "Runs by outcome", ScheduleStatus::completed);
 		counter(registry, job, "runs", "failed", "Runs by outcome", ScheduleStatus::failed);

@@ -16,6 +16,10 @@
 
 package io.leaderelection.schedule;
 
+import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
 import javax.sql.DataSource;
 
 import io.leaderelection.transaction.Coverage;
@@ -37,9 +41,10 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  * @param jdbc executes statements in them
  * @param joined the transactions of claims together with the work
  * @param own the transactions of other claims
+ * @param reported the last fires that were reported, since they are ahead
  */
 record ClaimTransactions(DurableJob job, String manager, TransactionFencing fencing, DataSource dataSource,
-		JdbcTemplate jdbc, SpringTransactions joined, SpringTransactions own) {
+		JdbcTemplate jdbc, SpringTransactions joined, SpringTransactions own, Set<Instant> reported) {
 
 	/**
 	 * Return the transactions of a job.
@@ -67,8 +72,10 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 			throw unfenced(job, name, fencing.coverage().getOrDefault(name, Coverage.NOT_REGISTERED));
 		}
 		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
-				transaction.joined(manager), new SpringTransactions(manager,
-						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)));
+				transaction.joined(manager),
+				new SpringTransactions(manager,
+						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)),
+				ConcurrentHashMap.newKeySet());
 	}
 
 	/**

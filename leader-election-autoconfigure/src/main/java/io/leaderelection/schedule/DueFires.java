@@ -33,26 +33,14 @@ import org.jspecify.annotations.Nullable;
 record DueFires(@Nullable Instant fire, Instant lastFire, int missed, boolean more) {
 
 	/**
-	 * Return what is due at a tick of the scheduler, which may be early.
+	 * Return what is due.
 	 * @param times the fires of the job
 	 * @param misfire its policy
 	 * @param lastFire the last fire that was claimed
 	 * @param now the current time
 	 */
 	static DueFires of(FireTimes times, Misfire misfire, Instant lastFire, Instant now) {
-		return of(times, misfire, lastFire, now, times.dueUntil(now));
-	}
-
-	/**
-	 * Return what is due.
-	 * @param times the fires of the job
-	 * @param misfire its policy
-	 * @param lastFire the last fire that was claimed
-	 * @param now the current time
-	 * @param until the time up to which fires are due
-	 */
-	static DueFires of(FireTimes times, Misfire misfire, Instant lastFire, Instant now, Instant until) {
-		if (!until.isAfter(lastFire)) {
+		if (!now.isAfter(lastFire)) {
 			return new DueFires(null, lastFire, 0, false);
 		}
 		Instant after = lastFire;
@@ -62,12 +50,12 @@ record DueFires(@Nullable Instant fire, Instant lastFire, int missed, boolean mo
 			after = oldest.isAfter(lastFire) ? oldest : lastFire;
 		}
 		int limit = (misfire.policy() == MisfirePolicy.RUN_ALL) ? misfire.limit() : 1;
-		List<Instant> fires = times.newest(after, until, limit);
+		List<Instant> fires = times.newest(after, now, limit);
 		if (!fires.isEmpty()) {
 			Instant fire = fires.get(0);
 			return new DueFires(fire, fire, times.count(lastFire, fire), fires.size() > 1);
 		}
-		List<Instant> dropped = (after != lastFire) ? times.newest(lastFire, until, 1) : fires;
+		List<Instant> dropped = (after != lastFire) ? times.newest(lastFire, now, 1) : fires;
 		return dropped.isEmpty() ? new DueFires(null, lastFire, 0, false)
 				: new DueFires(null, dropped.get(0), times.count(lastFire, dropped.get(0).plusNanos(1)), false);
 	}

@@ -17,10 +17,15 @@
 package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.Work;
 import io.leaderelection.schedule.DurableRun.Invocation;
+import io.leaderelection.schedule.NextRun.Grant;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.util.Assert;
@@ -41,7 +46,7 @@ public final class DurableJob {
 
 	private final DurableSchedule annotation;
 
-	private final CatchUp catchUp;
+	private final NextRun next;
 
 	private final JobRuns runs;
 
@@ -49,14 +54,8 @@ public final class DurableJob {
 
 	private volatile @Nullable String election;
 
-	/**
-	 * Create a new {@code DurableJob} instance.
-	 * @param schedules the jobs of the application
-	 * @param method the method
-	 * @param type the class of the bean
-	 * @param description the method, for messages
-	 * @param annotation the annotation
-	 */
+	private volatile @Nullable Instant requested;
+
 	DurableJob(DurableSchedules schedules, Method method, Class<?> type, String description,
 			DurableSchedule annotation) {
 		this.schedules = schedules;
@@ -64,8 +63,8 @@ public final class DurableJob {
 		this.type = type;
 		this.description = description;
 		this.annotation = annotation;
-		this.catchUp = new CatchUp(schedules, this);
-		this.runs = new JobRuns(schedules, this, this.catchUp);
+		this.next = new NextRun(schedules, this);
+		this.runs = new JobRuns(schedules, this, this.next);
 	}
 
 	Method method() {
@@ -74,6 +73,10 @@ public final class DurableJob {
 
 	Class<?> type() {
 		return this.type;
+	}
+
+	@Nullable Duration within() {
+		return this.schedules.within();
 	}
 
 	DurableSchedule annotation() {
@@ -121,28 +124,57 @@ public final class DurableJob {
 	}
 
 	/**
+	 * Return its fires, with one that was requested.
+	 */
+	FireTimes times() {
+		return new FireTimes(definition().times().crons(), this.requested);
+	}
+
+	/**
 	 * Begin a term, in which runs can be submitted to the task scheduler of the
 	 * application.
 	 * @param leadership the leadership that was granted
 	 * @param run calls the method if the leadership is current
 	 */
 	public void granted(Leadership leadership, Runnable run) {
-		this.catchUp.granted(leadership, run);
+		this.requested = null;
+		this.runs.succeeded();
+		this.next.granted(leadership, run);
 	}
 
 	/**
-	 * Submit a run for the fires that are due, and more runs in the same term when they
-	 * are due.
+	 * Submit a run for the fires that are due.
 	 */
 	public void catchUp() {
-		this.catchUp.submit(this.schedules.now());
+		this.next.submit(this.schedules.now());
+	}
+
+	/**
+	 * Have a fire now in addition to those of the schedule, or drop the fires that are
+	 * due.
+	 * @param skip whether to drop them
+	 * @return why it is refused, or {@code null}
+	 * @throws Throwable if the fires cannot be claimed
+	 */
+	public @Nullable String request(boolean skip) throws Throwable {
+		Grant grant = this.next.grant();
+		if (grant == null) {
+			return "this node does not lead";
+		}
+		if (skip) {
+			return this.runs.skip(grant.leadership()) ? null : "no fire is due, or the job is running";
+		}
+		// Not rounded up by the database
+		this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
+		catchUp();
+		return null;
 	}
 
 	/**
 	 * Forget what was known, after the runs that were submitted have ended.
 	 */
 	void begin() {
-		this.catchUp.awaitSubmitted();
+		this.next.begin();
 		this.runs.history().forget();
 	}
 
@@ -150,22 +182,23 @@ public final class DurableJob {
 	 * Remove the run that is pending, since the application stops.
 	 */
 	void stop() {
-		this.catchUp.cancel();
+		this.next.stop();
 	}
 
 	/**
 	 * Call the method if a fire is due.
 	 * @param work the work that has been entered
 	 * @param invocation the call
-	 * @param skipped the result if none is due
+	 * @param skipped returns the result if none is due
 	 * @return the result
 	 * @throws Throwable the failure of the method, of the claim or of the commit
 	 */
-	public @Nullable Object call(Work work, Invocation invocation, @Nullable Object skipped) throws Throwable {
+	public @Nullable Object call(Work work, Invocation invocation, Supplier<@Nullable Object> skipped)
+			throws Throwable {
 		Leadership leadership = work.getLeadership();
 		if (claim() != Claim.IN_TRANSACTION) {
 			DurableRun run = begin(leadership);
-			return (run != null) ? run.call(work, invocation) : skipped;
+			return (run != null) ? run.call(work, invocation) : skipped.get();
 		}
 		return this.runs.call(leadership, invocation, skipped);
 	}
@@ -192,7 +225,8 @@ public final class DurableJob {
 	 * @return the status
 	 */
 	public ScheduleStatus status() {
-		return this.runs.history().status(definition().times(), this.schedules.now(), this.catchUp.grantTime());
+		Grant grant = this.next.grant();
+		return this.runs.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
 	}
 
 	@Override

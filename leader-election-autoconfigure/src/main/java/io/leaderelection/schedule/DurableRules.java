@@ -17,13 +17,18 @@
 package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.core.annotation.RepeatableContainers;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 
@@ -31,6 +36,9 @@ import org.springframework.scheduling.annotation.Schedules;
  * Rejects unsupported uses of {@link DurableSchedule @DurableSchedule}. Internal.
  */
 public final class DurableRules {
+
+	private static final List<String> RETRYABLE = List.of("org.springframework.resilience.annotation.Retryable",
+			"org.springframework.retry.annotation.Retryable");
 
 	private final String description;
 
@@ -71,13 +79,21 @@ public final class DurableRules {
 	}
 
 	private void check(Method method, Usage usage) {
-		if (!usage.guarded()) {
-			throw invalid("is not guarded by @LeaderOnly, so it would run on every node.", "Add @LeaderOnly.");
+		if (usage.leaderOnly() && !this.annotation.election().isEmpty()) {
+			throw invalid("names its election, although @LeaderOnly does.", "Remove one of them.");
 		}
-		if (this.schedules.isEmpty() || !this.schedules.stream().allMatch(DurableRules::isCron)) {
+		if (this.schedules.isEmpty() || !isScheduled(method)
+				|| !this.schedules.stream().allMatch(DurableRules::isCron)) {
 			throw invalid(
-					"is not scheduled by cron expressions only: without @Scheduled, or with fixed rates and delays, there are no nominal times that could be recorded.",
-					"Use @Scheduled(cron = ...).");
+					"is not scheduled by cron expressions only: without one, or with fixed rates and delays, there are no nominal times that could be recorded.",
+					"Use @DurableSchedule(cron = ...) or @Scheduled(cron = ...).");
+		}
+		if (this.annotation.claim() == Claim.BEFORE && Stream.of(method, usage.type())
+			.map((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY))
+			.anyMatch((annotations) -> RETRYABLE.stream().anyMatch(annotations::isPresent))) {
+			throw invalid(
+					"is @Retryable with claim = BEFORE: the first attempt claims the fire, so the second one finds none due and counts as a success.",
+					"Use claim = IN_TRANSACTION or AFTER, or call a @Retryable method of another bean.");
 		}
 		if (usage.parameters() > 0) {
 			throw invalid("has parameters: a scheduled method has no arguments.",
@@ -102,9 +118,19 @@ public final class DurableRules {
 			throw invalid("returns " + method.getReturnType().getName() + ": its completion cannot be observed.",
 					"Return a CompletableFuture.");
 		}
-		if (this.annotation.limit() < 1) {
-			throw invalid("has limit = " + this.annotation.limit() + ".", "Set a limit of at least 1.");
+		if (this.annotation.limit() < 1 || this.annotation.attempts() < 1) {
+			throw invalid(
+					"has limit = %d and attempts = %d.".formatted(this.annotation.limit(), this.annotation.attempts()),
+					"Set at least 1.");
 		}
+	}
+
+	private boolean isScheduled(Method method) {
+		return !this.annotation.cron().equals(Scheduled.CRON_DISABLED) || MergedAnnotations
+			.from(method, SearchStrategy.INHERITED_ANNOTATIONS,
+					RepeatableContainers.of(Scheduled.class, Schedules.class))
+			.stream(Scheduled.class)
+			.anyMatch((scheduled) -> !scheduled.getMetaTypes().contains(DurableSchedule.class));
 	}
 
 	private static boolean isCron(Scheduled scheduled) {
@@ -119,13 +145,15 @@ public final class DurableRules {
 	/**
 	 * How a method with {@link DurableSchedule @DurableSchedule} is used.
 	 *
-	 * @param guarded whether it is guarded by {@code @LeaderOnly}
+	 * @param type the class of the bean
+	 * @param leaderOnly whether it is annotated with {@code @LeaderOnly}
 	 * @param deferred whether its work continues after it has returned
 	 * @param skippable whether a skipped call has a result
 	 * @param runOnGrant whether it also runs on every grant
 	 * @param parameters the number of its parameters
 	 */
-	public record Usage(boolean guarded, boolean deferred, boolean skippable, boolean runOnGrant, int parameters) {
+	public record Usage(Class<?> type, boolean leaderOnly, boolean deferred, boolean skippable, boolean runOnGrant,
+			int parameters) {
 
 	}
 

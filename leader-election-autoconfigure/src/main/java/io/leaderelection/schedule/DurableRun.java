@@ -30,56 +30,16 @@ import org.springframework.core.log.LogMessage;
 /**
  * A run of a job outside the transaction of its claim, to be ended on any thread.
  * Internal.
+ *
+ * @param job the job
+ * @param leadership the leadership of the work
+ * @param due what is due
+ * @param fireTime the fire
+ * @param started when it began
  */
-public final class DurableRun {
+public record DurableRun(DurableJob job, Leadership leadership, DueFires due, FireTime fireTime, Instant started) {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
-
-	private final DurableJob job;
-
-	private final Leadership leadership;
-
-	private final DueFires due;
-
-	private final FireTime fireTime;
-
-	private final Instant started;
-
-	/**
-	 * Create a new {@code DurableRun} instance.
-	 * @param job the job
-	 * @param leadership the leadership of the work
-	 * @param due what is due
-	 * @param fireTime the fire
-	 * @param started when it began
-	 */
-	DurableRun(DurableJob job, Leadership leadership, DueFires due, FireTime fireTime, Instant started) {
-		this.job = job;
-		this.leadership = leadership;
-		this.due = due;
-		this.fireTime = fireTime;
-		this.started = started;
-	}
-
-	Leadership leadership() {
-		return this.leadership;
-	}
-
-	DueFires due() {
-		return this.due;
-	}
-
-	/**
-	 * Return the fire.
-	 * @return the fire
-	 */
-	public FireTime fireTime() {
-		return this.fireTime;
-	}
-
-	Instant started() {
-		return this.started;
-	}
 
 	/**
 	 * Call the method. If it returns a stage, the work continues until the end of the run
@@ -95,34 +55,12 @@ public final class DurableRun {
 			throw ex;
 		}
 		if (result instanceof CompletionStage<?> stage) {
-			continueUntil(stage, work);
+			work.continueUntil(stage, this::endQuietly);
 		}
 		else {
 			end(null);
 		}
 		return result;
-	}
-
-	private void continueUntil(CompletionStage<?> stage, Work work) {
-		work.continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
-		try {
-			stage.whenComplete((value, failure) -> {
-				if (failure != null) {
-					work.failed(failure);
-				}
-				try {
-					endQuietly(failure);
-				}
-				finally {
-					work.end();
-				}
-			});
-		}
-		catch (RuntimeException ex) {
-			endQuietly(ex);
-			work.end();
-			throw ex;
-		}
 	}
 
 	/**

@@ -23,13 +23,15 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 import org.springframework.aot.hint.annotation.Reflective;
+import org.springframework.core.annotation.AliasFor;
+import org.springframework.scheduling.annotation.Scheduled;
 
 /**
- * Runs a method for the fires of its cron expression, also for fires at which no node
- * led, which run later by the {@link #misfire() misfire policy}. Requires
- * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} and one or more
- * {@link org.springframework.scheduling.annotation.Scheduled @Scheduled} with a cron
- * expression on the same method. May be used as a meta-annotation.
+ * Runs a method on the leader for the fires of its {@link #cron() cron expression}, also
+ * for fires at which no node led, which run later by the {@link #misfire() misfire
+ * policy}. Further {@link Scheduled @Scheduled} annotations with cron expressions add
+ * fires, and {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} may be added to
+ * the method or its class. May be used as a meta-annotation.
  * <p>
  * The election database records the last fire of each job by its nominal time, the time
  * that the cron expression yields. A call of the method claims the fires between that
@@ -39,13 +41,14 @@ import org.springframework.aot.hint.annotation.Reflective;
  * the proxy of the bean, not only to those of the scheduler. A skipped call returns an
  * empty result, as on a follower.
  * <p>
- * Whenever this node is granted leadership, each job is submitted once to the task
- * scheduler of the application, so that a fire that was missed runs as soon as a node
- * leads. A job that is new, or whose expression or time zone has changed, begins at this
- * time: no earlier fire is due.
+ * Whenever this node is granted leadership, each job is submitted to the task scheduler
+ * of the application, so that a fire that was missed runs as soon as a node leads, and
+ * after each run for the next fire. A job that is new, or whose expression or time zone
+ * has changed, begins at the grant: no earlier fire is due.
  * <p>
  * Two calls on one node never run at the same time in one term. A call while another one
- * runs is skipped, and the method is called again after that run if a fire is due then.
+ * runs is skipped, and the method is called again after that run if a fire is due then. A
+ * {@link FireEndedEvent} is published for the outcome of each run.
  * <p>
  * If a job cannot be durable as declared, the application does not start, and an
  * {@link InvalidDurableScheduleException} describes the required change.
@@ -57,6 +60,7 @@ import org.springframework.aot.hint.annotation.Reflective;
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 @Reflective
+@Scheduled
 public @interface DurableSchedule {
 
 	/**
@@ -68,6 +72,34 @@ public @interface DurableSchedule {
 	String name() default "";
 
 	/**
+	 * The cron expression. Placeholders are resolved; {@code "-"} disables it.
+	 * @return the cron expression
+	 */
+	@AliasFor(annotation = Scheduled.class, attribute = "cron")
+	String cron() default Scheduled.CRON_DISABLED;
+
+	/**
+	 * The time zone of the cron expression, by default that of the JVM.
+	 * @return the time zone
+	 */
+	@AliasFor(annotation = Scheduled.class, attribute = "zone")
+	String zone() default "";
+
+	/**
+	 * The name of the task scheduler, as in {@link Scheduled#scheduler()}.
+	 * @return the name
+	 */
+	@AliasFor(annotation = Scheduled.class, attribute = "scheduler")
+	String scheduler() default "";
+
+	/**
+	 * The name of the election. By default, that of
+	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly}.
+	 * @return the name of the election
+	 */
+	String election() default "";
+
+	/**
 	 * What happens if several fires are due.
 	 * @return the policy
 	 */
@@ -75,19 +107,28 @@ public @interface DurableSchedule {
 
 	/**
 	 * The age up to which a fire is run, for instance {@code PT6H} or {@code 6h}. Older
-	 * fires are dropped. By default unlimited, or one minute with
-	 * {@link MisfirePolicy#SKIP}. Placeholders are resolved.
+	 * fires are dropped. By default {@code leader-election.schedules.within}, which is
+	 * unlimited unless set, or one minute with {@link MisfirePolicy#SKIP}. Placeholders
+	 * are resolved.
 	 * @return the greatest age of a fire
 	 */
 	String within() default "";
 
 	/**
 	 * The number of fires that {@link MisfirePolicy#RUN_ALL} runs at most, at least 1.
-	 * Older ones are dropped. Also the bound for a fire that fails every time: it is
-	 * dropped once this number of later fires is due.
+	 * Older ones are dropped.
 	 * @return the number of fires
 	 */
 	int limit() default 100;
+
+	/**
+	 * The number of runs of a node for one fire if they fail, at least 1. A run is
+	 * repeated after 1 second, then after twice the time before, up to one minute. After
+	 * the last one, {@link MisfirePolicy#RUN_ALL} drops the fire, and otherwise it merges
+	 * into the next one. Not for {@link Claim#BEFORE}, whose fires are never repeated.
+	 * @return the number of runs
+	 */
+	int attempts() default 10;
 
 	/**
 	 * When a fire is recorded as done.

@@ -18,6 +18,7 @@ package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -25,16 +26,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ScheduledFuture;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
+import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 import org.springframework.util.Assert;
@@ -46,21 +48,26 @@ import org.springframework.util.StringValueResolver;
  */
 public final class DurableSchedules implements SchedulingConfigurer, Ordered, EmbeddedValueResolverAware {
 
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
 	private final @Nullable ScheduleStore store;
 
 	private final Map<MethodClassKey, DurableJob> found = new ConcurrentHashMap<>();
 
-	private final Map<JobKey, DurableJob> jobs = new LinkedHashMap<>();
+	/** By the names of the election and of the job. */
+	private final Map<List<String>, DurableJob> jobs = new LinkedHashMap<>();
 
 	private final List<Consumer<DurableJob>> jobListeners = new CopyOnWriteArrayList<>();
 
-	private final List<BiConsumer<DurableJob, FireTime>> fireListeners = new CopyOnWriteArrayList<>();
-
-	private final TaskSubmissions submissions = new TaskSubmissions(this::now);
+	private final List<Consumer<FireEndedEvent>> fireListeners = new CopyOnWriteArrayList<>();
 
 	private volatile Clock clock = Clock.systemUTC();
 
 	private volatile @Nullable Instant begin;
+
+	private volatile @Nullable Duration within;
+
+	private volatile @Nullable TaskScheduler scheduler;
 
 	private @Nullable StringValueResolver valueResolver;
 
@@ -98,6 +105,18 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 */
 	public void setClock(Clock clock) {
 		this.clock = clock;
+	}
+
+	/**
+	 * Set the age up to which a fire is run if its job does not define it.
+	 * @param within the age, or {@code null} if it is unlimited
+	 */
+	public void setWithin(@Nullable Duration within) {
+		this.within = within;
+	}
+
+	@Nullable Duration within() {
+		return this.within;
 	}
 
 	/**
@@ -158,9 +177,8 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 					+ " has a durable schedule, but Spring's support for JDBC transactions is missing, in which fires are claimed.",
 					"Add the dependency org.springframework.boot:spring-boot-starter-jdbc.");
 		}
-		JobKey key = new JobKey(election, job.name());
 		synchronized (this.jobs) {
-			DurableJob other = this.jobs.putIfAbsent(key, job);
+			DurableJob other = this.jobs.putIfAbsent(List.of(election, job.name()), job);
 			if (other != null) {
 				throw new InvalidDurableScheduleException(
 						"%s has the durable schedule '%s', and so has %s: each would claim the fires of the other."
@@ -193,15 +211,23 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	}
 
 	/**
-	 * Add a listener that is called for every run that has completed.
-	 * @param listener receives the job and the fire
+	 * Add a listener that is called for every run that has ended.
+	 * @param listener receives the outcome
 	 */
-	public void onFire(BiConsumer<DurableJob, FireTime> listener) {
+	public void onFire(Consumer<FireEndedEvent> listener) {
 		this.fireListeners.add(listener);
 	}
 
-	void completed(DurableJob job, FireTime fireTime) {
-		this.fireListeners.forEach((listener) -> listener.accept(job, fireTime));
+	void ended(DurableJob job, DurableRun run, @Nullable Throwable failure) {
+		FireEndedEvent event = new FireEndedEvent(job.election(), job.name(), run.fireTime(), failure);
+		for (Consumer<FireEndedEvent> listener : this.fireListeners) {
+			try {
+				listener.accept(event);
+			}
+			catch (Throwable ex) {
+				logger.warn("A listener failed for the " + event, ex);
+			}
+		}
 	}
 
 	/**
@@ -230,26 +256,17 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	@Override
 	public void configureTasks(ScheduledTaskRegistrar registrar) {
-		this.submissions.begin(registrar.getScheduler());
+		this.scheduler = registrar.getScheduler();
+		jobs().forEach(DurableJob::catchUp);
 	}
 
 	/**
-	 * Submit a run to the task scheduler that runs the {@code @Scheduled} methods.
-	 * @param time the time by the clock of the jobs
-	 * @return the run, or {@code null} if it waits, was rejected or would disturb a test
+	 * Return the task scheduler that runs the {@code @Scheduled} methods.
+	 * @return the scheduler, or {@code null} if it is not known yet or would disturb a
+	 * test
 	 */
-	@Nullable ScheduledFuture<?> submit(DurableJob job, Runnable run, Instant time) {
-		return (this.begin == null) ? this.submissions.submit(job, run, time) : null;
-	}
-
-	/**
-	 * Identifies a job.
-	 *
-	 * @param election the name of its election
-	 * @param name its name
-	 */
-	private record JobKey(String election, String name) {
-
+	@Nullable TaskScheduler scheduler() {
+		return (this.begin == null) ? this.scheduler : null;
 	}
 
 }

@@ -20,13 +20,13 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.JobRecord.Run;
 import io.leaderelection.schedule.ScheduleStore.Row;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.core.log.LogMessage;
 import org.springframework.util.Assert;
 
 /**
@@ -41,11 +41,11 @@ final class FireClaim {
 
 	private final DurableJob job;
 
-	private final CatchUp catchUp;
+	private final NextRun next;
 
 	private final Leadership leadership;
 
-	private final boolean submitted;
+	private final Misfire misfire;
 
 	private @Nullable JobRecord record;
 
@@ -57,20 +57,16 @@ final class FireClaim {
 	 * Create a new {@code FireClaim} instance.
 	 * @param schedules the jobs of the application
 	 * @param job the job
-	 * @param catchUp its runs in addition to ticks
+	 * @param next its next run
 	 * @param leadership the leadership of the work
-	 * @param submitted whether the call was submitted, and is not a tick
+	 * @param misfire what happens to missed fires
 	 */
-	FireClaim(DurableSchedules schedules, DurableJob job, CatchUp catchUp, Leadership leadership, boolean submitted) {
+	FireClaim(DurableSchedules schedules, DurableJob job, NextRun next, Leadership leadership, Misfire misfire) {
 		this.schedules = schedules;
 		this.job = job;
-		this.catchUp = catchUp;
+		this.next = next;
 		this.leadership = leadership;
-		this.submitted = submitted;
-	}
-
-	Leadership leadership() {
-		return this.leadership;
+		this.misfire = misfire;
 	}
 
 	@Nullable JobRecord record() {
@@ -108,14 +104,12 @@ final class FireClaim {
 		JobRecord found = row.lock(initial);
 		JobRecord present = begun(found, initial);
 		Instant now = this.schedules.now();
-		JobDefinition definition = this.job.definition();
-		DueFires fires = this.submitted
-				? DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now, now)
-				: DueFires.of(definition.times(), definition.misfire(), present.lastFire(), now);
+		row.check(present, now);
+		DueFires fires = DueFires.of(this.job.times(), this.misfire, present.lastFire(), now);
 		this.due = fires;
 		if (fires.fire() != null && found != initial && found.hasSchedule(initial)) {
 			this.record = found;
-			boolean late = this.submitted || fires.missed() > 0 || fires.more();
+			boolean late = this.next.isLate(fires.fire()) || fires.missed() > 0 || fires.more();
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
 			this.run = new DurableRun(this.job, this.leadership, fires, fireTime, now);
 			return this.run;
@@ -170,7 +164,7 @@ final class FireClaim {
 	 */
 	private JobRecord initial() {
 		// Not rounded up by the database
-		Instant begin = this.catchUp.beginTime(this.leadership).truncatedTo(ChronoUnit.MILLIS);
+		Instant begin = this.next.beginTime(this.leadership).truncatedTo(ChronoUnit.MILLIS);
 		FireTimes times = this.job.definition().times();
 		return new JobRecord(begin, times.expression(), times.zone(), null);
 	}
@@ -179,10 +173,17 @@ final class FireClaim {
 		if (found.hasSchedule(initial)) {
 			return found;
 		}
-		logger.info(LogMessage.format("%s begins now, since its schedule has changed from '%s' (%s) to '%s' (%s)",
-				this.job, found.cron(), found.zone(), initial.cron(), initial.zone()));
 		// By a clock that was ahead, a later fire may already have been claimed
 		Instant begin = found.lastFire().isAfter(initial.lastFire()) ? found.lastFire() : initial.lastFire();
+		int dropped = found.times().count(found.lastFire(), begin.plusNanos(1));
+		String message = "%s begins now, since its schedule has changed from '%s' (%s) to '%s' (%s)".formatted(this.job,
+				found.cron(), found.zone(), initial.cron(), initial.zone());
+		if (dropped == 0) {
+			logger.info(message);
+		}
+		else {
+			logger.warn(message + ", and drops " + dropped + " fires that were due");
+		}
 		return initial.withLastFire(begin).withRun(found.last());
 	}
 

@@ -35,12 +35,6 @@ public final class FireTime {
 
 	private final int missed;
 
-	/**
-	 * Create a new {@code FireTime} instance.
-	 * @param nominal the nominal time
-	 * @param catchUp whether the run catches up
-	 * @param missed the number of fires that were missed before
-	 */
 	FireTime(Instant nominal, boolean catchUp, int missed) {
 		this.nominal = nominal;
 		this.catchUp = catchUp;
@@ -88,8 +82,8 @@ public final class FireTime {
 	}
 
 	/**
-	 * Return whether this run catches up: it does not run by its own tick of the
-	 * scheduler, or other fires were missed before it or are due after it.
+	 * Return whether this run catches up: its fire was due already when the run was
+	 * submitted, or other fires were missed before it or are due after it.
 	 * @return whether the run catches up
 	 */
 	public boolean isCatchUp() {

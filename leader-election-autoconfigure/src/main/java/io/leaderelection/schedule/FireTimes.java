@@ -34,15 +34,18 @@ import org.springframework.scheduling.support.CronExpression;
  * expressions yield is one fire.
  *
  * @param crons the expressions, none if all are disabled
+ * @param requested a further fire that was requested, or {@code null}
  */
-record FireTimes(List<Cron> crons) {
+record FireTimes(List<Cron> crons, @Nullable Instant requested) {
 
 	/** How many fires are counted at most. */
 	static final int LONGEST_COUNT = 10_000;
 
-	private static final Duration LONGEST_TOLERANCE = Duration.ofSeconds(1);
-
 	private static final Duration FIRST_WINDOW = Duration.ofMinutes(1);
+
+	FireTimes(List<Cron> crons) {
+		this(crons, null);
+	}
 
 	/**
 	 * Return the first fire after a time.
@@ -50,7 +53,7 @@ record FireTimes(List<Cron> crons) {
 	 * @return the fire, or {@code null} if there is none
 	 */
 	@Nullable Instant next(Instant time) {
-		Instant next = null;
+		Instant next = (this.requested != null && this.requested.isAfter(time)) ? this.requested : null;
 		for (Cron cron : this.crons) {
 			Instant candidate = cron.next(time);
 			if (candidate != null && (next == null || candidate.isBefore(next))) {
@@ -58,38 +61,6 @@ record FireTimes(List<Cron> crons) {
 			}
 		}
 		return next;
-	}
-
-	/**
-	 * Return the time up to which fires are due. A tick of the scheduler may arrive
-	 * slightly before its nominal time, since a scheduler measures its delay with another
-	 * clock than the one that is compared here. Such a tick claims its own fire, but
-	 * never the next one: the tolerance is a tenth of the time to the fires before and
-	 * after it, and at most a second.
-	 * @param now the current time
-	 * @return the time
-	 */
-	Instant dueUntil(Instant now) {
-		Instant next = next(now);
-		return (next != null && !now.plus(tolerance(next)).isBefore(next)) ? next : now;
-	}
-
-	/**
-	 * Return how far a tick may be from the time of its fire.
-	 * @param fire the fire
-	 * @return the tolerance
-	 */
-	Duration tolerance(Instant fire) {
-		Duration shortest = LONGEST_TOLERANCE.multipliedBy(10);
-		List<Instant> preceding = newest(fire.minus(shortest), fire.minusNanos(1), 1);
-		if (!preceding.isEmpty()) {
-			shortest = Duration.between(preceding.get(0), fire);
-		}
-		Instant following = next(fire);
-		if (following != null && following.isBefore(fire.plus(shortest))) {
-			shortest = Duration.between(fire, following);
-		}
-		return shortest.dividedBy(10);
 	}
 
 	/**

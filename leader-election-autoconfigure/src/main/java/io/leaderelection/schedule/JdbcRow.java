@@ -16,25 +16,34 @@
 
 package io.leaderelection.schedule;
 
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.util.Optional;
+import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
 
 import io.leaderelection.schedule.JobRecord.Run;
 import io.leaderelection.schedule.ScheduleStore.Row;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.jdbc.core.ConnectionCallback;
-import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.util.Assert;
 
 /**
- * A row of the table, in the current transaction.
+ * A row of the table, in the current transaction. The method of the job may change the
+ * search path of that transaction.
  */
 final class JdbcRow implements Row {
+
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
 	/**
 	 * A claim that waits for longer fails and is repeated, so that a hand-over need not
@@ -42,10 +51,19 @@ final class JdbcRow implements Row {
 	 */
 	private static final String LOCK_TIMEOUT = "5s";
 
+	private static final String KEY = "election OPERATOR(pg_catalog.=) ?::pg_catalog.varchar AND job OPERATOR(pg_catalog.=) ?::pg_catalog.varchar";
+
+	/** The last fire may be infinite. */
+	private static final String COLUMNS = """
+			least(greatest(last_fire, '1970-01-01Z'), '9999-01-01Z') AS last_fire, cron, zone, term, node, started, finished,
+			  outcome""";
+
 	/**
 	 * The lock timeout applies to the record only, and not to the statements of the
-	 * method. The three statements are sent at once. The other limit remains: the record
-	 * must not be locked for ever by a leader that has stopped.
+	 * method. The statements are sent at once. The other limit remains: the record must
+	 * not be locked for ever by a leader that has stopped. The insert waits for a session
+	 * that has inserted the record and not committed it. The time is read when the record
+	 * has been locked.
 	 */
 	private static final String LOCK = """
 			SELECT pg_catalog.set_config('leader_election.lock_timeout', pg_catalog.current_setting('lock_timeout'), true),
@@ -56,49 +74,60 @@ final class JdbcRow implements Row {
 			      THEN present.idle ELSE longest.idle END, true)
 			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present
 			  CROSS JOIN (SELECT ?::pg_catalog.text AS idle) AS longest;
-			SELECT last_fire, cron, zone, term, node, started, finished, outcome FROM %1$s
-			  WHERE election = ? AND job = ? FOR NO KEY UPDATE;
+			INSERT INTO %1$s (election, job, last_fire, cron, zone) SELECT ?, ?, ?::pg_catalog.timestamptz, ?, ?
+			  WHERE NOT EXISTS (SELECT FROM %1$s WHERE %3$s) ON CONFLICT DO NOTHING RETURNING job;
+			SELECT locked.*, pg_catalog.pg_current_xact_id()::pg_catalog.text AS transaction, pg_catalog.clock_timestamp() AS time
+			  FROM (SELECT %4$s FROM %1$s WHERE %3$s FOR NO KEY UPDATE) AS locked;
 			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
 			""";
 
-	/** Waits for a session that has inserted the record and not committed it. */
-	private static final String INSERT = """
-			SELECT pg_catalog.set_config('lock_timeout', '%2$s', true);
-			INSERT INTO %1$s (election, job, last_fire, cron, zone) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
-			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
-			""";
-
+	/**
+	 * Changes nothing unless the transaction is the one that has locked the record.
+	 * Otherwise, or if the table has not taken the change, returns what has become of
+	 * that transaction.
+	 */
 	private static final String UPDATE = """
-			UPDATE %1$s SET last_fire = ?, cron = ?, zone = ?, term = ?, node = ?, started = ?, finished = ?, outcome = ?
-			  WHERE election = ? AND job = ?
+			WITH saved AS (
+			  UPDATE %1$s SET last_fire = ?, cron = ?, zone = ?, term = ?, node = ?, started = ?, finished = ?, outcome = ?
+			    WHERE %2$s AND pg_catalog.pg_current_xact_id() OPERATOR(pg_catalog.=) ?::pg_catalog.xid8 RETURNING last_fire)
+			SELECT CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 THEN NULL
+			    ELSE coalesce(pg_catalog.pg_xact_status(?::pg_catalog.xid8), 'unknown') END
+			  FROM saved WHERE last_fire OPERATOR(pg_catalog.=) ?
 			""";
 
-	private final JdbcTemplate jdbc;
+	private final ClaimTransactions claims;
+
+	private final DurableJob job;
 
 	private final String table;
 
 	private final String longestIdle;
 
+	private final Duration longestSkew;
+
 	private final String election;
 
-	private final String job;
+	private @Nullable String transaction;
+
+	private Instant time = Instant.EPOCH;
 
 	private boolean changed;
 
 	/**
 	 * Create a new {@code JdbcRow} instance.
-	 * @param jdbc executes statements in the transaction
-	 * @param table the name of the table
+	 * @param claims the transactions of the job, one of which is the current one
+	 * @param table the qualified name of the table
 	 * @param longestIdle how long the transaction may be idle
+	 * @param longestSkew how far the clock of the jobs may be from that of the database
 	 * @param election the key of the election
-	 * @param job the name of the job
 	 */
-	JdbcRow(JdbcTemplate jdbc, String table, String longestIdle, String election, String job) {
-		this.jdbc = jdbc;
+	JdbcRow(ClaimTransactions claims, String table, String longestIdle, Duration longestSkew, String election) {
+		this.claims = claims;
+		this.job = claims.job();
 		this.table = table;
 		this.longestIdle = longestIdle;
+		this.longestSkew = longestSkew;
 		this.election = election;
-		this.job = job;
 	}
 
 	boolean isChanged() {
@@ -107,54 +136,34 @@ final class JdbcRow implements Row {
 
 	@Override
 	public JobRecord lock(JobRecord initial) {
-		JobRecord existing = select();
-		if (existing != null) {
-			return existing;
-		}
-		if (insert(initial)) {
-			this.changed = true;
-			return initial;
-		}
-		JobRecord concurrent = select();
-		if (concurrent == null) {
-			throw new IllegalStateException("The record of the job " + this.job + " has been deleted");
-		}
-		return concurrent;
-	}
-
-	private boolean insert(JobRecord initial) {
-		return Boolean.TRUE.equals(this.jdbc.execute((ConnectionCallback<Boolean>) (connection) -> {
+		String job = this.job.name();
+		List<@Nullable Object> arguments = Arrays.asList(this.longestIdle, this.election, job, time(initial.lastFire()),
+				initial.cron(), initial.zone(), this.election, job, this.election, job);
+		return Objects.requireNonNull(this.claims.jdbc().execute((Connection connection) -> {
 			try (PreparedStatement statement = connection
-				.prepareStatement(INSERT.formatted(this.table, LOCK_TIMEOUT))) {
-				statement.setString(1, this.election);
-				statement.setString(2, this.job);
-				statement.setObject(3, time(initial.lastFire()));
-				statement.setString(4, initial.cron());
-				statement.setString(5, initial.zone());
+				.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT, KEY, COLUMNS))) {
+				for (int i = 0; i < arguments.size(); i++) {
+					statement.setObject(i + 1, arguments.get(i));
+				}
 				statement.execute();
 				statement.getMoreResults();
-				return statement.getUpdateCount() > 0;
+				try (ResultSet inserted = statement.getResultSet()) {
+					this.changed = inserted.next();
+				}
+				statement.getMoreResults();
+				try (ResultSet row = statement.getResultSet()) {
+					Assert.state(row.next(), () -> this.job + " has no record in " + this.table
+							+ ", and none could be inserted: look for row-level security, triggers and rules of the table");
+					JobRecord found = map(row);
+					return this.changed ? initial : found;
+				}
 			}
 		}));
 	}
 
-	private @Nullable JobRecord select() {
-		Optional<JobRecord> record = this.jdbc.execute((ConnectionCallback<Optional<JobRecord>>) (connection) -> {
-			try (PreparedStatement statement = connection.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT))) {
-				statement.setString(1, this.longestIdle);
-				statement.setString(2, this.election);
-				statement.setString(3, this.job);
-				statement.execute();
-				statement.getMoreResults();
-				try (ResultSet row = statement.getResultSet()) {
-					return row.next() ? Optional.of(map(row)) : Optional.empty();
-				}
-			}
-		});
-		return (record != null) ? record.orElse(null) : null;
-	}
-
-	private static JobRecord map(ResultSet row) throws SQLException {
+	private JobRecord map(ResultSet row) throws SQLException {
+		this.transaction = row.getString("transaction");
+		this.time = Objects.requireNonNull(instant(row, "time"));
 		Run run = new Run(row.getString("term"), row.getString("node"), instant(row, "started"),
 				instant(row, "finished"), row.getString("outcome"));
 		Instant lastFire = instant(row, "last_fire");
@@ -172,11 +181,41 @@ final class JdbcRow implements Row {
 	}
 
 	@Override
+	public void check(JobRecord record, Instant now) {
+		Duration skew = Duration.between(this.time, now);
+		Assert.state(skew.abs().compareTo(this.longestSkew) <= 0,
+				() -> "%s claims no fire, since the clock of this node is %s %s that of the database, more than leader-election.schedules.max-clock-skew (%s)"
+					.formatted(this.job, skew.abs().truncatedTo(ChronoUnit.SECONDS),
+							skew.isNegative() ? "behind" : "ahead of", this.longestSkew));
+		Duration ahead = Duration.between(now, record.lastFire());
+		if (record.isAhead(this.job.definition().times(), now) && ahead.compareTo(this.longestSkew) > 0
+				&& this.claims.reported().add(record.lastFire())) {
+			logger.warn(
+					"%s runs no fire before %s, since its last fire is recorded as that time. Unless that is intended, a clock was ahead: UPDATE %s SET last_fire = now() WHERE election = '%s' AND job = '%s'"
+						.formatted(this.job, record.lastFire(), this.table, this.election.replace("'", "''"),
+								this.job.name().replace("'", "''")));
+		}
+	}
+
+	@Override
 	public void save(JobRecord replacement) {
 		Run run = (replacement.last() != null) ? replacement.last() : new Run(null, null, null, null, null);
-		this.jdbc.update(UPDATE.formatted(this.table), time(replacement.lastFire()), replacement.cron(),
-				replacement.zone(), run.term(), run.node(), time(run.started()), time(run.finished()), run.outcome(),
-				this.election, this.job);
+		OffsetDateTime lastFire = time(replacement.lastFire());
+		String other = this.claims.jdbc()
+			.queryForObject(UPDATE.formatted(this.table, KEY), String.class, lastFire, replacement.cron(),
+					replacement.zone(), run.term(), run.node(), time(run.started()), time(run.finished()),
+					run.outcome(), this.election, this.job.name(), this.transaction, this.transaction, lastFire);
+		if (other != null) {
+			String message = "%s has not been recorded in %s: %s".formatted(this.job, this.table, switch (other) {
+				case "committed" ->
+					"its transaction was committed in the middle, with what had been written until then, for instance by a second transaction manager on the same data source";
+				case "aborted" -> "its transaction was rolled back in the middle";
+				default ->
+					"the table did not take the change, although the transaction is the same: look for row-level security, triggers and rules of the table";
+			});
+			logger.warn(message);
+			throw new IllegalStateException(message);
+		}
 		this.changed = true;
 	}
 

@@ -20,7 +20,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
@@ -37,7 +36,9 @@ import org.springframework.util.Assert;
  */
 public final class JdbcScheduleStore extends ScheduleStore {
 
-	private static final Set<String> INTERRUPTIONS = Set.of("08", "25P03", "40", "57P");
+	private static final String IDLE_TIMEOUT = "25P03";
+
+	private static final String TRANSACTION_TIMEOUT = "25P04";
 
 	private final TransactionFencing fencing;
 
@@ -46,6 +47,8 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	private final ScheduleTable table;
 
 	private final String longestIdle;
+
+	private final Duration longestSkew;
 
 	private final UnaryOperator<String> electionKeys;
 
@@ -58,14 +61,16 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	 * @param leaseTable the name of the lease table, with or without a schema
 	 * @param create whether to create a missing table
 	 * @param longestIdle how long the transaction of a claim may be idle
+	 * @param longestSkew how far the clock of the jobs may be from that of the database
 	 * @param electionKeys returns the key of an election, which its nodes share
 	 */
 	public JdbcScheduleStore(TransactionFencing fencing, ConfigurableListableBeanFactory beanFactory, String leaseTable,
-			boolean create, Duration longestIdle, UnaryOperator<String> electionKeys) {
+			boolean create, Duration longestIdle, Duration longestSkew, UnaryOperator<String> electionKeys) {
 		this.fencing = fencing;
 		this.beanFactory = beanFactory;
 		this.table = new ScheduleTable(leaseTable + "_schedule", create);
 		this.longestIdle = longestIdle.toMillis() + "ms";
+		this.longestSkew = longestSkew;
 		this.electionKeys = electionKeys;
 	}
 
@@ -73,7 +78,7 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	void check(Collection<DurableJob> jobs) {
 		jobs.forEach(this::transactions);
 		jobs.forEach(this::checkElection);
-		jobs.forEach((job) -> this.table.check(transactions(job).dataSource()));
+		jobs.forEach((job) -> this.table.resolve(transactions(job).dataSource()));
 		jobs.forEach((job) -> transactions(job).areOnElectionDatabase());
 	}
 
@@ -92,32 +97,32 @@ public final class JdbcScheduleStore extends ScheduleStore {
 				(key) -> ClaimTransactions.of(key, this.fencing, this.beanFactory));
 	}
 
-	/**
-	 * Return whether the session of the transaction has ended, or the transaction was in
-	 * conflict with another one.
-	 */
 	@Override
-	boolean isInterruption(Throwable failure) {
+	@Nullable String timeout(Throwable failure) {
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException ex && ex.getSQLState() != null
-					&& INTERRUPTIONS.stream().anyMatch(ex.getSQLState()::startsWith)) {
-				return true;
+			String state = (cause instanceof SQLException ex) ? ex.getSQLState() : null;
+			if (TRANSACTION_TIMEOUT.equals(state)) {
+				return "The database has ended its transaction by transaction_timeout: use claim = AFTER";
+			}
+			if (IDLE_TIMEOUT.equals(state)) {
+				return "The database has ended its transaction, which was idle for longer than " + this.longestIdle
+						+ ": set a longer leader-election.schedules.transaction-idle-timeout, or use claim = AFTER";
 			}
 		}
-		return false;
+		return null;
 	}
 
 	@Override
 	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
 			throws Throwable {
 		ClaimTransactions claims = transactions(job);
-		this.table.check(claims.dataSource());
+		String table = this.table.resolve(claims.dataSource());
 		Assert.state(claims.areOnElectionDatabase(),
 				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
 		String election = this.electionKeys.apply(leadership.getElection());
 		return (own ? claims.own() : claims.joined()).<T>execute((status) -> {
 			this.fencing.require(claims.manager(), leadership);
-			JdbcRow row = new JdbcRow(claims.jdbc(), this.table.name(), this.longestIdle, election, job.name());
+			JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
 			T result = operation.run(row);
 			if (!row.isChanged()) {
 				status.setRollbackOnly();

@@ -116,7 +116,7 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 		private @Nullable Duration within(DurableSchedule annotation) {
 			String within = resolve("within", annotation.within());
 			if (within.isEmpty()) {
-				return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : null;
+				return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : this.job.within();
 			}
 			try {
 				Duration duration = DurationStyle.detectAndParse(within);

@@ -40,9 +40,19 @@ final class JobHistory {
 	private volatile @Nullable Observed observed;
 
 	void observed(Leadership leadership, @Nullable JobRecord record) {
-		if (record != null) {
+		if (record != null && leadership.isCurrent()) {
 			this.observed = new Observed(leadership, record);
 		}
+	}
+
+	/**
+	 * Return the record as it was at last.
+	 * @param leadership the current term
+	 * @return the record, or {@code null} if it is not known in this term
+	 */
+	@Nullable JobRecord record(Leadership leadership) {
+		Observed last = this.observed;
+		return (last != null && last.leadership() == leadership) ? last.record() : null;
 	}
 
 	void forget() {
@@ -78,7 +88,9 @@ final class JobHistory {
 		Instant lastFire = (record != null) ? record.lastFire() : null;
 		return new ScheduleStatus(times.expression(), times.zone(), lastFire,
 				times.next((lastFire != null && lastFire.isAfter(now)) ? lastFire : now),
-				(run != null) ? run.outcome() : null, lag(times, (lastFire != null) ? lastFire : granted, now),
+				(run != null) ? run.outcome() : null,
+				(record != null && record.isAhead(times, now)) ? Duration.between(record.lastFire(), now)
+						: lag(times, (lastFire != null) ? lastFire : granted, now),
 				this.completed.sum(), this.failed.sum(), this.missed.sum(), this.caughtUp.sum());
 	}
 

@@ -17,8 +17,19 @@
 package io.leaderelection.schedule;
 
 import java.time.Instant;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
+import io.leaderelection.schedule.FireTimes.Cron;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.support.CronExpression;
 
 /**
  * What is recorded about a job.
@@ -30,8 +41,47 @@ import org.jspecify.annotations.Nullable;
  */
 record JobRecord(Instant lastFire, String cron, String zone, @Nullable Run last) {
 
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
+	/**
+	 * Return whether the fires of the schedules are the same, whatever their text.
+	 */
 	boolean hasSchedule(JobRecord other) {
-		return this.cron.equals(other.cron) && this.zone.equals(other.zone);
+		return (this.cron.equals(other.cron) && this.zone.equals(other.zone)) || rules().equals(other.rules());
+	}
+
+	private Set<Object> rules() {
+		return times().crons()
+			.stream()
+			.map((cron) -> List.of(cron.expression(), cron.zone().getRules()))
+			.collect(Collectors.toSet());
+	}
+
+	/**
+	 * Return the fires of the schedule, none if it is disabled or cannot be read.
+	 */
+	FireTimes times() {
+		String[] crons = this.cron.split(" \\| ");
+		String[] zones = this.zone.split(" \\| ");
+		try {
+			return new FireTimes(IntStream.range(0, crons.length)
+				.filter((i) -> !crons[i].equals(Scheduled.CRON_DISABLED))
+				.mapToObj((i) -> new Cron(CronExpression.parse(crons[i]), ZoneId.of(zones[i])))
+				.toList());
+		}
+		catch (RuntimeException ex) {
+			logger.debug("Not a schedule: " + this, ex);
+			return new FireTimes(List.of());
+		}
+	}
+
+	/**
+	 * Return whether more than the next fire counts as done, as by a clock that was
+	 * ahead.
+	 */
+	boolean isAhead(FireTimes times, Instant now) {
+		Instant next = times.next(now);
+		return next != null && this.lastFire.isAfter(next);
 	}
 
 	JobRecord withLastFire(Instant time) {

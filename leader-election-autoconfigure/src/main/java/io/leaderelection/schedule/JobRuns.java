@@ -16,8 +16,15 @@
 
 package io.leaderelection.schedule;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
 import io.leaderelection.Leadership;
+import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.DurableRun.Invocation;
+import io.leaderelection.schedule.ScheduleStore.Row;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -25,89 +32,73 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.log.LogMessage;
 
 /**
- * The runs of a job, each from its claim to the record of its end.
+ * The runs of a job. A call claims what is due, whether it is the {@link NextRun}, a tick
+ * of {@code @Scheduled} or made by the application. When it has ended, the next run is
+ * submitted: for the first fire that is not done, or to repeat what has failed.
  */
 final class JobRuns {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
-	private static final String COMPLETED = "completed";
+	private static final int LONGEST_DELAY = 60;
 
-	private static final String RUNNING = "running";
+	private static final Misfire DROP_ALL = new Misfire(MisfirePolicy.SKIP, Duration.ofNanos(-1), 1);
 
 	private final DurableSchedules schedules;
 
 	private final DurableJob job;
 
-	private final CatchUp catchUp;
+	private final NextRun next;
 
 	private final JobHistory history = new JobHistory();
 
 	// Guarded by this
 	private @Nullable Leadership running;
 
-	private boolean again;
+	private @Nullable Instant repetition;
 
-	/**
-	 * Create a new {@code JobRuns} instance.
-	 * @param schedules the jobs of the application
-	 * @param job the job
-	 * @param catchUp its runs in addition to ticks
-	 */
-	JobRuns(DurableSchedules schedules, DurableJob job, CatchUp catchUp) {
+	private @Nullable Instant failedFire;
+
+	private int attempts;
+
+	private int failures;
+
+	JobRuns(DurableSchedules schedules, DurableJob job, NextRun next) {
 		this.schedules = schedules;
 		this.job = job;
-		this.catchUp = catchUp;
+		this.next = next;
 	}
 
 	JobHistory history() {
 		return this.history;
 	}
 
+	private Misfire misfire() {
+		return this.job.definition().misfire();
+	}
+
 	/**
 	 * Call the method in the transaction of a claim if a fire is due.
 	 */
-	@Nullable Object call(Leadership leadership, Invocation invocation, @Nullable Object skipped) throws Throwable {
+	@Nullable Object call(Leadership leadership, Invocation invocation, Supplier<@Nullable Object> skipped) throws Throwable {
 		if (!enter(leadership)) {
-			return skipped;
+			return skipped.get();
 		}
 		try {
-			return callInTransaction(leadership, this.catchUp.endSubmission(), invocation, skipped);
+			AtomicReference<@Nullable Object> result = new AtomicReference<>();
+			DurableRun run = claim(leadership, misfire(), (claim, row, claimed) -> {
+				result.set(claimed.invoke(invocation));
+				claim.save(row, claimed, this.schedules.now(), "completed");
+			});
+			if (run == null) {
+				return skipped.get();
+			}
+			completed(run);
+			return result.get();
 		}
 		finally {
 			leave(leadership);
 		}
-	}
-
-	private @Nullable Object callInTransaction(Leadership leadership, boolean submitted, Invocation invocation,
-			@Nullable Object skipped) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership, submitted);
-		Object result;
-		try {
-			result = this.schedules.store().<@Nullable Object>execute(this.job, leadership, false, (row) -> {
-				DurableRun run = claim.open(row);
-				if (run == null) {
-					return skipped;
-				}
-				Object returned = run.invoke(invocation);
-				claim.save(row, run, this.schedules.now(), COMPLETED);
-				return returned;
-			});
-		}
-		catch (Throwable ex) {
-			if (claim.run() != null) {
-				failed(claim.run(), ex, this.schedules.store().isInterruption(ex));
-			}
-			else {
-				this.catchUp.retry(leadership);
-			}
-			throw ex;
-		}
-		committed(claim);
-		if (claim.run() != null) {
-			completed(claim.run());
-		}
-		return claim.hasBegun() ? callInTransaction(leadership, submitted, invocation, skipped) : result;
 	}
 
 	/**
@@ -120,12 +111,12 @@ final class JobRuns {
 		}
 		DurableRun run = null;
 		try {
-			run = claimFire(leadership, this.catchUp.endSubmission());
+			run = claim(leadership, misfire(), (claim, row, claimed) -> {
+				if (this.job.claim() == Claim.BEFORE) {
+					claim.save(row, claimed, null, "running");
+				}
+			});
 			return run;
-		}
-		catch (Throwable ex) {
-			this.catchUp.retry(leadership);
-			throw ex;
 		}
 		finally {
 			if (run == null) {
@@ -134,29 +125,35 @@ final class JobRuns {
 		}
 	}
 
-	private @Nullable DurableRun claimFire(Leadership leadership, boolean submitted) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, leadership, submitted);
-		this.schedules.store().<@Nullable Object>execute(this.job, leadership, true, (row) -> {
-			DurableRun run = claim.open(row);
-			if (run != null && this.job.claim() == Claim.BEFORE) {
-				claim.save(row, run, null, RUNNING);
-			}
-			return null;
-		});
-		committed(claim);
-		return claim.hasBegun() ? claimFire(leadership, submitted) : claim.run();
-	}
-
-	private void committed(FireClaim claim) {
-		this.history.observed(claim.leadership(), claim.record());
-		DueFires settled = claim.settled();
-		if (settled == null) {
-			return;
+	private @Nullable DurableRun claim(Leadership leadership, Misfire misfire, ClaimedWork work) throws Throwable {
+		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, leadership, misfire);
+		boolean own = this.job.claim() != Claim.IN_TRANSACTION;
+		try {
+			this.schedules.store().<@Nullable Object>execute(this.job, leadership, own, (row) -> {
+				DurableRun run = claim.open(row);
+				if (run != null) {
+					work.run(claim, row, run);
+				}
+				return null;
+			});
 		}
-		this.catchUp.succeeded();
-		this.history.missed(settled.missed());
-		warnOfDropped(settled.missed());
-		this.catchUp.repeatEarlyTick(settled.lastFire());
+		catch (Throwable ex) {
+			if (claim.run() != null && !own) {
+				failed(claim.run(), ex);
+			}
+			else {
+				repeat(leadership, retryTime());
+			}
+			throw ex;
+		}
+		this.history.observed(leadership, claim.record());
+		DueFires settled = claim.settled();
+		if (settled != null) {
+			succeeded();
+			dropped(settled.missed());
+			this.history.missed(settled.missed());
+		}
+		return claim.hasBegun() ? claim(leadership, misfire, work) : claim.run();
 	}
 
 	/**
@@ -165,14 +162,20 @@ final class JobRuns {
 	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
 		try {
 			if (failure != null) {
-				failed(run, failure, this.schedules.store().isInterruption(failure));
+				failed(run, failure);
 				return;
 			}
 			if (this.job.claim() == Claim.AFTER) {
-				recordOrRetry(run);
+				try {
+					record(run, true, "completed");
+				}
+				catch (Throwable ex) {
+					failed(run, ex);
+					throw ex;
+				}
 			}
 			else {
-				note(run, COMPLETED);
+				note(run, false, "completed");
 			}
 			completed(run);
 		}
@@ -181,32 +184,22 @@ final class JobRuns {
 		}
 	}
 
-	private void recordOrRetry(DurableRun run) throws Throwable {
+	/**
+	 * Record the outcome of a run if possible.
+	 */
+	private boolean note(DurableRun run, boolean done, String outcome) {
 		try {
-			record(run, true, COMPLETED);
+			record(run, done, outcome);
+			return true;
 		}
 		catch (Throwable ex) {
-			failed(run, ex, true);
-			throw ex;
-		}
-	}
-
-	/**
-	 * Record the outcome of a run, for information.
-	 */
-	private void note(DurableRun run, String outcome) {
-		if (run.leadership().isCurrent()) {
-			try {
-				record(run, false, outcome);
-			}
-			catch (Throwable ex) {
-				logger.debug(LogMessage.format("The outcome of %s could not be recorded", this.job), ex);
-			}
+			logger.debug(LogMessage.format("The outcome of %s could not be recorded", this.job), ex);
+			return false;
 		}
 	}
 
 	private void record(DurableRun run, boolean done, String outcome) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.catchUp, run.leadership(), false);
+		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, run.leadership(), misfire());
 		this.schedules.store().<@Nullable Object>execute(this.job, run.leadership(), true, (row) -> {
 			claim.end(row, run, done, outcome);
 			return null;
@@ -215,63 +208,158 @@ final class JobRuns {
 	}
 
 	private void completed(DurableRun run) {
-		this.catchUp.succeeded();
+		succeeded();
 		this.history.completed(run);
-		if (this.job.annotation().misfire() == MisfirePolicy.RUN_ALL) {
-			warnOfDropped(run.due().missed());
+		if (misfire().policy() == MisfirePolicy.RUN_ALL) {
+			dropped(run.due().missed());
 		}
 		if (run.fireTime().isCatchUp()) {
 			logger.info(LogMessage.format("%s has caught up the fire of %s", this.job, run.fireTime()));
 		}
-		this.schedules.completed(this.job, run.fireTime());
-		if (run.due().more()) {
-			this.catchUp.submit(this.schedules.now());
-		}
+		this.schedules.ended(this.job, run, null);
 	}
 
-	private void warnOfDropped(int fires) {
+	private void dropped(int fires) {
 		if (fires > 0) {
-			logger.warn(LogMessage.format("%s has dropped %d fires that were too old or too many", this.job, fires));
+			logger.warn(LogMessage.format("%s has dropped %d fires that were too old, too many or skipped on request",
+					this.job, fires));
 		}
 	}
 
-	private void failed(DurableRun run, Throwable failure, boolean passing) {
+	private void failed(DurableRun run, Throwable failure) {
 		this.history.failed();
-		note(run, "failed: " + failure.getClass().getName());
-		if (this.job.claim() != Claim.BEFORE && passing) {
-			this.catchUp.repeat(run.leadership(), run.due().lastFire());
+		if (run.leadership().isCurrent()) {
+			String consequence = settle(run, failure);
+			logger.warn(LogMessage.format("%s failed for the fire of %s: %s. %s.", this.job, run.fireTime(), failure,
+					consequence));
+		}
+		this.schedules.ended(this.job, run, failure);
+	}
+
+	/**
+	 * Determine when a fire is repeated whose run has failed.
+	 * @return what follows, for the log
+	 */
+	private String settle(DurableRun run, Throwable failure) {
+		String outcome = "failed: " + failure.getClass().getName();
+		if (this.job.claim() == Claim.BEFORE) {
+			note(run, false, outcome);
+			return "The fire is not repeated (claim = BEFORE)";
+		}
+		String timeout = this.schedules.store().timeout(failure);
+		int most = (timeout != null) ? Math.min(2, this.job.annotation().attempts()) : this.job.annotation().attempts();
+		int attempt = attempt(run.due().lastFire());
+		boolean drop = attempt >= most && misfire().policy() == MisfirePolicy.RUN_ALL;
+		Instant retry = retryTime();
+		Instant tick = this.job.times().next(this.schedules.now());
+		Instant next = (tick != null) ? tick : Instant.MAX;
+		repeat(run.leadership(), (attempt < most && retry.isBefore(next)) ? retry : next);
+		if (note(run, drop, outcome) && drop) {
+			this.history.missed(1 + run.due().missed());
+			repeat(run.leadership(), null);
+		}
+		return ((timeout != null) ? timeout + ". " : "") + "Attempt %d of %d%s".formatted(attempt, most,
+				(attempt < most) ? "" : drop ? ": the fire is dropped" : ": the next fire stands for this one");
+	}
+
+	/**
+	 * Drop the fires that are due.
+	 * @return whether there were any, and no run was in progress
+	 */
+	boolean skip(Leadership leadership) throws Throwable {
+		if (!enter(leadership)) {
+			return false;
+		}
+		try {
+			claim(leadership, DROP_ALL, (claim, row, run) -> {
+			});
+			return true;
+		}
+		finally {
+			leave(leadership);
+		}
+	}
+
+	private synchronized int attempt(Instant fire) {
+		if (!fire.equals(this.failedFire)) {
+			succeeded();
+			this.failedFire = fire;
+		}
+		return ++this.attempts;
+	}
+
+	synchronized void succeeded() {
+		this.failedFire = null;
+		this.attempts = 0;
+		this.failures = 0;
+	}
+
+	/**
+	 * Return when what has failed is repeated: later after each failure.
+	 */
+	private synchronized Instant retryTime() {
+		return this.schedules.now().plusSeconds(Math.min(1 << Math.min(this.failures++, 6), LONGEST_DELAY));
+	}
+
+	private synchronized void repeat(Leadership leadership, @Nullable Instant time) {
+		if (this.running == leadership) {
+			this.repetition = time;
 		}
 	}
 
 	/**
-	 * Let one call at a time pass in a term. Work of an earlier term may still run, as it
-	 * may on another node.
+	 * Let one call at a time pass in a term, unless it is known that no fire is due. Work
+	 * of an earlier term may still run, as it may on another node.
 	 */
 	private boolean enter(Leadership leadership) {
 		this.schedules.store().checkCaller(this.job);
 		synchronized (this) {
-			this.again = this.running == leadership;
-			if (this.again) {
-				this.catchUp.endSubmission();
+			if (this.running == leadership) {
+				logger.debug(LogMessage.format("A call of %s is skipped, since it is running", this.job));
 				return false;
 			}
 			this.running = leadership;
+			this.repetition = null;
+		}
+		JobRecord record = this.history.record(leadership);
+		Instant now = this.schedules.now();
+		// A record that is ahead may have been corrected
+		Instant due = (record != null && !record.isAhead(this.job.times(), now))
+				? this.job.times().next(record.lastFire()) : Instant.MIN;
+		if (due != null && !due.isAfter(now)) {
 			return true;
 		}
+		logger.debug(LogMessage.format("A call of %s is skipped, since the next fire is that of %s", this.job, due));
+		leave(leadership);
+		return false;
 	}
 
 	private void leave(Leadership leadership) {
-		boolean repeat;
+		Instant time;
 		synchronized (this) {
 			if (this.running != leadership) {
 				return;
 			}
 			this.running = null;
-			repeat = this.again;
+			time = this.repetition;
 		}
-		if (repeat) {
-			this.catchUp.submit(this.schedules.now());
+		JobRecord record = this.history.record(leadership);
+		if (time == null && record != null) {
+			time = this.job.times().next(record.lastFire());
 		}
+		if (time != null && !time.equals(Instant.MAX) && leadership.isCurrent()) {
+			this.next.submit(time);
+		}
+	}
+
+	/**
+	 * What is done in the transaction of a claim.
+	 */
+	@FunctionalInterface
+	private interface ClaimedWork {
+
+		void run(FireClaim claim, Row row, DurableRun run) throws Throwable;
+
 	}
 
 }

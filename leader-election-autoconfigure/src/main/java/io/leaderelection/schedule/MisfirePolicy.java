@@ -32,8 +32,9 @@ public enum MisfirePolicy {
 
 	/**
 	 * The method runs once for each fire, in order, up to {@link DurableSchedule#limit()}
-	 * of the newest ones. After a run that fails, the same fire is repeated by the next
-	 * call, and later ones wait for it.
+	 * of the newest ones. Later ones wait for one that fails until it has completed, or
+	 * has been dropped after {@link DurableSchedule#attempts()}. With
+	 * {@link Claim#BEFORE}, a fire that fails is not repeated, and the next one follows.
 	 */
 	RUN_ALL,
 

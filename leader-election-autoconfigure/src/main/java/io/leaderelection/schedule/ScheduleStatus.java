@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  * @param lastFire the last fire that is done, if this node leads
  * @param nextFire the next nominal fire
  * @param outcome the outcome of the last run, if this node leads
- * @param lag how long the oldest fire has been due, if this node leads
+ * @param lag how long the oldest fire has been due, or negative if the last fire is
+ * further ahead than the next one, if this node leads
  * @param completed the number of runs of this node that completed
  * @param failed the number of runs of this node that failed
  * @param missed the number of fires that did not run

@@ -16,6 +16,7 @@
 
 package io.leaderelection.schedule;
 
+import java.time.Instant;
 import java.util.Collection;
 
 import io.leaderelection.Leadership;
@@ -65,11 +66,11 @@ public abstract class ScheduleStore {
 	}
 
 	/**
-	 * Return whether a run has failed for a reason that is outside the run and passes.
+	 * Return what to do if a run has failed since it was too long, and would be again.
 	 * @param failure the failure of the run or of its transaction
 	 */
-	boolean isInterruption(Throwable failure) {
-		return false;
+	@Nullable String timeout(Throwable failure) {
+		return null;
 	}
 
 	/**
@@ -103,7 +104,16 @@ public abstract class ScheduleStore {
 		JobRecord lock(JobRecord initial);
 
 		/**
+		 * Fail if the clock of the jobs is wrong, and report a record, which has been
+		 * locked, if it is ahead of it.
+		 */
+		default void check(JobRecord record, Instant now) {
+		}
+
+		/**
 		 * Replace the record.
+		 * @throws IllegalStateException if it could not be replaced, or is not locked any
+		 * longer
 		 */
 		void save(JobRecord replacement);
 

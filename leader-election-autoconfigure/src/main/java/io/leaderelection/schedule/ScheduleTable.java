@@ -22,13 +22,16 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import javax.sql.DataSource;
 
+import org.jspecify.annotations.Nullable;
+
 import org.springframework.core.io.ClassPathResource;
-import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
@@ -40,12 +43,17 @@ final class ScheduleTable {
 
 	private static final String DEFAULT_NAME = "leader_election_schedule";
 
-	private static final String INSPECT = """
-			SELECT has_table_privilege('%1$s', 'SELECT') AND has_table_privilege('%1$s', 'INSERT')
-			  AND has_table_privilege('%1$s', 'UPDATE') AS privileges, current_user AS role
-			FROM (SELECT election, job, last_fire, cron, zone, term, node, started, finished, outcome FROM %1$s LIMIT 0) AS t
-			  RIGHT JOIN (SELECT 1) AS one ON true
+	/** Names are resolved with the search path of the role, as those in a script are. */
+	private static final String FIND = """
+			SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
+			  c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p' AS permanent,
+			  pg_catalog.has_table_privilege(c.oid, 'SELECT') AND pg_catalog.has_table_privilege(c.oid, 'INSERT')
+			    AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS privileges, current_user AS role
+			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('%s')::pg_catalog.oid
 			""";
+
+	private static final String COLUMNS = "SELECT election, job, last_fire, cron, zone, term, node, started, finished, outcome FROM %s LIMIT 0";
 
 	/** No schema, no privilege or no writes. */
 	private static final Set<String> DENIED = Set.of("3F000", "42501", "25006");
@@ -54,7 +62,7 @@ final class ScheduleTable {
 
 	private final boolean create;
 
-	private final Set<DataSource> checked = ConcurrentHashMap.newKeySet();
+	private final Map<DataSource, String> resolved = new ConcurrentHashMap<>();
 
 	/**
 	 * Create a new {@code ScheduleTable} instance.
@@ -66,35 +74,30 @@ final class ScheduleTable {
 		this.create = create;
 	}
 
-	String name() {
-		return this.name;
-	}
-
 	/**
-	 * Check and create the table once. The first claim does it if the database cannot be
-	 * reached at start.
+	 * Check and create the table once, and return its qualified name: the search path may
+	 * change. The first claim does it if the database cannot be reached at start.
 	 * @throws InvalidDurableScheduleException if it cannot be used
 	 */
-	void check(DataSource dataSource) {
-		if (!this.checked.contains(dataSource)) {
-			new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) (connection) -> {
-				check(connection);
-				return this.checked.add(dataSource);
-			});
+	String resolve(DataSource dataSource) {
+		String known = this.resolved.get(dataSource);
+		if (known == null) {
+			known = Objects.requireNonNull(new JdbcTemplate(dataSource).execute(this::findOrCreate));
+			this.resolved.put(dataSource, known);
 		}
+		return known;
 	}
 
-	private void check(Connection connection) throws SQLException {
+	private String findOrCreate(Connection connection) throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
 		connection.setAutoCommit(true);
 		try {
-			if (inspect(connection)) {
-				return;
-			}
-			if (this.create) {
+			String found = find(connection);
+			if (found == null && this.create) {
 				create(connection);
+				found = find(connection);
 			}
-			if (!this.create || !inspect(connection)) {
+			if (found == null) {
 				throw new InvalidDurableScheduleException(
 						"The table " + this.name
 								+ ", which records the fires of durable schedules, does not exist in a "
@@ -104,47 +107,47 @@ final class ScheduleTable {
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
 								+ "leader-election.table-name and the suffix _schedule.");
 			}
+			return found;
 		}
 		finally {
 			connection.setAutoCommit(autoCommit);
 		}
 	}
 
-	private boolean inspect(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			return exists(statement) && inspect(statement);
+	/**
+	 * Find and check the table, without an error in the log of the server if there is
+	 * none.
+	 */
+	private @Nullable String find(Connection connection) throws SQLException {
+		try (Statement statement = connection.createStatement();
+				ResultSet row = statement.executeQuery(FIND.formatted(this.name))) {
+			if (!row.next()) {
+				return null;
+			}
+			String found = row.getString("name");
+			if (!row.getBoolean("permanent")) {
+				throw unsuitable("it is not a permanent table");
+			}
+			if (!row.getBoolean("privileges")) {
+				throw privileges(row.getString("role"));
+			}
+			statement.executeQuery(COLUMNS.formatted(found)).close();
+			return found;
 		}
 		catch (SQLException ex) {
 			switch (String.valueOf(ex.getSQLState())) {
-				case "42703" -> throw new InvalidDurableScheduleException(
-						"The table " + this.name + " cannot record the fires of durable schedules: "
-								+ String.valueOf(ex.getMessage()).lines().findFirst().orElse("") + ".",
-						"Create it with the script " + SCRIPT + ", which is in the jar, "
-								+ "or set leader-election.table-name to another name.");
+				case "42703" -> throw unsuitable(String.valueOf(ex.getMessage()).lines().findFirst().orElse(""));
 				case "42501" -> throw privileges(connection.getMetaData().getUserName());
 				default -> throw ex;
 			}
 		}
 	}
 
-	/**
-	 * Return whether there is such a table, without an error in the log of the server.
-	 */
-	private boolean exists(Statement statement) throws SQLException {
-		try (ResultSet row = statement.executeQuery("SELECT to_regclass('" + this.name + "') IS NOT NULL")) {
-			row.next();
-			return row.getBoolean(1);
-		}
-	}
-
-	private boolean inspect(Statement statement) throws SQLException {
-		try (ResultSet row = statement.executeQuery(INSPECT.formatted(this.name))) {
-			row.next();
-			if (!row.getBoolean("privileges")) {
-				throw privileges(row.getString("role"));
-			}
-			return true;
-		}
+	private InvalidDurableScheduleException unsuitable(String reason) {
+		return new InvalidDurableScheduleException(
+				"The table " + this.name + " cannot record the fires of durable schedules: " + reason + ".",
+				"Create it with the script " + SCRIPT + ", which is in the jar, "
+						+ "or set leader-election.table-name to another name.");
 	}
 
 	private InvalidDurableScheduleException privileges(String role) {
@@ -171,7 +174,7 @@ final class ScheduleTable {
 			throw new IllegalStateException("The script " + SCRIPT + " cannot be read", ex);
 		}
 		catch (SQLException ex) {
-			if (inspect(connection)) {
+			if (find(connection) != null) {
 				return;
 			}
 			if (DENIED.contains(String.valueOf(ex.getSQLState()))) {

@@ -17,6 +17,9 @@
 package io.leaderelection.aot;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
+import java.util.List;
 
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
@@ -130,13 +133,14 @@ class RuntimeHintsTests {
 
 	@Test
 	void answersOfTheEndpointAreWritten() {
-		for (Class<?> descriptor : LeadershipEndpoint.class.getDeclaredClasses()) {
-			for (var component : descriptor.getRecordComponents()) {
-				assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(component.getAccessor()))
-					.as(component.toString())
-					.accepts(hints);
-			}
-		}
+		List<RecordComponent> components = Arrays.stream(LeadershipEndpoint.class.getDeclaredClasses())
+			.filter(Class::isRecord)
+			.flatMap((descriptor) -> Arrays.stream(descriptor.getRecordComponents()))
+			.toList();
+		assertThat(components).isNotEmpty()
+			.allSatisfy((component) -> assertThat(
+					RuntimeHintsPredicates.reflection().onMethodInvocation(component.getAccessor()))
+				.accepts(hints));
 	}
 
 	private static void assertInvocable(Class<?> type, String name) {

@@ -82,7 +82,8 @@ class ConfigurationMetadataTests {
 				"leader-election.priority-hold", "leader-election.services.start-attempts",
 				"leader-election.services.start-timeout", "leader-election.mode", "leader-election.name",
 				"leader-election.node-id", "leader-election.resign-when-unhealthy.after",
-				"leader-election.resign-when-unhealthy.group", "leader-election.schedules.transaction-idle-timeout",
+				"leader-election.resign-when-unhealthy.group", "leader-election.schedules.max-clock-skew",
+				"leader-election.schedules.transaction-idle-timeout", "leader-election.schedules.within",
 				"leader-election.standbys", "leader-election.takeover-delay", "leader-election.term-epoch",
 				"management.endpoint.leadership.access", "management.endpoint.leadership.cache.time-to-live",
 				"management.health.leadership.enabled");
@@ -121,6 +122,7 @@ class ConfigurationMetadataTests {
 						Map.entry("leader-election.services.start-timeout", "1m"),
 						Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
 						Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
+						Map.entry("leader-election.schedules.max-clock-skew", "1m"),
 						Map.entry("leader-election.schedules.transaction-idle-timeout", "1m"),
 						Map.entry("leader-election.standbys", 3), Map.entry("leader-election.takeover-delay", "250ms"),
 						Map.entry("leader-election.fast-takeover", true), Map.entry("leader-election.term-epoch", 0),

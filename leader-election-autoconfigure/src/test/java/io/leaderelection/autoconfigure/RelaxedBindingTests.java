@@ -78,7 +78,9 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.health.unreachable-after", "1m");
 		ALL.put("leader-election.resign-when-unhealthy.group", "readiness");
 		ALL.put("leader-election.resign-when-unhealthy.after", "2m");
+		ALL.put("leader-election.schedules.max-clock-skew", "2m");
 		ALL.put("leader-election.schedules.transaction-idle-timeout", "4m");
+		ALL.put("leader-election.schedules.within", "6h");
 		ALL.put("leader-election.observation.enabled", "true");
 		ALL.put("leader-election.mdc.enabled", "true");
 		ALL.put("leader-election.integration.enabled", "false");

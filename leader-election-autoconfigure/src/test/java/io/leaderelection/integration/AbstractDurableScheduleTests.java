@@ -76,6 +76,9 @@ abstract class AbstractDurableScheduleTests {
 
 	static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
 
+	/** The clock that a test sets is far from that of the database. */
+	private static final String CLOCK_OF_THE_TEST = "leader-election.schedules.max-clock-skew=36500d";
+
 	/** What runs inside a job, after it has written. */
 	static final List<Consumer<Instant>> hooks = new CopyOnWriteArrayList<>();
 
@@ -106,9 +109,10 @@ abstract class AbstractDurableScheduleTests {
 
 	LocalNode start(Class<?> configuration, String... properties) {
 		LocalNode node = LocalNode.start(this.server, configuration,
-				Stream.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
-						"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
-						"leader-election.drain-timeout=1s"), Stream.of(properties))
+				Stream
+					.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
+							"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
+							"leader-election.drain-timeout=1s", CLOCK_OF_THE_TEST), Stream.of(properties))
 					.toArray(String[]::new));
 		this.nodes.add(node);
 		return node;

@@ -141,7 +141,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		assertThat(jdbc.sql("SELECT fire FROM durable_run").query(String.class).list()).isEmpty();
 		target.setUrl(url);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 	}
 
 	private String createOther() {

@@ -16,6 +16,8 @@
 
 package io.leaderelection.schedule;
 
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
@@ -32,6 +34,7 @@ import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.NestedExceptionUtils;
+import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,11 +53,17 @@ class DurableScheduleRejectionTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = ';', textBlock = """
-			Unguarded; is not guarded by @LeaderOnly; Add @LeaderOnly
-			NotScheduled; is not scheduled by cron expressions only; Use @Scheduled(cron
-			FixedRate; is not scheduled by cron expressions only; Use @Scheduled(cron
-			FixedDelay; is not scheduled by cron expressions only; Use @Scheduled(cron
-			CronAndDelay; is not scheduled by cron expressions only; Use @Scheduled(cron
+			NoCron; is not scheduled by cron expressions only; Use @DurableSchedule(cron
+			OnInterface; is not scheduled by cron expressions only; Use @DurableSchedule(cron
+			TwoElections; names its election, although @LeaderOnly does; Remove one
+			RetryableBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
+			RetryableClassBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
+			RetryableMetaBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
+			Attempts; attempts = 0; at least 1
+			NotScheduled; is not scheduled by cron expressions only; or @Scheduled(cron
+			FixedRate; is not scheduled by cron expressions only; or @Scheduled(cron
+			FixedDelay; is not scheduled by cron expressions only; or @Scheduled(cron
+			CronAndDelay; is not scheduled by cron expressions only; or @Scheduled(cron
 			Parameters; has parameters; FireTime.current()
 			RunOnGrant; also runs on every grant; Remove runOnGrant
 			Primitive; returns int; Return void
@@ -124,10 +133,96 @@ class DurableScheduleRejectionTests {
 		this.contextRunner.withBean(PublisherBefore.class).run((context) -> assertThat(context).hasNotFailed());
 	}
 
-	static class Unguarded {
+	@Test
+	void methodThatMayRunAgainIsRetryable() {
+		this.contextRunner.withBean(RetryableAfter.class).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void ageThatIsNotPositive() {
+		this.contextRunner.withPropertyValues("leader-election.schedules.within=0s")
+			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+				.hasMessageContaining("leader-election.schedules.within")
+				.hasMessageContaining("not positive"));
+	}
+
+	static class NoCron {
 
 		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
+		void run() {
+		}
+
+	}
+
+	interface Reports {
+
+		@DurableSchedule(cron = "0 0 2 * * *")
+		void run();
+
+	}
+
+	static class OnInterface implements Reports {
+
+		@Override
+		public void run() {
+		}
+
+	}
+
+	static class TwoElections {
+
+		@LeaderOnly
+		@DurableSchedule(cron = "0 0 2 * * *", election = "reports")
+		void run() {
+		}
+
+	}
+
+	static class RetryableBefore {
+
+		@Retryable
+		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
+		void run() {
+		}
+
+	}
+
+	@Retryable
+	static class RetryableClassBefore {
+
+		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
+		void run() {
+		}
+
+	}
+
+	static class RetryableMetaBefore {
+
+		@AtMostOnce
+		void run() {
+		}
+
+	}
+
+	@Retryable
+	@Retention(RetentionPolicy.RUNTIME)
+	@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
+	@interface AtMostOnce {
+
+	}
+
+	static class RetryableAfter {
+
+		@Retryable
+		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.AFTER)
+		void run() {
+		}
+
+	}
+
+	static class Attempts {
+
+		@DurableSchedule(cron = "0 0 2 * * *", attempts = 0)
 		void run() {
 		}
 

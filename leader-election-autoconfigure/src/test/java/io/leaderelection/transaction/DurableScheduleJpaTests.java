@@ -42,11 +42,14 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.dao.DataIntegrityViolationException;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHandle;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -64,10 +67,12 @@ class DurableScheduleJpaTests {
 
 	@Test
 	void claimAndFlushCommitTogether() throws Exception {
+		clock.set("2026-05-01T12:00:00Z");
 		this.server
 			.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
 		ConfigurableApplicationContext context = FencedApplication.start(this.server, JobConfiguration.class,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always");
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
+				"leader-election.schedules.max-clock-skew=36500d");
 		try {
 			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
 				.isTrue();
@@ -90,12 +95,45 @@ class DurableScheduleJpaTests {
 	}
 
 	/**
+	 * The second transaction manager commits on the connection of the first one.
+	 */
+	@Test
+	void secondTransactionManagerOnTheSameDataSourceFailsTheRun() throws Exception {
+		this.server
+			.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
+		clock.set("2026-05-01T12:00:00Z");
+		ConfigurableApplicationContext context = FencedApplication.start(this.server, TwoManagers.class,
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
+				"leader-election.schedules.max-clock-skew=36500d");
+		try {
+			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
+				.isTrue();
+			TwoManagersJob job = context.getBean(TwoManagersJob.class);
+			job.run();
+			clock.set("2026-05-02T02:00:00Z");
+			assertThatIllegalStateException().isThrownBy(job::run)
+				.withMessageContaining("run()' has not been recorded in public.durable_jpa_schedule")
+				.withMessageContaining("was committed in the middle")
+				.withMessageContaining("a second transaction manager on the same data source");
+			assertThat(this.server
+				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
+				.containsExactly("2026-05-01 12:00:00 failed: " + IllegalStateException.class.getName());
+		}
+		finally {
+			SpringApplication.exit(context);
+			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
+		}
+	}
+
+	/**
 	 * Otherwise the claim would commit without the work, and without a fence.
 	 */
 	@Test
 	void transactionWithoutAJdbcConnectionIsRefused() throws Exception {
+		clock.set("2026-05-01T12:00:00Z");
 		ConfigurableApplicationContext context = FencedApplication.start(this.server, WithoutConnection.class,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always");
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
+				"leader-election.schedules.max-clock-skew=36500d");
 		try {
 			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
 				.isTrue();
@@ -131,6 +169,43 @@ class DurableScheduleJpaTests {
 		void run() {
 			Instant fire = FireTime.current().getNominalTime();
 			this.entities.persist(new Note(1, fire.toString()));
+		}
+
+	}
+
+	static class TwoManagersJob {
+
+		private final JdbcTemplate jdbc;
+
+		private final TransactionTemplate second;
+
+		TwoManagersJob(DataSource dataSource) {
+			this.jdbc = new JdbcTemplate(dataSource);
+			this.second = new TransactionTemplate(new DataSourceTransactionManager(dataSource));
+		}
+
+		@LeaderOnly
+		@DurableSchedule
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			this.jdbc.update("INSERT INTO fenced_note VALUES (1, 'first')");
+			this.second
+				.executeWithoutResult((status) -> this.jdbc.update("INSERT INTO fenced_note VALUES (2, 'second')"));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoManagers extends JpaConfiguration {
+
+		@Bean
+		TwoManagersJob job(DataSource dataSource) {
+			return new TwoManagersJob(dataSource);
+		}
+
+		@Bean
+		InitializingBean clock(DurableSchedules schedules) {
+			return () -> schedules.setClock(clock);
 		}
 
 	}

@@ -45,7 +45,11 @@ final class ManualSchedules implements TestSchedules {
 	 */
 	ManualSchedules(DurableSchedules schedules) {
 		this.schedules = schedules;
-		schedules.onFire((job, fire) -> fires(job.name()).add(fire.getNominalTime()));
+		schedules.onFire((event) -> {
+			if (event.failure() == null) {
+				fires(event.schedule()).add(event.fireTime().getNominalTime());
+			}
+		});
 	}
 
 	private List<Instant> fires(String job) {

@@ -86,6 +86,10 @@ public abstract class Surroundings {
 		this.catalog.calls.add("load in a term");
 	}
 
+	protected void alert(String text) {
+		this.catalog.calls.add(text);
+	}
+
 	protected int count() {
 		return this.catalog.size();
 	}

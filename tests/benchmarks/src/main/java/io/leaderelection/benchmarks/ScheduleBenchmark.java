@@ -115,6 +115,7 @@ public class ScheduleBenchmark {
 				.properties("spring.main.banner-mode=off")
 				.run("--spring.application.name=schedules", "--spring.datasource.url=" + this.server.url(),
 						"--leader-election.initialize-schema=always",
+						"--leader-election.schedules.max-clock-skew=36500d",
 						"--spring.datasource.hikari.connection-init-sql=SET synchronous_commit = off");
 			InstantSource source = () -> this.now;
 			this.context.getBean(DurableSchedules.class).setClock(source.withZone(ZoneOffset.UTC));

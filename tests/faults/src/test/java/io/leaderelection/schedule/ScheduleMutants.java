@@ -67,8 +67,8 @@ public final class ScheduleMutants {
 		}
 
 		@Override
-		boolean isInterruption(Throwable failure) {
-			return this.store.isInterruption(failure);
+		@Nullable String timeout(Throwable failure) {
+			return this.store.timeout(failure);
 		}
 
 		/**
