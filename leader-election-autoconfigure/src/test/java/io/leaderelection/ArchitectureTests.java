@@ -71,6 +71,7 @@ class ArchitectureTests {
 			"autoconfigure.ResignWhenUnhealthyAutoConfiguration",
 			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
+			"autoconfigure.listener.LeaderOnlyListenerConfiguration",
 			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration",
 			"autoconfigure.observation.LeaderWorkObservationAutoConfiguration", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",
@@ -84,7 +85,8 @@ class ArchitectureTests {
 			"metrics.LeadershipMetrics", "metrics.ScheduleMetrics", "postgresql.ConnectionSource",
 			"postgresql.ElectionKeys", "postgresql.LeaseTable", "postgresql.PostgreSqlSessions",
 			"postgresql.ServerInspection", "lifecycle.LeaderService", "lifecycle.LeaderServices",
-			"lifecycle.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
+			"lifecycle.ListenerContainer", "lifecycle.StartPolicy", "transaction.Coverage",
+			"transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
 

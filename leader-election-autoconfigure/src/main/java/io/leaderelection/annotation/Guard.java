@@ -19,6 +19,7 @@ package io.leaderelection.annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -33,6 +34,7 @@ import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
+import io.leaderelection.lifecycle.ListenerContainer;
 import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableSchedules;
@@ -65,6 +67,9 @@ final class Guard {
 
 	private final @Nullable Supplier<DurableJob> durableJobs;
 
+	/** The containers that call the method for messages. */
+	private final List<ListenerContainer> containers;
+
 	private @Nullable GuardedElection election;
 
 	private @Nullable DurableJob durableJob;
@@ -77,13 +82,16 @@ final class Guard {
 	 * @param elections resolves the election
 	 * @param schedules provides the durable schedules; not called before the job is
 	 * needed, as elections are not
+	 * @param containers the containers that call the method for messages, also those that
+	 * are added later
 	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
-			Supplier<DurableSchedules> schedules) {
+			Supplier<DurableSchedules> schedules, List<ListenerContainer> containers) {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
-		this.reject = (annotation.policy() == NotLeaderPolicy.REJECT);
+		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || ListenerRules.isCalledByContainer(method, type);
+		this.containers = containers;
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);
@@ -131,11 +139,25 @@ final class Guard {
 	 */
 	@Nullable Work enter(@Nullable Work origin) {
 		GuardedElection asked = election();
-		Work work = asked.gate().enter(this, origin);
+		Work work = asked.gate().enter(this, (origin != null) ? origin : workOfContainer());
 		if (work == null) {
-			asked.invocations().refused(this.reject);
+			this.containers.forEach(ListenerContainer::awaitStopping);
+			asked.invocations().refused(isRejecting());
 		}
 		return work;
+	}
+
+	private @Nullable Work workOfContainer() {
+		if (this.containers.isEmpty()) {
+			return null;
+		}
+		for (ListenerContainer container : this.containers) {
+			Work work = container.work();
+			if (work != null) {
+				return work;
+			}
+		}
+		return null;
 	}
 
 	/**
@@ -166,7 +188,7 @@ final class Guard {
 	 * @return the result of the call
 	 */
 	@Nullable Object refuse() {
-		if (!this.reject) {
+		if (!isRejecting()) {
 			return skip();
 		}
 		NotLeaderException failure = rejection();
@@ -184,7 +206,7 @@ final class Guard {
 	}
 
 	boolean isRejecting() {
-		return this.reject;
+		return this.reject || !this.containers.isEmpty();
 	}
 
 	/**

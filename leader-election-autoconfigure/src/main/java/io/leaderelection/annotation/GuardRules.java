@@ -161,11 +161,13 @@ final class GuardRules {
 			checkDurable(method, type);
 			if (ofMethod != null) {
 				checkAnnotated(method, type);
+				ListenerRules.check(method, type, ofMethod, "");
 				checkResult(method, type, ofMethod, "");
 				checkRunOnGrant(method, type, ofMethod);
 				guarded.add(method);
 			}
 			else if (ofType != null && isCovered(method, type)) {
+				ListenerRules.check(method, type, ofType, " Or " + ANNOTATE_METHODS);
 				checkResult(method, type, ofType, " Or " + ANNOTATE_METHODS);
 				guarded.add(method);
 			}
@@ -205,7 +207,8 @@ final class GuardRules {
 	 * calls to manage the bean, or a framework to configure something.
 	 */
 	private static boolean mayBeWork(Method method, Class<?> type) {
-		return exemption(method, type) == null && (isJob(method) || !FrameworkMethods.contain(method, type));
+		return exemption(method, type) == null && (isJob(method) || ListenerRules.isCalledByContainer(method, type)
+				|| !FrameworkMethods.contain(method, type));
 	}
 
 	private static boolean isJob(Method method) {
@@ -221,7 +224,7 @@ final class GuardRules {
 	 * @return whether the method must not go unguarded
 	 */
 	private static boolean isWork(Method method, Class<?> type) {
-		return mayBeWork(method, type) && (isJob(method)
+		return mayBeWork(method, type) && (isJob(method) || ListenerRules.isCalled(method, type)
 				|| (Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())));
 	}
 

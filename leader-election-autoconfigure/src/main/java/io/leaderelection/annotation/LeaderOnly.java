@@ -83,6 +83,12 @@ import org.springframework.core.annotation.AliasFor;
  * or stop it. The bean must be a singleton. Neither its class nor its lifecycle methods
  * may be final, unless the {@code @Bean} method returns an interface.
  * <p>
+ * On a method that a container calls for messages ({@code @KafkaListener},
+ * {@code @RabbitListener} or {@code @JmsListener}), or on its class, the annotation means
+ * that leadership starts and stops the container in the same way: a follower receives no
+ * messages. The policy does not apply to such a method. Each of its calls is leader work,
+ * and a call on a follower is rejected. Other listeners for messages are not supported.
+ * <p>
  * As with every Spring AOP advice, calls within the same object are not guarded. If the
  * annotation is used where it cannot guard, the application does not start, and an
  * {@link InvalidLeaderOnlyException} describes the required change. This applies to:
@@ -94,6 +100,9 @@ import org.springframework.core.annotation.AliasFor;
  * other beans whose callers would not pass the proxy;</li>
  * <li>on a class, final public methods, and {@code @Scheduled} or {@code @EventListener}
  * methods that are called without the proxy;</li>
+ * <li>with {@link NotLeaderPolicy#SKIP}, methods whose caller takes a return for success,
+ * such as HTTP handlers and listeners after a transaction;</li>
+ * <li>listeners for messages whose container leadership cannot start and stop;</li>
  * <li>with {@link NotLeaderPolicy#SKIP}, primitive result types and others without an
  * empty value;</li>
  * <li>elections that do not exist.</li>
@@ -150,9 +159,9 @@ public @interface LeaderOnly {
 	enum NotLeaderPolicy {
 
 		/**
-		 * The method is not called. The caller receives {@code null},
-		 * {@link java.util.Optional#empty()}, a future completed with {@code null} or an
-		 * empty publisher.
+		 * The method is not called, as is right for a schedule. The caller receives
+		 * {@code null}, {@link java.util.Optional#empty()}, a future completed with
+		 * {@code null} or an empty publisher.
 		 */
 		SKIP,
 

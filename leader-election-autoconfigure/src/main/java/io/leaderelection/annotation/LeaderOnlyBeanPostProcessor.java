@@ -21,9 +21,11 @@ import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.aopalliance.aop.Advice;
@@ -53,6 +55,7 @@ import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.Ordered;
 import org.springframework.core.log.LogMessage;
@@ -231,6 +234,36 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		}
 		if (Proxy.isProxyClass(proxy.getClass())) {
 			GuardRules.checkInterfaces(this.pointcut.guardedMethods(type), type, proxy.getClass());
+		}
+	}
+
+	/**
+	 * Have leadership start and stop the container that calls a listener for messages, if
+	 * the listener is leader-only.
+	 * @param bean the listener
+	 * @param handler the method that the container calls, or {@code null} if it is each
+	 * method of the bean that handles a payload
+	 * @param container the container
+	 * @param preparation prepares a container to be started and stopped by leadership
+	 * @param services the services that leadership starts and stops
+	 * @return what to use instead of the container
+	 */
+	public Object listening(Object bean, @Nullable Method handler, SmartLifecycle container,
+			Consumer<SmartLifecycle> preparation, LeaderServices services) {
+		return this.pointcut.containers().add(bean, handler, container, preparation, services);
+	}
+
+	/**
+	 * Fail if there is a leader-only listener whose container may not be started and
+	 * stopped by leadership, since a registry creates containers without it.
+	 * @param registry the name of the registry
+	 */
+	public void notListening(String registry) {
+		if (this.pointcut.containers().isExpected()) {
+			throw new InvalidLeaderOnlyException(
+					"Listeners for messages are annotated with @LeaderOnly, but bean '%s', which creates their containers, was registered as an existing instance, or created early because a bean post-processor depends on it: leadership cannot start and stop them."
+						.formatted(registry),
+					"Declare the bean by a definition, and let no bean post-processor depend on it.");
 		}
 	}
 

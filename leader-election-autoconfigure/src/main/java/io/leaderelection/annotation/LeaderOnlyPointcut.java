@@ -50,11 +50,21 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private final Supplier<DurableSchedules> schedules;
 
+	private final ListenerContainers containers;
+
 	private volatile boolean electionsKnown;
 
 	LeaderOnlyPointcut(GuardedElection.Resolver elections, Supplier<DurableSchedules> schedules) {
 		this.elections = elections;
 		this.schedules = schedules;
+		this.containers = new ListenerContainers(elections);
+	}
+
+	/**
+	 * Return the containers that call guarded methods for messages.
+	 */
+	ListenerContainers containers() {
+		return this.containers;
 	}
 
 	@Override
@@ -80,7 +90,8 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 		if (annotation == null) {
 			return null;
 		}
-		guard = new Guard(specific, userType, annotation, this.elections, this.schedules);
+		guard = new Guard(specific, userType, annotation, this.elections, this.schedules,
+				this.containers.of(specific, userType));
 		Guard existing = this.guards.putIfAbsent(key, guard);
 		return (existing != null) ? existing : guard;
 	}

@@ -99,6 +99,14 @@ final class ServiceRules {
 					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods that are leader work only.",
 					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that method.");
 		}
+		Set<Method> listeners = MethodIntrospector.selectMethods(type,
+				(MethodFilter) (method) -> isUnguardedListener(method, type));
+		if (!listeners.isEmpty()) {
+			throw new InvalidLeaderOnlyException(
+					"%s is started and stopped by leadership, but a container calls its method '%s' for messages on every node."
+						.formatted(bean, listeners.iterator().next().getName()),
+					"Annotate the method with @LeaderOnly too, or move it to another bean.");
+		}
 		Set<Method> jobs = MethodIntrospector.selectMethods(type, (MethodFilter) ServiceRules::isUnguardedJob);
 		if (!jobs.isEmpty()) {
 			throw new InvalidLeaderOnlyException(
@@ -106,6 +114,10 @@ final class ServiceRules {
 						.formatted(bean, jobs.iterator().next().getName()),
 					"Annotate the method with @LeaderOnly too, or move it to another bean.");
 		}
+	}
+
+	private static boolean isUnguardedListener(Method method, Class<?> type) {
+		return ListenerRules.isCalledByContainer(method, type) && GuardRules.annotationOf(method) == null;
 	}
 
 	private static boolean isUnguardedJob(Method method) {

@@ -350,7 +350,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return whether a hand-over has neither leader work nor listeners to wait for.
 	 */
 	boolean hasEnded() {
-		return this.gate.isDrained() && this.relay.isSettled();
+		// In this order: the listeners stop services, whose work counts from then on
+		return this.relay.isSettled() && this.gate.isDrained();
 	}
 
 	boolean isStopping() {

@@ -66,6 +66,9 @@ public final class Work implements AutoCloseable {
 
 	private volatile boolean detached;
 
+	/** The work that a drain leaves to a service, and that this work is part of. */
+	private volatile @Nullable Work service;
+
 	// Used in the root only: the number of interrupted units that have not left the
 	// thread, and whether the thread was interrupted before
 	private int interrupts;
@@ -94,6 +97,15 @@ public final class Work implements AutoCloseable {
 		this.outer = outer;
 		this.enclosing = null;
 		this.root = outer.root;
+		this.service = outer.service;
+	}
+
+	/**
+	 * Become part of the service that other work is part of, if any. Called before this
+	 * work is registered.
+	 */
+	void joinServiceOf(Work origin) {
+		this.service = origin.service;
 	}
 
 	/**
@@ -214,6 +226,19 @@ public final class Work implements AutoCloseable {
 		if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
 			this.gate.interrupt(this);
 		}
+	}
+
+	/**
+	 * Have this work continue after the current thread has left it, until {@link #end()},
+	 * as the work of a service. A service is stopped after a drain. Until this work has
+	 * ended, a drain therefore waits neither for it nor for work inside it, which may
+	 * still begin.
+	 */
+	public void continueInService() {
+		this.service = this;
+		continueUntilEnd(() -> {
+		});
+		this.gate.detached();
 	}
 
 	/**
@@ -385,7 +410,15 @@ public final class Work implements AutoCloseable {
 	}
 
 	boolean isDetached() {
-		return this.detached;
+		Work service = this.service;
+		return this.detached || (service != null && this.gate.isInFlight(service));
+	}
+
+	/**
+	 * Return whether this work lasts as long as a service.
+	 */
+	boolean isService() {
+		return this.service == this;
 	}
 
 	/**

@@ -122,6 +122,7 @@ public final class WorkGate {
 	 */
 	private @Nullable Work enterWithin(Work origin, Object description) {
 		Work work = new Work(this, origin.leadership(), description, this.sequence.incrementAndGet());
+		work.joinServiceOf(origin);
 		registerInner(work);
 		if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
 				|| !origin.leadership().isCurrent()) {
@@ -195,6 +196,17 @@ public final class WorkGate {
 		}
 	}
 
+	boolean isInFlight(Work work) {
+		return this.inFlight.contains(work);
+	}
+
+	/**
+	 * Note that a drain no longer waits for some work.
+	 */
+	void detached() {
+		this.owner.workEnded();
+	}
+
 	/**
 	 * Return whether a drain has nothing left to wait for.
 	 */
@@ -202,8 +214,12 @@ public final class WorkGate {
 		return isNone((work) -> !work.isDetached());
 	}
 
+	/**
+	 * Return the number of units of work in flight, without those that last as long as a
+	 * service.
+	 */
 	int size() {
-		return this.inFlight.size();
+		return (int) this.inFlight.stream().filter((work) -> !work.isService()).count();
 	}
 
 	boolean isEmpty() {

@@ -220,6 +220,11 @@ class LeaderOnlyReferenceTests {
 					"spring.main.banner-mode=off");
 	}
 
+	private static Runnable wrap(Object job) {
+		return (Runnable) Proxy.newProxyInstance(Job.class.getClassLoader(), new Class<?>[] { Runnable.class },
+				(proxy, method, arguments) -> method.invoke(job, arguments));
+	}
+
 	interface Caller {
 
 		void call();
@@ -349,7 +354,7 @@ class LeaderOnlyReferenceTests {
 
 		@LeaderOnly
 		@Transactional
-		public void run() {
+		void run() {
 			calls.incrementAndGet();
 		}
 
@@ -730,7 +735,7 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	static class Holder implements Caller {
+	public static class Holder implements Caller {
 
 		@Nullable Runnable job;
 
@@ -762,11 +767,6 @@ class LeaderOnlyReferenceTests {
 			};
 		}
 
-	}
-
-	private static Runnable wrap(Object job) {
-		return (Runnable) Proxy.newProxyInstance(Job.class.getClassLoader(), new Class<?>[] { Runnable.class },
-				(proxy, method, arguments) -> method.invoke(job, arguments));
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -29,10 +29,10 @@ import java.util.OptionalLong;
 import java.util.TimerTask;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -74,9 +74,6 @@ import org.springframework.context.event.EventListener;
 import org.springframework.context.event.SmartApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
-import org.springframework.messaging.Message;
-import org.springframework.messaging.MessageHandler;
-import org.springframework.messaging.support.GenericMessage;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 
@@ -289,7 +286,6 @@ class LeaderOnlyTests {
 			bean.run(new DefaultApplicationArguments());
 			bean.accept("consumed");
 			bean.onApplicationEvent(new ContextRefreshedEvent(context));
-			bean.handleMessage(new GenericMessage<>("message"));
 			bean.onNext("item");
 			bean.explicit();
 			assertThat(bean.supportsEventType(ContextRefreshedEvent.class)).isTrue();
@@ -717,7 +713,7 @@ class LeaderOnlyTests {
 	@LeaderOnly
 	static class ConfiguringBean extends TimerTask
 			implements SchedulingConfigurer, ApplicationBinder, Comparable<ConfiguringBean>, ApplicationRunner,
-			Consumer<String>, SmartApplicationListener, MessageHandler, Flow.Subscriber<String> {
+			Consumer<String>, SmartApplicationListener, Flow.Subscriber<String> {
 
 		static final List<String> calls = new ArrayList<>();
 
@@ -762,11 +758,6 @@ class LeaderOnlyTests {
 		}
 
 		@Override
-		public void handleMessage(Message<?> message) {
-			calls.add("handleMessage");
-		}
-
-		@Override
 		public void onSubscribe(Flow.Subscription subscription) {
 			calls.add("onSubscribe");
 		}
@@ -786,6 +777,7 @@ class LeaderOnlyTests {
 			calls.add("onComplete");
 		}
 
+		@Override
 		public void explicit() {
 			calls.add("explicit");
 		}

@@ -93,6 +93,52 @@ class WorkGateTests {
 	}
 
 	@Test
+	void workInsideThatOfAServicePassesUntilTheServiceHasStoppedAndTheDrainDoesNotWaitForIt() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			Work service = this.gate.enter("service");
+			service.continueInService();
+			service.close();
+			assertThat(this.gate.size()).isZero();
+			assertThat(this.gate.isEmpty()).isFalse();
+			this.election.resign();
+			assertThat(this.gate.isDrained()).isTrue();
+			assertThat(this.gate.enter("other")).isNull();
+			try (Work call = this.gate.enter("call", service)) {
+				assertThat(call).isNotNull();
+				assertThat(this.gate.size()).isOne();
+				assertThat(this.gate.isDrained()).isTrue();
+				service.end();
+				assertThat(this.gate.isDrained()).isFalse();
+			}
+			assertThat(this.gate.isDrained()).isTrue();
+			assertThat(this.gate.enter("call", service)).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).contains("release clean");
+	}
+
+	@Test
+	void asynchronousWorkInsideThatOfAServiceIsWaitedForWhenTheServiceHasStopped() {
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			Work service = this.gate.enter("service");
+			service.continueInService();
+			service.close();
+			CompletableFuture<Void> stage = new CompletableFuture<>();
+			try (Work call = this.gate.enter("call", service); Work nested = this.gate.enter("nested")) {
+				call.continueUntil(CompletableFuture.completedFuture(null));
+				nested.continueUntil(stage);
+			}
+			assertThat(this.gate.isDrained()).isTrue();
+			service.end();
+			assertThat(this.gate.isDrained()).isFalse();
+			stage.complete(null);
+			assertThat(this.gate.isDrained()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.fixture.trace).contains("release clean");
+	}
+
+	@Test
 	void nestedWorkIsRefusedAsSoonAsTheTermIsNoLongerTrusted() {
 		this.fixture.store.skip(Call.CONFIRM);
 		this.fixture.store.skip(Call.CONFIRM);

@@ -17,7 +17,9 @@
 package io.leaderelection.application;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import org.junit.jupiter.api.MethodOrderer;
@@ -29,7 +31,10 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -57,13 +62,13 @@ class LeadershipByHandTests {
 
 	@Test
 	void grantedAndRevoked() {
-		assertThat(book()).isEmpty();
+		assertThat(book()).isEqualTo("not the leader");
 		assertThat(role()).isEqualTo("follower");
 		this.leadership.grant();
 		assertThat(book()).isEqualTo("booked");
 		assertThat(role()).isEqualTo("leader");
 		this.leadership.revoke(Reason.LEASE_EXPIRED);
-		assertThat(book()).isEmpty();
+		assertThat(book()).isEqualTo("not the leader");
 		assertThat(this.http.get("/actuator/leadership/default").texts("/transitions", "reason"))
 			.contains("lease_expired");
 		this.leadership.grant();
@@ -72,7 +77,7 @@ class LeadershipByHandTests {
 
 	@Test
 	void leftAsLeaderByTheTestBeforeAndYetAFollower() {
-		assertThat(book()).isEmpty();
+		assertThat(book()).isEqualTo("not the leader");
 		assertThat(role()).isEqualTo("follower");
 	}
 
@@ -90,10 +95,16 @@ class LeadershipByHandTests {
 	@RestController
 	static class Orders {
 
-		@LeaderOnly
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		@PostMapping("/orders")
 		String book() {
 			return "booked";
+		}
+
+		@ExceptionHandler(NotLeaderException.class)
+		@ResponseStatus(HttpStatus.SERVICE_UNAVAILABLE)
+		String notLeader() {
+			return "not the leader";
 		}
 
 	}

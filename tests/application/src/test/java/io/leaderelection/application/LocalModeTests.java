@@ -17,6 +17,7 @@
 package io.leaderelection.application;
 
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -58,7 +59,7 @@ class LocalModeTests {
 	@RestController
 	static class Orders {
 
-		@LeaderOnly
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		@PostMapping("/orders")
 		String book() {
 			return "booked";

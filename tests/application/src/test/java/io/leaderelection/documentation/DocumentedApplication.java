@@ -36,6 +36,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -43,6 +44,7 @@ import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.integration.config.EnableIntegration;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.pulsar.config.PulsarListenerEndpointRegistry;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.stereotype.Component;
@@ -97,6 +99,31 @@ class DocumentedApplication {
 			registry.add("spring.datasource.username", server::username);
 			registry.add("spring.datasource.password", server::password);
 		};
+	}
+
+	@Bean
+	PulsarListenerEndpointRegistry pulsar() {
+		SmartLifecycle container = new SmartLifecycle() {
+
+			private volatile boolean running;
+
+			@Override
+			public void start() {
+				this.running = true;
+			}
+
+			@Override
+			public void stop() {
+				this.running = false;
+			}
+
+			@Override
+			public boolean isRunning() {
+				return this.running;
+			}
+
+		};
+		return (id) -> container;
 	}
 
 	@Bean

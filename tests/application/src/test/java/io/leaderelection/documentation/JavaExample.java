@@ -51,8 +51,9 @@ final class JavaExample extends SimpleJavaFileObject {
 				"org.springframework.integration.dsl.*", "org.springframework.integration.jdbc.lock.*",
 				"org.springframework.integration.leader.*", "org.springframework.integration.leader.event.*",
 				"org.springframework.integration.support.leader.*", "org.springframework.jdbc.core.JdbcTemplate",
-				"org.springframework.jdbc.core.simple.JdbcClient", "org.springframework.kafka.config.*",
-				"org.springframework.kafka.listener.*", "org.springframework.scheduling.annotation.*",
+				"org.springframework.jdbc.core.simple.JdbcClient", "org.springframework.kafka.annotation.KafkaListener",
+				"org.springframework.kafka.config.*", "org.springframework.kafka.listener.*",
+				"org.springframework.pulsar.config.*", "org.springframework.scheduling.annotation.*",
 				"org.springframework.stereotype.*", "org.springframework.test.web.servlet.assertj.MockMvcTester",
 				"org.springframework.transaction.annotation.Transactional", "reactor.core.publisher.*",
 				"static org.assertj.core.api.Assertions.*", "io.leaderelection.documentation.Surroundings.*")

@@ -1,0 +1,60 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure.listener;
+
+import java.time.Duration;
+
+import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.lifecycle.LeaderServices;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer;
+import org.springframework.amqp.rabbit.listener.MethodRabbitListenerEndpoint;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * The containers of {@code @RabbitListener}.
+ */
+class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor {
+
+	private static final Duration LONGEST_STOP = Duration.ofHours(1);
+
+	RabbitListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
+		super(RabbitListenerEndpointRegistry.class, guard, services);
+	}
+
+	@Override
+	@Nullable Listener listener(Object endpoint) {
+		return (endpoint instanceof MethodRabbitListenerEndpoint called)
+				? new Listener(called.getBean(), called.getMethod()) : null;
+	}
+
+	/**
+	 * Have a stop wait for messages in flight for as long as a hand-over does: at its own
+	 * deadline, which is shorter, the container would return them to the queue while they
+	 * are still processed.
+	 */
+	@Override
+	void prepare(SmartLifecycle container) {
+		if (container instanceof AbstractMessageListenerContainer stopped) {
+			stopped.setShutdownTimeout(LONGEST_STOP.toMillis());
+			stopped.setForceStop(true);
+		}
+	}
+
+}

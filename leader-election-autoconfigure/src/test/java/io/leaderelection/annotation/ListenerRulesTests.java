@@ -1,0 +1,479 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.annotation;
+
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.stream.Stream;
+
+import io.awspring.cloud.sqs.annotation.SqsListener;
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import jakarta.jms.Message;
+import jakarta.jms.MessageListener;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.amqp.rabbit.annotation.RabbitListener;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
+import org.springframework.integration.annotation.Gateway;
+import org.springframework.integration.annotation.InboundChannelAdapter;
+import org.springframework.integration.annotation.ServiceActivator;
+import org.springframework.jms.annotation.JmsListener;
+import org.springframework.jmx.export.annotation.ManagedOperation;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.KafkaListeners;
+import org.springframework.kafka.listener.GenericMessageListener;
+import org.springframework.messaging.MessageHandler;
+import org.springframework.messaging.handler.annotation.MessageMapping;
+import org.springframework.modulith.events.ApplicationModuleListener;
+import org.springframework.pulsar.annotation.PulsarListener;
+import org.springframework.transaction.event.TransactionalEventListener;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.bind.annotation.GetMapping;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for methods whose caller takes their return for success: skipped calls would lose
+ * messages and answer requests.
+ */
+@Tag("ring1")
+class ListenerRulesTests {
+
+	private static final String LOST = "a message whose call is skipped counts as processed and is lost, and one whose call is rejected is repeated at once or discarded.";
+
+	private static final String START_AND_STOP = "Remove @LeaderOnly, and have leadership start and stop what receives the messages: let it not start automatically, and call its start() and stop() from a bean that is a SmartLifecycle and @LeaderOnly.";
+
+	private static final String REJECT = "Use @LeaderOnly(policy = REJECT): the caller receives a NotLeaderException.";
+
+	private static final String OR_METHODS = " Or annotate only the methods that are leader work, not the class.";
+
+	static Stream<Arguments> rejections() {
+		return Stream.of(forMessages(Pulsar.class, "@PulsarListener", START_AND_STOP),
+				forMessages(Sqs.class, "@SqsListener", START_AND_STOP),
+				forMessages(Source.class, "@InboundChannelAdapter",
+						"Remove @LeaderOnly, and give the endpoint a role (@Role) that follows the election."),
+				forMessages(Mapping.class, "@MessageMapping",
+						"Remove @LeaderOnly, call a separate method with @LeaderOnly(policy = REJECT), and answer the sender when it throws a NotLeaderException."),
+				rejected(JmsInterface.class,
+						"Method 'JmsInterface.onMessage(Message)' is guarded by @LeaderOnly, but called for messages (MessageListener): "
+								+ LOST,
+						START_AND_STOP),
+				rejected(KafkaInterface.class,
+						"Method 'KafkaInterface.onMessage(Object)' is guarded by @LeaderOnly, but called for messages (GenericMessageListener): "
+								+ LOST,
+						START_AND_STOP + OR_METHODS),
+				rejected(Handler.class,
+						"Method 'Handler.handleMessage(Message)' is guarded by @LeaderOnly, but its caller (MessageHandler) takes a call that is skipped for one that has succeeded.",
+						REJECT + OR_METHODS),
+				forRequests(Activator.class, "@ServiceActivator", REJECT),
+				forRequests(Controller.class, "@GetMapping", REJECT),
+				forRequests(ControllerClass.class, "@GetMapping", REJECT + OR_METHODS),
+				forRequests(Advice.class, "@ExceptionHandler", REJECT),
+				forRequests(Operation.class, "@ReadOperation", REJECT),
+				forRequests(Managed.class, "@ManagedOperation", REJECT),
+				forRequests(MessagingGateway.class, "@Gateway", REJECT),
+				forRequests(AfterCommit.class, "@TransactionalEventListener", REJECT),
+				forRequests(Module.class, "@ApplicationModuleListener", REJECT),
+				forRequests(Unknown.class, "@QueueListener", REJECT),
+				rejected(RejectingListener.class, container("RejectingListener", "@KafkaListener", "policy = REJECT"),
+						"Remove 'policy'."),
+				rejected(ListenerOnGrant.class, container("ListenerOnGrant", "@RabbitListener", "runOnGrant = true"),
+						"Remove 'runOnGrant'."),
+				rejected(PrivateListener.class,
+						"Class 'PrivateListener' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'on' (private).",
+						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
+				rejected(OneHandler.class,
+						"Method 'OneHandler.on()' is annotated with @LeaderOnly, but @KafkaHandler is only one of the methods that the container of the class calls.",
+						"Annotate the class with @LeaderOnly instead. Leadership then starts and stops the container."));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void rejections(Class<?> type, String description, String action) {
+		LeaderOnlyRejectionTests.assertRejected(TestElections.follower().withBean(type), description, action);
+	}
+
+	@Test
+	void listenerInAServiceThatRunsOnEveryNodeIsRejected() {
+		LeaderOnlyRejectionTests.assertRejected(
+				new ApplicationContextRunner()
+					.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
+					.withPropertyValues("leader-election.mode=never")
+					.withBean("service", UnguardedListener.class),
+				"Bean 'service' is started and stopped by leadership, but a container calls its method 'on' for messages on every node.",
+				"Annotate the method with @LeaderOnly too, or move it to another bean.");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { RejectingActivator.class, RejectingController.class, RejectingAfterCommit.class,
+			RejectingModule.class, SkippingEventListener.class, Listener.class, RepeatedListener.class,
+			ListenerClass.class, HandlerClass.class })
+	void permitted(Class<?> type) {
+		TestElections.follower().withBean(type).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void callOfAListenerOnAFollowerIsRejected() {
+		TestElections.follower().withBean(Listener.class).run((context) -> {
+			Listener listener = context.getBean(Listener.class);
+			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(listener::on);
+		});
+		TestElections.leader()
+			.withBean(Listener.class)
+			.run((context) -> assertThat(context.getBean(Listener.class).on()).isEqualTo("ran"));
+	}
+
+	private static Arguments forMessages(Class<?> type, String caller, String action) {
+		return rejected(type, "Method '%s.on()' is guarded by @LeaderOnly, but called for messages (%s): %s"
+			.formatted(type.getSimpleName(), caller, LOST), action);
+	}
+
+	private static Arguments forRequests(Class<?> type, String caller, String action) {
+		return rejected(type,
+				"Method '%s.on()' is guarded by @LeaderOnly, but its caller (%s) takes a call that is skipped for one that has succeeded."
+					.formatted(type.getSimpleName(), caller),
+				action);
+	}
+
+	private static String container(String type, String caller, String attribute) {
+		return "Method '%s.on()' is called by a container (%s) that leadership starts and stops, but annotated with @LeaderOnly(%s): the container makes no calls on a follower."
+			.formatted(type, caller, attribute);
+	}
+
+	private static Arguments rejected(Class<?> type, String description, String action) {
+		return Arguments.of(type, description, action);
+	}
+
+	@LeaderOnly
+	static class PrivateListener {
+
+		@KafkaListener(topics = "orders")
+		private void on() {
+		}
+
+		void other() {
+		}
+
+	}
+
+	@LeaderOnly
+	static class UnguardedListener implements SmartLifecycle {
+
+		@KafkaListener(topics = "orders")
+		void on() {
+		}
+
+		@Override
+		public void start() {
+		}
+
+		@Override
+		public void stop() {
+		}
+
+		@Override
+		public boolean isRunning() {
+			return false;
+		}
+
+	}
+
+	static class Pulsar {
+
+		@LeaderOnly
+		@PulsarListener
+		void on() {
+		}
+
+	}
+
+	static class Sqs {
+
+		@LeaderOnly
+		@SqsListener
+		void on() {
+		}
+
+	}
+
+	static class Activator {
+
+		@LeaderOnly
+		@ServiceActivator(inputChannel = "orders")
+		void on() {
+		}
+
+	}
+
+	static class Source {
+
+		@LeaderOnly
+		@InboundChannelAdapter(channel = "orders")
+		String on() {
+			return "order";
+		}
+
+	}
+
+	static class Mapping {
+
+		@LeaderOnly
+		@MessageMapping("orders")
+		void on() {
+		}
+
+	}
+
+	static class Controller {
+
+		@LeaderOnly
+		@GetMapping("/orders")
+		void on() {
+		}
+
+	}
+
+	@LeaderOnly
+	static class ControllerClass {
+
+		@GetMapping("/orders")
+		void on() {
+		}
+
+	}
+
+	static class Advice {
+
+		@LeaderOnly
+		@ExceptionHandler(IllegalStateException.class)
+		void on() {
+		}
+
+	}
+
+	static class Operation {
+
+		@LeaderOnly
+		@ReadOperation
+		void on() {
+		}
+
+	}
+
+	static class Managed {
+
+		@LeaderOnly
+		@ManagedOperation
+		void on() {
+		}
+
+	}
+
+	static class MessagingGateway {
+
+		@LeaderOnly
+		@Gateway
+		void on() {
+		}
+
+	}
+
+	static class AfterCommit {
+
+		@LeaderOnly
+		@TransactionalEventListener(Object.class)
+		void on() {
+		}
+
+	}
+
+	static class Module {
+
+		@LeaderOnly
+		@ApplicationModuleListener
+		void on() {
+		}
+
+	}
+
+	static class Unknown {
+
+		@LeaderOnly
+		@QueueListener
+		void on() {
+		}
+
+	}
+
+	static class RejectingListener {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@KafkaListener(topics = "orders")
+		void on() {
+		}
+
+	}
+
+	static class ListenerOnGrant {
+
+		@LeaderOnly(runOnGrant = true)
+		@RabbitListener(queues = "orders")
+		void on() {
+		}
+
+	}
+
+	@KafkaListener(topics = "orders")
+	static class OneHandler {
+
+		@LeaderOnly
+		@KafkaHandler
+		void on() {
+		}
+
+	}
+
+	static class RejectingActivator {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@ServiceActivator(inputChannel = "orders")
+		void on() {
+		}
+
+	}
+
+	static class RejectingController {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@GetMapping("/orders")
+		void on() {
+		}
+
+	}
+
+	static class RejectingAfterCommit {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@TransactionalEventListener(Object.class)
+		void on() {
+		}
+
+	}
+
+	static class RejectingModule {
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@ApplicationModuleListener
+		void on(String event) {
+		}
+
+	}
+
+	static class SkippingEventListener {
+
+		@LeaderOnly
+		@EventListener
+		void on(String event) {
+		}
+
+	}
+
+	static class Listener {
+
+		@LeaderOnly
+		@JmsListener(destination = "orders")
+		String on() {
+			return "ran";
+		}
+
+	}
+
+	static class RepeatedListener {
+
+		@LeaderOnly
+		@KafkaListeners({ @KafkaListener(topics = "orders"), @KafkaListener(topics = "payments") })
+		void on() {
+		}
+
+	}
+
+	@LeaderOnly
+	static class ListenerClass {
+
+		@RabbitListener(queues = "orders")
+		void on() {
+		}
+
+	}
+
+	@LeaderOnly
+	@KafkaListener(topics = "orders")
+	static class HandlerClass {
+
+		@KafkaHandler
+		void on() {
+		}
+
+	}
+
+	static class JmsInterface implements MessageListener {
+
+		@Override
+		@LeaderOnly
+		public void onMessage(Message message) {
+		}
+
+	}
+
+	@LeaderOnly
+	static class KafkaInterface implements GenericMessageListener<Object> {
+
+		@Override
+		public void onMessage(Object data) {
+		}
+
+	}
+
+	@LeaderOnly
+	static class Handler implements MessageHandler {
+
+		@Override
+		public void handleMessage(org.springframework.messaging.Message<?> message) {
+		}
+
+	}
+
+	/** What a library might have. */
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface QueueListener {
+
+	}
+
+}

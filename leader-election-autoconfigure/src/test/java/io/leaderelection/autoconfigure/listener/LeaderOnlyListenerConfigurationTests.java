@@ -1,0 +1,311 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure.listener;
+
+import java.util.Map;
+
+import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.InvalidLeaderOnlyException;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.amqp.rabbit.annotation.EnableRabbit;
+import org.springframework.amqp.rabbit.annotation.RabbitListener;
+import org.springframework.amqp.rabbit.listener.RabbitListenerContainerFactory;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.jms.annotation.EnableJms;
+import org.springframework.jms.annotation.JmsListener;
+import org.springframework.jms.config.JmsListenerContainerFactory;
+import org.springframework.jms.config.JmsListenerEndpointRegistry;
+import org.springframework.jms.listener.MessageListenerContainer;
+import org.springframework.jms.support.QosSettings;
+import org.springframework.jms.support.converter.MessageConverter;
+import org.springframework.jms.support.destination.DestinationResolver;
+import org.springframework.kafka.annotation.EnableKafka;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.mock;
+
+/**
+ * Tests for {@link LeaderOnlyListenerConfiguration}, without a broker.
+ */
+@Tag("ring1")
+class LeaderOnlyListenerConfigurationTests {
+
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class));
+
+	@Test
+	void containerIsStartedOnTheLeader() {
+		this.contextRunner.withUserConfiguration(Listeners.class)
+			.withPropertyValues("leader-election.mode=always")
+			.run((context) -> {
+				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+				Awaitility.await().until(() -> container(registry, "leader-only").isRunning());
+				assertThat(container(registry, "other").isRunning()).isTrue();
+				context.close();
+				assertThat(container(registry, "leader-only").isRunning()).isFalse();
+				assertThat(container(registry, "other").isRunning()).isFalse();
+			});
+	}
+
+	@Test
+	void containerCannotBeStartedOnAFollower() {
+		this.contextRunner.withUserConfiguration(Listeners.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+				assertOnlyOtherRuns(registry);
+				container(registry, "leader-only").start();
+				assertOnlyOtherRuns(registry);
+				registry.stop();
+				registry.start();
+				assertOnlyOtherRuns(registry);
+				ConfigurableApplicationContext restarted = context
+					.getSourceApplicationContext(ConfigurableApplicationContext.class);
+				restarted.stop();
+				restarted.start();
+				assertOnlyOtherRuns(registry);
+			});
+	}
+
+	@Test
+	void containersOfKafkaAreReplacedWhereTheirListenersAreLeaderOnly() {
+		this.contextRunner.withUserConfiguration(KafkaListeners.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
+				assertThat(registry.getListenerContainerIds()).containsExactlyInAnyOrder("handlers", "method", "other");
+				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("handlers"))).isTrue();
+				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
+				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
+				assertThat(registry.getListenerContainer("method").getContainerProperties().isStopImmediate()).isTrue();
+				assertThat(registry.getListenerContainer("other").getContainerProperties().isStopImmediate()).isFalse();
+				assertThatExceptionOfType(NotLeaderException.class)
+					.isThrownBy(() -> context.getBean(Handlers.class).on("order"));
+				assertThat(context.getBean(Handlers.class).other()).isNull();
+			});
+	}
+
+	@Test
+	void containersOfRabbitAreReplacedWhereTheirListenersAreLeaderOnly() {
+		this.contextRunner.withUserConfiguration(RabbitListeners.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
+				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
+				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
+			});
+	}
+
+	@Test
+	void registryThatIsCreatedEarlyIsRejected() {
+		this.contextRunner.withUserConfiguration(Listeners.class, EarlyRegistry.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> assertThat(context).getFailure()
+				.isInstanceOf(InvalidLeaderOnlyException.class)
+				.hasMessage("Listeners for messages are annotated with @LeaderOnly, but bean "
+						+ "'org.springframework.jms.config.internalJmsListenerEndpointRegistry', which creates their "
+						+ "containers, was registered as an existing instance, or created early because a bean "
+						+ "post-processor depends on it: leadership cannot start and stop them. Declare the bean by a "
+						+ "definition, and let no bean post-processor depend on it."));
+	}
+
+	@Test
+	void containersOfBrokersThatAreAbsentAreIgnored() {
+		this.contextRunner
+			.withClassLoader(new FilteredClassLoader(JmsListenerEndpointRegistry.class,
+					KafkaListenerEndpointRegistry.class, RabbitListenerEndpointRegistry.class))
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
+	}
+
+	private static void assertOnlyOtherRuns(JmsListenerEndpointRegistry registry) {
+		assertThat(container(registry, "leader-only").isRunning()).isFalse();
+		assertThat(container(registry, "leader-only").isAutoStartup()).isFalse();
+		assertThat(container(registry, "other").isRunning()).isTrue();
+		assertThat(container(registry, "other")).isInstanceOf(Container.class);
+	}
+
+	private static MessageListenerContainer container(JmsListenerEndpointRegistry registry, String id) {
+		MessageListenerContainer container = registry.getListenerContainer(id);
+		assertThat(container).isNotNull();
+		return container;
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableJms
+	static class Listeners {
+
+		@Bean
+		JmsListenerContainerFactory<Container> jmsListenerContainerFactory() {
+			return (endpoint) -> new Container();
+		}
+
+		@LeaderOnly
+		@JmsListener(id = "leader-only", destination = "orders")
+		void on(String message) {
+		}
+
+		@JmsListener(id = "other", destination = "orders")
+		void onOther(String message) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class EarlyRegistry {
+
+		@Bean
+		static BeanPostProcessor dependent(JmsListenerEndpointRegistry registry) {
+			return new BeanPostProcessor() {
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableKafka
+	@Import(Handlers.class)
+	static class KafkaListeners {
+
+		@Bean
+		ConcurrentKafkaListenerContainerFactory<Object, Object> kafkaListenerContainerFactory() {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			factory.setConsumerFactory(new DefaultKafkaConsumerFactory<>(Map.of()));
+			factory.setAutoStartup(false);
+			return factory;
+		}
+
+		@LeaderOnly
+		@KafkaListener(id = "method", topics = "orders")
+		void on(String message) {
+		}
+
+		@KafkaListener(id = "other", topics = "orders")
+		void onOther(String message) {
+		}
+
+	}
+
+	@LeaderOnly
+	@KafkaListener(id = "handlers", topics = "orders")
+	static class Handlers {
+
+		@KafkaHandler
+		void on(String message) {
+		}
+
+		String other() {
+			return "ran";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableRabbit
+	static class RabbitListeners {
+
+		@Bean
+		RabbitListenerContainerFactory<?> rabbitListenerContainerFactory() {
+			return (endpoint) -> mock(org.springframework.amqp.rabbit.listener.MessageListenerContainer.class);
+		}
+
+		@LeaderOnly
+		@RabbitListener(id = "method", queues = "orders")
+		void on(String message) {
+		}
+
+		@RabbitListener(id = "other", queues = "orders")
+		void onOther(String message) {
+		}
+
+	}
+
+	/** A container without a broker. */
+	static class Container implements MessageListenerContainer {
+
+		private volatile boolean running;
+
+		@Override
+		public void start() {
+			this.running = true;
+		}
+
+		@Override
+		public void stop() {
+			this.running = false;
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.running;
+		}
+
+		@Override
+		public void setupMessageListener(Object messageListener) {
+		}
+
+		@Override
+		public @Nullable MessageConverter getMessageConverter() {
+			return null;
+		}
+
+		@Override
+		public @Nullable DestinationResolver getDestinationResolver() {
+			return null;
+		}
+
+		@Override
+		public boolean isPubSubDomain() {
+			return false;
+		}
+
+		@Override
+		public boolean isReplyPubSubDomain() {
+			return false;
+		}
+
+		@Override
+		public @Nullable QosSettings getReplyQosSettings() {
+			return null;
+		}
+
+	}
+
+}
