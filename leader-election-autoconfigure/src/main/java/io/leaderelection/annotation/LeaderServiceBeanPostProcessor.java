@@ -36,8 +36,6 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyProcessorSupport;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.support.NameMatchMethodPointcut;
 import org.springframework.aot.AotDetector;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
@@ -223,9 +221,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 
 	private Object proxy(Object bean, Class<?> type, @Nullable RootBeanDefinition definition,
 			@Nullable Method factoryMethod, LeaderService service, String description) {
-		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
-		pointcut.setMappedNames("start", "stop", "isAutoStartup", "getPhase");
-		Advisor advisor = new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service));
+		Advisor advisor = ServiceInterceptor.advisor(service, "start", "stop", "isAutoStartup", "getPhase");
 		if (bean instanceof Advised advised && !advised.isFrozen()) {
 			if (AopUtils.isCglibProxy(bean)) {
 				ServiceRules.checkClass(description, type);

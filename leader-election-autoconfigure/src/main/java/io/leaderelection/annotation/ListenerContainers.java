@@ -33,8 +33,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.support.NameMatchMethodPointcut;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.ClassUtils;
@@ -106,9 +104,7 @@ final class ListenerContainers {
 
 	private static Object proxy(SmartLifecycle container, LeaderService service) {
 		ProxyFactory proxyFactory = new ProxyFactory(container);
-		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
-		pointcut.setMappedNames("start", "stop", "isAutoStartup");
-		proxyFactory.addAdvisor(new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service)));
+		proxyFactory.addAdvisor(ServiceInterceptor.advisor(service, "start", "stop", "isAutoStartup"));
 		return proxyFactory.getProxy(container.getClass().getClassLoader());
 	}
 

@@ -25,6 +25,10 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.Advisor;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.NameMatchMethodPointcut;
+
 /**
  * Prevents the container and other callers from starting a service while this node does
  * not lead. A stop request is executed in order with the starts and stops by leadership.
@@ -42,6 +46,15 @@ final class ServiceInterceptor implements MethodInterceptor {
 
 	ServiceInterceptor(LeaderService service) {
 		this.service = service;
+	}
+
+	/**
+	 * Return advice for the methods of a service that leadership decides on.
+	 */
+	static Advisor advisor(LeaderService service, String... methods) {
+		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
+		pointcut.setMappedNames(methods);
+		return new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service));
 	}
 
 	@Override

@@ -504,13 +504,18 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfOrderedPostProcessor {
+	/** Static, so that a post-processor can depend on it. */
+	static class OneJob {
 
 		@Bean
 		static Job job() {
 			return new Job();
 		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class DependencyOfOrderedPostProcessor extends OneJob {
 
 		@Bean
 		static PostProcessor postProcessor(Job job) {
@@ -520,12 +525,7 @@ class LeaderOnlyReferenceTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfPriorityOrderedPostProcessor {
-
-		@Bean
-		static Job job() {
-			return new Job();
-		}
+	static class DependencyOfPriorityOrderedPostProcessor extends OneJob {
 
 		@Bean
 		static FirstPostProcessor postProcessor(Job job) {
@@ -593,12 +593,7 @@ class LeaderOnlyReferenceTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfFactoryPostProcessor {
-
-		@Bean
-		static Job job() {
-			return new Job();
-		}
+	static class DependencyOfFactoryPostProcessor extends OneJob {
 
 		@Bean
 		static FactoryPostProcessor postProcessor(Job job) {
@@ -621,12 +616,7 @@ class LeaderOnlyReferenceTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfRegistryPostProcessor {
-
-		@Bean
-		static Job job() {
-			return new Job();
-		}
+	static class DependencyOfRegistryPostProcessor extends OneJob {
 
 		@Bean
 		static RegistryPostProcessor postProcessor(Job job) {
