@@ -71,7 +71,7 @@ class ArchitectureTests {
 			"autoconfigure.ResignWhenUnhealthyAutoConfiguration",
 			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
-			"autoconfigure.listener.LeaderOnlyListenerConfiguration",
+			"autoconfigure.listener.LeaderOnlyListenerRegistrar",
 			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration",
 			"autoconfigure.observation.LeaderWorkObservationAutoConfiguration", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",

@@ -19,9 +19,10 @@ package io.leaderelection.annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -244,13 +245,22 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * @param handler the method that the container calls, or {@code null} if it is each
 	 * method of the bean that handles a payload
 	 * @param container the container
-	 * @param preparation prepares a container to be started and stopped by leadership
+	 * @param preparation prepares a container to be started and stopped by leadership,
+	 * with a limit for its stop
 	 * @param services the services that leadership starts and stops
 	 * @return what to use instead of the container
 	 */
 	public Object listening(Object bean, @Nullable Method handler, SmartLifecycle container,
-			Consumer<SmartLifecycle> preparation, LeaderServices services) {
+			BiConsumer<SmartLifecycle, Duration> preparation, LeaderServices services) {
 		return this.pointcut.containers().add(bean, handler, container, preparation, services);
+	}
+
+	/**
+	 * Have leadership no longer start a container that its registry has removed.
+	 * @param container what is used instead of the container
+	 */
+	public void removed(@Nullable Object container) {
+		ServiceInterceptor.remove(container);
 	}
 
 	/**

@@ -17,14 +17,16 @@
 package io.leaderelection.annotation;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.lifecycle.LeaderService;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.ListenerContainer;
@@ -75,12 +77,13 @@ final class ListenerContainers {
 	 * @param handler the method that the container calls, or {@code null} if it is each
 	 * method that handles a payload
 	 * @param container the container
-	 * @param preparation prepares a container to be started and stopped by leadership
+	 * @param preparation prepares a container to be started and stopped by leadership,
+	 * with a limit for its stop
 	 * @param services the services that leadership starts and stops
 	 * @return a proxy that starts and stops only with leadership, or the container
 	 */
-	Object add(Object bean, @Nullable Method handler, SmartLifecycle container, Consumer<SmartLifecycle> preparation,
-			LeaderServices services) {
+	Object add(Object bean, @Nullable Method handler, SmartLifecycle container,
+			BiConsumer<SmartLifecycle, Duration> preparation, LeaderServices services) {
 		Class<?> type = ClassUtils.getUserClass(AopProxyUtils.ultimateTargetClass(bean));
 		Method method = (handler != null) ? AopUtils.getMostSpecificMethod(handler, type) : null;
 		LeaderOnly annotation = (method != null) ? GuardRules.annotationOf(method, type)
@@ -95,16 +98,19 @@ final class ListenerContainers {
 		Set<Method> methods = (method != null) ? Set.of(method) : GuardRules.guardedMethods(type);
 		methods.stream()
 			.filter((called) -> called == method || ListenerRules.isCalledByContainer(called, type))
-			.forEach((called) -> of(called, type).add(listener));
-		preparation.accept(container);
-		LeaderService service = new LeaderService(name, listener);
-		services.add(elector.getElection(), service);
-		return proxy(container, service);
+			.map((called) -> of(called, type))
+			.forEach((known) -> {
+				known.removeIf(ListenerContainer::isRemoved);
+				known.add(listener);
+			});
+		preparation.accept(container, elector.drainTimeout().plus(ElectionSettings.GRACE));
+		services.add(elector.getElection(), listener.service());
+		return proxy(container, listener.service());
 	}
 
 	private static Object proxy(SmartLifecycle container, LeaderService service) {
 		ProxyFactory proxyFactory = new ProxyFactory(container);
-		proxyFactory.addAdvisor(ServiceInterceptor.advisor(service, "start", "stop", "isAutoStartup"));
+		proxyFactory.addAdvisor(ServiceInterceptor.advisor(service, "start", "stop", "isAutoStartup", "destroy"));
 		return proxyFactory.getProxy(container.getClass().getClassLoader());
 	}
 

@@ -26,6 +26,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.NameMatchMethodPointcut;
 
@@ -57,6 +58,20 @@ final class ServiceInterceptor implements MethodInterceptor {
 		return new DefaultPointcutAdvisor(pointcut, new ServiceInterceptor(service));
 	}
 
+	/**
+	 * Have leadership never start a service again.
+	 * @param proxy a proxy of the service, or any other object
+	 */
+	static void remove(@Nullable Object proxy) {
+		if (proxy instanceof Advised advised) {
+			for (Advisor advisor : advised.getAdvisors()) {
+				if (advisor.getAdvice() instanceof ServiceInterceptor interceptor) {
+					interceptor.service.remove();
+				}
+			}
+		}
+	}
+
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		String name = invocation.getMethod().getName();
@@ -75,6 +90,10 @@ final class ServiceInterceptor implements MethodInterceptor {
 			case "stop" -> {
 				this.service.stopAndWait();
 				yield null;
+			}
+			case "destroy" -> {
+				this.service.remove();
+				yield invocation.proceed();
 			}
 			default -> invocation.proceed();
 		};

@@ -22,6 +22,7 @@ import java.util.Objects;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
+import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.lifecycle.LeaderServices;
 import org.jspecify.annotations.Nullable;
 
@@ -75,6 +76,7 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 					false).length == 0) {
 				register(registry, "leaderServices", LeaderServices.class);
 			}
+			LeaderOnlyListenerRegistrar.register(registry, beanFactory.getBeanClassLoader());
 		}
 		if (beanFactory.containsBeanDefinition(GUARD_BEAN_NAME)
 				&& !beanFactory.containsBeanDefinition(EARLY_GUARD_BEAN_NAME)) {

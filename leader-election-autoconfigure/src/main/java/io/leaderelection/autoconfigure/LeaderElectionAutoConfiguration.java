@@ -29,7 +29,7 @@ import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
-import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerConfiguration;
+import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
@@ -73,7 +73,7 @@ import org.springframework.util.ClassUtils;
  */
 @AutoConfiguration(afterName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 @EnableConfigurationProperties(LeaderElectionProperties.class)
-@Import({ LeaderElectorRegistrar.class, LeaderOnlyListenerConfiguration.class })
+@Import({ LeaderElectorRegistrar.class, LeaderOnlyListenerRegistrar.class })
 public final class LeaderElectionAutoConfiguration {
 
 	static final String ELECTORS_BEAN_NAME = "leaderElectors";

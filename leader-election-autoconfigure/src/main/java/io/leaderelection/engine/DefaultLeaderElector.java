@@ -276,6 +276,13 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Return how long an orderly hand-over waits.
+	 */
+	public Duration drainTimeout() {
+		return this.election.settings().drainTimeout();
+	}
+
+	/**
 	 * Start to participate in the election, unless started.
 	 * @return a future that completes when this node leads or follows for now, or fails
 	 * with the {@link SessionException} that made it a follower

@@ -19,6 +19,7 @@ package io.leaderelection.lifecycle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
@@ -58,11 +59,14 @@ final class ElectionServices {
 	private CompletableFuture<@Nullable Void> started = CompletableFuture.<@Nullable Void>completedFuture(null);
 
 	synchronized void add(LeaderService service) {
+		this.services.removeIf(LeaderService::isRemoved);
 		this.services.add(service);
 		// A stable sort: within a phase in the order of creation, that is of dependencies
 		this.services.sort(Comparator.comparingInt(LeaderService::phase));
 		service.joined(this);
-		startAgain(service);
+		if (service.isAutoStartup()) {
+			startAgain(service);
+		}
 	}
 
 	synchronized void startAgain(LeaderService service) {
@@ -74,8 +78,15 @@ final class ElectionServices {
 	synchronized void granted(LeadershipGrantedEvent event, StartPolicy policy) {
 		ServiceRun next = new ServiceRun(elector(event), event.getLeadership(), policy, this.failures);
 		this.run = next;
-		if (!this.services.isEmpty()) {
-			this.started = next.start(List.copyOf(this.services));
+		List<LeaderService> starting = this.services.stream().filter(LeaderService::isAutoStartup).toList();
+		if (!starting.isEmpty()) {
+			this.started = next.start(starting);
+		}
+	}
+
+	synchronized void stopUnlessLeading(LeaderService service) {
+		if (this.run == null) {
+			stop(service, new HashSet<>());
 		}
 	}
 

@@ -55,10 +55,17 @@ public final class LeaderService {
 
 	private final SerialWorker worker;
 
+	private final BooleanSupplier autoStartup;
+
 	// Confined to the worker
 	private State state = State.STOPPED;
 
 	private volatile @Nullable ElectionServices services;
+
+	/** Whether the application has started the bean and has not stopped it since. */
+	private volatile boolean requested;
+
+	private volatile boolean removed;
 
 	private volatile CompletableFuture<@Nullable Void> lastStop = CompletableFuture
 		.<@Nullable Void>completedFuture(null);
@@ -69,13 +76,14 @@ public final class LeaderService {
 	 * @param bean the target of the proxy that prevents other callers from starting it
 	 */
 	public LeaderService(String name, Lifecycle bean) {
-		this(name, bean, new SerialWorker("service-" + name));
+		this(name, bean, () -> true, new SerialWorker("service-" + name));
 	}
 
-	LeaderService(String name, Lifecycle bean, SerialWorker worker) {
+	LeaderService(String name, Lifecycle bean, BooleanSupplier autoStartup, SerialWorker worker) {
 		this.name = name;
 		this.bean = bean;
 		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
+		this.autoStartup = autoStartup;
 		this.worker = worker;
 	}
 
@@ -84,6 +92,7 @@ public final class LeaderService {
 	 * wait.
 	 */
 	public void start() {
+		this.requested = true;
 		ElectionServices owner = this.services;
 		if (owner != null) {
 			owner.startAgain(this);
@@ -97,6 +106,7 @@ public final class LeaderService {
 	 * @return a future that completes when the bean has stopped or has failed to stop
 	 */
 	public CompletableFuture<@Nullable Void> stop() {
+		this.requested = false;
 		ElectionServices owner = this.services;
 		HandOver handOver = (owner != null) ? owner.handOver() : null;
 		return (handOver != null) ? stopAfter(handOver) : submitStop();
@@ -127,6 +137,7 @@ public final class LeaderService {
 	 * @throws Throwable the exception that the bean has thrown
 	 */
 	public void stopAndWait() throws Throwable {
+		this.requested = false;
 		ElectionServices owner = this.services;
 		HandOver handOver = (owner != null) ? owner.handOver() : null;
 		if (handOver != null && !(this.bean instanceof SmartLifecycle) && !this.worker.isCurrentThread()) {
@@ -155,6 +166,35 @@ public final class LeaderService {
 		}
 	}
 
+	/**
+	 * Stop the bean unless leadership is granted, since something else has started it.
+	 * Does not wait.
+	 */
+	void stopUnlessLeading() {
+		ElectionServices owner = this.services;
+		if (owner != null) {
+			owner.stopUnlessLeading(this);
+		}
+	}
+
+	/**
+	 * Never start the bean again. If it is running, it is stopped when leadership ends.
+	 */
+	public void remove() {
+		this.removed = true;
+	}
+
+	boolean isRemoved() {
+		return this.removed && !this.bean.isRunning();
+	}
+
+	/**
+	 * Return whether a grant starts the bean.
+	 */
+	boolean isAutoStartup() {
+		return this.requested || this.autoStartup.getAsBoolean();
+	}
+
 	void joined(ElectionServices owner) {
 		this.services = owner;
 	}
@@ -169,7 +209,7 @@ public final class LeaderService {
 	 */
 	CompletableFuture<@Nullable Void> submitStart(BooleanSupplier wanted) {
 		return submit(() -> {
-			if (wanted.getAsBoolean()) {
+			if (!this.removed && wanted.getAsBoolean()) {
 				doStart();
 			}
 		});

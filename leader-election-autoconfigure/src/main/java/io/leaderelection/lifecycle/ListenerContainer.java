@@ -18,6 +18,7 @@ package io.leaderelection.lifecycle;
 
 import java.time.Duration;
 
+import io.leaderelection.engine.SerialWorker;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,8 @@ public final class ListenerContainer implements SmartLifecycle {
 
 	private final WorkGate gate;
 
+	private final LeaderService service;
+
 	private volatile @Nullable Work work;
 
 	/**
@@ -54,6 +57,21 @@ public final class ListenerContainer implements SmartLifecycle {
 		this.name = name;
 		this.container = container;
 		this.gate = gate;
+		this.service = new LeaderService(name, this, container::isAutoStartup, new SerialWorker("service-" + name));
+	}
+
+	/**
+	 * Return the service by which leadership starts and stops the container.
+	 */
+	public LeaderService service() {
+		return this.service;
+	}
+
+	/**
+	 * Return whether the container has been removed from its registry, and has stopped.
+	 */
+	public boolean isRemoved() {
+		return this.work == null && this.service.isRemoved();
 	}
 
 	/**
@@ -65,11 +83,14 @@ public final class ListenerContainer implements SmartLifecycle {
 	}
 
 	/**
-	 * Wait until the container is stopping, before a call is refused because leadership
-	 * was lost. Otherwise the container would call the listener again at once, and give
-	 * the message up after some attempts.
+	 * Wait until the container is stopping, before a call is refused because this node
+	 * does not lead. Otherwise the container would call the listener again at once, and
+	 * give the message up after some attempts. The container may have started itself.
 	 */
 	public void awaitStopping() {
+		if (isRunning()) {
+			this.service.stopUnlessLeading();
+		}
 		long deadline = System.nanoTime() + LONGEST_WAIT.toNanos();
 		try {
 			while (isRunning() && deadline - System.nanoTime() > 0) {

@@ -23,13 +23,26 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import org.springframework.amqp.rabbit.annotation.EnableRabbit;
+import org.springframework.amqp.rabbit.annotation.RabbitListener;
+import org.springframework.amqp.rabbit.listener.MessageListenerContainer;
+import org.springframework.amqp.rabbit.listener.RabbitListenerContainerFactory;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.timeout;
+import static org.mockito.Mockito.verify;
 
 /**
  * Tests for {@link GuardContextInitializer}.
@@ -50,6 +63,22 @@ class GuardContextInitializerTests {
 			.web(WebApplicationType.NONE)
 			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=" + mode)) {
 			assertThat(context.getBean(Job.class).work()).isEqualTo(result);
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "always, true", "never, false" })
+	void containerInAChildContextIsStartedByTheElectionsOfItsParent(String mode, boolean started) {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+			.web(WebApplicationType.NONE)
+			.child(Listener.class)
+			.web(WebApplicationType.NONE)
+			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=" + mode)) {
+			Object container = context.getBean(RabbitListenerEndpointRegistry.class).getListenerContainer("orders");
+			assertThat(container).isNotNull();
+			SmartLifecycle target = (SmartLifecycle) AopProxyUtils.getSingletonTarget(container);
+			assertThat(target).as("target of the proxy").isNotNull();
+			verify(target, started ? timeout(10000) : never()).start();
 		}
 	}
 
@@ -90,6 +119,26 @@ class GuardContextInitializerTests {
 
 	@Configuration(proxyBeanMethods = false)
 	static class Empty {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableRabbit
+	static class Listener {
+
+		@Bean
+		RabbitListenerContainerFactory<?> rabbitListenerContainerFactory() {
+			return (endpoint) -> {
+				MessageListenerContainer container = mock();
+				given(container.isAutoStartup()).willReturn(true);
+				return container;
+			};
+		}
+
+		@LeaderOnly
+		@RabbitListener(id = "orders", queues = "orders")
+		void on(String order) {
+		}
 
 	}
 

@@ -20,16 +20,26 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.jms.annotation.JmsListenerConfigurer;
+import org.springframework.jms.config.JmsListenerEndpointRegistrar;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
 import org.springframework.jms.config.MethodJmsListenerEndpoint;
 
 /**
  * The containers of {@code @JmsListener}.
  */
-class JmsListenerPostProcessor extends ListenerRegistryPostProcessor {
+class JmsListenerPostProcessor extends ListenerRegistryPostProcessor implements JmsListenerConfigurer {
 
 	JmsListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
 		super(JmsListenerEndpointRegistry.class, guard, services);
+	}
+
+	@Override
+	public void configureJmsListeners(JmsListenerEndpointRegistrar registrar) {
+		JmsListenerEndpointRegistry registry = registrar.getEndpointRegistry();
+		if (registry != null) {
+			registrar.setEndpointRegistry(manage(registry));
+		}
 	}
 
 	@Override

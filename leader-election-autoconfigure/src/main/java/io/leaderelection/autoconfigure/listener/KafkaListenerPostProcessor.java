@@ -16,11 +16,15 @@
 
 package io.leaderelection.autoconfigure.listener;
 
+import java.time.Duration;
+
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.SmartLifecycle;
+import org.springframework.kafka.annotation.KafkaListenerConfigurer;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistrar;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
@@ -28,10 +32,18 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 /**
  * The containers of {@code @KafkaListener}.
  */
-class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor {
+class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor implements KafkaListenerConfigurer {
 
 	KafkaListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
 		super(KafkaListenerEndpointRegistry.class, guard, services);
+	}
+
+	@Override
+	public void configureKafkaListeners(KafkaListenerEndpointRegistrar registrar) {
+		KafkaListenerEndpointRegistry registry = registrar.getEndpointRegistry();
+		if (registry != null) {
+			registrar.setEndpointRegistry(manage(registry));
+		}
 	}
 
 	@Override
@@ -41,7 +53,7 @@ class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor {
 	}
 
 	@Override
-	void prepare(SmartLifecycle container) {
+	void prepare(SmartLifecycle container, Duration longestStop) {
 		if (container instanceof AbstractMessageListenerContainer<?, ?> stopped) {
 			stopped.getContainerProperties().setStopImmediate(true);
 		}

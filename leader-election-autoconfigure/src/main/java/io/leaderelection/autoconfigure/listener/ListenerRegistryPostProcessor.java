@@ -17,6 +17,7 @@
 package io.leaderelection.autoconfigure.listener;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
@@ -89,8 +90,9 @@ abstract class ListenerRegistryPostProcessor
 	 * Prepare a container to be started and stopped by leadership. Its stop must wait for
 	 * messages in flight, and return to the broker those that it has received in advance.
 	 * @param container the container
+	 * @param longestStop when a stop is given up
 	 */
-	void prepare(SmartLifecycle container) {
+	void prepare(SmartLifecycle container, Duration longestStop) {
 	}
 
 	@Override
@@ -98,13 +100,24 @@ abstract class ListenerRegistryPostProcessor
 		return this.registryType.isInstance(bean) ? proxy(bean, true, this::register) : bean;
 	}
 
+	/**
+	 * Return a proxy of a registry that may be no bean.
+	 */
+	final <T> T manage(T registry) {
+		return AopUtils.isAopProxy(registry) ? registry : proxy(registry, true, this::register);
+	}
+
 	private @Nullable Object register(MethodInvocation invocation) throws Throwable {
+		String method = invocation.getMethod().getName();
 		@Nullable Object[] arguments = invocation.getArguments();
-		if (invocation.getMethod().getName().equals("registerListenerContainer") && arguments.length > 1
-				&& arguments[1] != null) {
+		if (method.equals("registerListenerContainer") && arguments.length > 1 && arguments[1] != null) {
 			arguments[1] = proxy(arguments[1], false, this::create);
 		}
-		return invocation.proceed();
+		Object result = invocation.proceed();
+		if (method.equals("unregisterListenerContainer")) {
+			this.guard.removed(result);
+		}
+		return result;
 	}
 
 	private @Nullable Object create(MethodInvocation invocation) throws Throwable {
@@ -120,11 +133,12 @@ abstract class ListenerRegistryPostProcessor
 				: container;
 	}
 
-	private static Object proxy(Object target, boolean targetClass, MethodInterceptor interceptor) {
+	@SuppressWarnings("unchecked")
+	private static <T> T proxy(T target, boolean targetClass, MethodInterceptor interceptor) {
 		ProxyFactory proxyFactory = new ProxyFactory(target);
 		proxyFactory.setProxyTargetClass(targetClass);
 		proxyFactory.addAdvice(interceptor);
-		return proxyFactory.getProxy(target.getClass().getClassLoader());
+		return (T) proxyFactory.getProxy(target.getClass().getClassLoader());
 	}
 
 	/**

@@ -22,20 +22,28 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.amqp.rabbit.annotation.RabbitListenerConfigurer;
 import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer;
 import org.springframework.amqp.rabbit.listener.MethodRabbitListenerEndpoint;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistrar;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.context.SmartLifecycle;
 
 /**
  * The containers of {@code @RabbitListener}.
  */
-class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor {
-
-	private static final Duration LONGEST_STOP = Duration.ofHours(1);
+class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor implements RabbitListenerConfigurer {
 
 	RabbitListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
 		super(RabbitListenerEndpointRegistry.class, guard, services);
+	}
+
+	@Override
+	public void configureRabbitListeners(RabbitListenerEndpointRegistrar registrar) {
+		RabbitListenerEndpointRegistry registry = registrar.getEndpointRegistry();
+		if (registry != null) {
+			registrar.setEndpointRegistry(manage(registry));
+		}
 	}
 
 	@Override
@@ -46,13 +54,13 @@ class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor {
 
 	/**
 	 * Have a stop wait for messages in flight for as long as a hand-over does: at its own
-	 * deadline, which is shorter, the container would return them to the queue while they
-	 * are still processed.
+	 * deadline, which may be shorter, the container would return them to the queue while
+	 * they are still processed.
 	 */
 	@Override
-	void prepare(SmartLifecycle container) {
+	void prepare(SmartLifecycle container, Duration longestStop) {
 		if (container instanceof AbstractMessageListenerContainer stopped) {
-			stopped.setShutdownTimeout(LONGEST_STOP.toMillis());
+			stopped.setShutdownTimeout(longestStop.toMillis());
 			stopped.setForceStop(true);
 		}
 	}

@@ -17,11 +17,16 @@
 package io.leaderelection.autoconfigure.listener;
 
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.InvalidLeaderOnlyException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ManualSessions;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -31,19 +36,25 @@ import org.springframework.amqp.rabbit.annotation.EnableRabbit;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.amqp.rabbit.listener.RabbitListenerContainerFactory;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.amqp.rabbit.listener.SimpleMessageListenerContainer;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.jms.annotation.EnableJms;
 import org.springframework.jms.annotation.JmsListener;
+import org.springframework.jms.annotation.JmsListenerConfigurer;
 import org.springframework.jms.config.JmsListenerContainerFactory;
+import org.springframework.jms.config.JmsListenerEndpointRegistrar;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
 import org.springframework.jms.listener.MessageListenerContainer;
 import org.springframework.jms.support.QosSettings;
@@ -53,18 +64,24 @@ import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willAnswer;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.verify;
 
 /**
- * Tests for {@link LeaderOnlyListenerConfiguration}, without a broker.
+ * Tests for {@link LeaderOnlyListenerRegistrar}, without a broker.
  */
 @Tag("ring1")
-class LeaderOnlyListenerConfigurationTests {
+class LeaderOnlyListenerRegistrarTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class));
@@ -133,6 +150,96 @@ class LeaderOnlyListenerConfigurationTests {
 	}
 
 	@Test
+	void containerThatIsNoLongerRegisteredIsNotStarted() {
+		this.contextRunner.withUserConfiguration(RabbitListeners.class)
+			.withPropertyValues("leader-election.mode=manual")
+			.run((context) -> {
+				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
+				var container = target(registry.unregisterListenerContainer("method"));
+				var destroyed = target(registry.getListenerContainer("destroyed"));
+				((DisposableBean) registry.getListenerContainer("destroyed")).destroy();
+				var last = target(registry.getListenerContainer("last"));
+				ManualSessions.grant(elector(context));
+				Awaitility.await().untilAsserted(() -> verify(last).start());
+				verify(container, never()).start();
+				verify(destroyed, never()).start();
+			});
+	}
+
+	@Test
+	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
+		this.contextRunner.withUserConfiguration(KafkaContainers.class)
+			.withPropertyValues("leader-election.mode=manual")
+			.run((context) -> {
+				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
+				ManualSessions.grant(elector(context));
+				Awaitility.await().until(() -> registry.getListenerContainer("method").isRunning());
+				var container = registry.unregisterListenerContainer("method");
+				assertThat(container).isNotNull();
+				ManualSessions.revoke(elector(context), Reason.RESIGNED);
+				assertThat(container.isRunning()).isFalse();
+			});
+	}
+
+	@Test
+	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
+		this.contextRunner.withUserConfiguration(Listeners.class)
+			.withPropertyValues("leader-election.mode=manual")
+			.run((context) -> {
+				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+				MessageListenerContainer manual = container(registry, "manual");
+				MessageListenerContainer automatic = container(registry, "leader-only");
+				ManualSessions.grant(elector(context));
+				Awaitility.await().until(automatic::isRunning);
+				assertThat(manual.isRunning()).isFalse();
+				manual.start();
+				Awaitility.await().until(manual::isRunning);
+				ManualSessions.revoke(elector(context), Reason.RESIGNED);
+				assertThat(manual.isRunning()).isFalse();
+				ManualSessions.grant(elector(context));
+				Awaitility.await().until(manual::isRunning);
+				manual.stop();
+				ManualSessions.revoke(elector(context), Reason.RESIGNED);
+				ManualSessions.grant(elector(context));
+				Awaitility.await().until(automatic::isRunning);
+				assertThat(manual.isRunning()).isFalse();
+			});
+	}
+
+	@Test
+	void containerThatStartsItselfOnAFollowerIsStopped() {
+		this.contextRunner.withUserConfiguration(Listeners.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> {
+				MessageListenerContainer container = target(
+						container(context.getBean(JmsListenerEndpointRegistry.class), "leader-only"));
+				container.start();
+				assertThatExceptionOfType(NotLeaderException.class)
+					.isThrownBy(() -> context.getBean(Listeners.class).on("order"));
+				assertThat(container.isRunning()).isFalse();
+			});
+	}
+
+	@Test
+	void stopOfAContainerOfRabbitIsLimitedByTheDrainTimeout() {
+		this.contextRunner.withUserConfiguration(RabbitListeners.class)
+			.withPropertyValues("leader-election.mode=never", "leader-election.drain-timeout=7s")
+			.run((context) -> {
+				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
+				var container = (SimpleMessageListenerContainer) target(registry.getListenerContainer("method"));
+				verify(container).setShutdownTimeout(9000);
+				verify(container).setForceStop(true);
+			});
+	}
+
+	@Test
+	void containersOfARegistryThatIsNoBeanAreReplaced() {
+		this.contextRunner.withUserConfiguration(Listeners.class, OwnRegistry.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> assertOnlyOtherRuns(context.getBean(OwnRegistry.class).start()));
+	}
+
+	@Test
 	void registryThatIsCreatedEarlyIsRejected() {
 		this.contextRunner.withUserConfiguration(Listeners.class, EarlyRegistry.class)
 			.withPropertyValues("leader-election.mode=never")
@@ -154,6 +261,18 @@ class LeaderOnlyListenerConfigurationTests {
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
 	}
 
+	private static DefaultLeaderElector elector(ApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault();
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <T> T target(@Nullable T container) {
+		assertThat(container).isNotNull();
+		T target = (T) AopProxyUtils.getSingletonTarget(container);
+		assertThat(target).isNotNull();
+		return target;
+	}
+
 	private static void assertOnlyOtherRuns(JmsListenerEndpointRegistry registry) {
 		assertThat(container(registry, "leader-only").isRunning()).isFalse();
 		assertThat(container(registry, "leader-only").isAutoStartup()).isFalse();
@@ -173,7 +292,7 @@ class LeaderOnlyListenerConfigurationTests {
 
 		@Bean
 		JmsListenerContainerFactory<Container> jmsListenerContainerFactory() {
-			return (endpoint) -> new Container();
+			return (endpoint) -> new Container(endpoint.getId().equals("manual"));
 		}
 
 		@LeaderOnly
@@ -181,8 +300,30 @@ class LeaderOnlyListenerConfigurationTests {
 		void on(String message) {
 		}
 
+		@LeaderOnly
+		@JmsListener(id = "manual", destination = "orders")
+		void onManual(String message) {
+		}
+
 		@JmsListener(id = "other", destination = "orders")
 		void onOther(String message) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnRegistry implements JmsListenerConfigurer {
+
+		private final JmsListenerEndpointRegistry registry = new JmsListenerEndpointRegistry();
+
+		@Override
+		public void configureJmsListeners(JmsListenerEndpointRegistrar registrar) {
+			registrar.setEndpointRegistry(this.registry);
+		}
+
+		JmsListenerEndpointRegistry start() {
+			this.registry.start();
+			return this.registry;
 		}
 
 	}
@@ -223,6 +364,36 @@ class LeaderOnlyListenerConfigurationTests {
 
 	}
 
+	/** A listener whose container needs no broker. */
+	@Configuration(proxyBeanMethods = false)
+	@EnableKafka
+	static class KafkaContainers {
+
+		@Bean
+		@SuppressWarnings("unchecked")
+		KafkaListenerContainerFactory<?> kafkaListenerContainerFactory() {
+			var factory = mock(KafkaListenerContainerFactory.class);
+			AtomicBoolean running = new AtomicBoolean();
+			var container = mock(org.springframework.kafka.listener.MessageListenerContainer.class);
+			given(container.isRunning()).willAnswer((invocation) -> running.get());
+			given(container.isAutoStartup()).willReturn(true);
+			willAnswer((invocation) -> running.getAndSet(true)).given(container).start();
+			willAnswer((invocation) -> {
+				running.set(false);
+				invocation.getArgument(0, Runnable.class).run();
+				return null;
+			}).given(container).stop(any());
+			given(factory.createListenerContainer(any())).willReturn(container);
+			return factory;
+		}
+
+		@LeaderOnly
+		@KafkaListener(id = "method", topics = "orders")
+		void on(String message) {
+		}
+
+	}
+
 	@LeaderOnly
 	@KafkaListener(id = "handlers", topics = "orders")
 	static class Handlers {
@@ -243,12 +414,26 @@ class LeaderOnlyListenerConfigurationTests {
 
 		@Bean
 		RabbitListenerContainerFactory<?> rabbitListenerContainerFactory() {
-			return (endpoint) -> mock(org.springframework.amqp.rabbit.listener.MessageListenerContainer.class);
+			return (endpoint) -> {
+				var container = mock(SimpleMessageListenerContainer.class);
+				given(container.isAutoStartup()).willReturn(true);
+				return container;
+			};
 		}
 
 		@LeaderOnly
 		@RabbitListener(id = "method", queues = "orders")
 		void on(String message) {
+		}
+
+		@LeaderOnly
+		@RabbitListener(id = "destroyed", queues = "orders")
+		void onDestroyed(String message) {
+		}
+
+		@LeaderOnly
+		@RabbitListener(id = "last", queues = "orders")
+		void onLast(String message) {
 		}
 
 		@RabbitListener(id = "other", queues = "orders")
@@ -260,7 +445,18 @@ class LeaderOnlyListenerConfigurationTests {
 	/** A container without a broker. */
 	static class Container implements MessageListenerContainer {
 
+		private final boolean manual;
+
 		private volatile boolean running;
+
+		Container(boolean manual) {
+			this.manual = manual;
+		}
+
+		@Override
+		public boolean isAutoStartup() {
+			return !this.manual;
+		}
 
 		@Override
 		public void start() {
