@@ -74,23 +74,13 @@ final class Guard {
 
 	private @Nullable DurableJob durableJob;
 
-	/**
-	 * Create a new {@code Guard} instance.
-	 * @param method the method that is guarded
-	 * @param type the class of the instances it is called on
-	 * @param annotation the annotation in force
-	 * @param elections resolves the election
-	 * @param schedules provides the durable schedules; not called before the job is
-	 * needed, as elections are not
-	 * @param containers the containers that call the method for messages, also those that
-	 * are added later
-	 */
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
 			Supplier<DurableSchedules> schedules, List<ListenerContainer> containers) {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
-		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || ListenerRules.isCalledByContainer(method, type);
+		this.reject = annotation.policy() == NotLeaderPolicy.REJECT
+				|| ListenerRules.callerOf(method, type).isContainer();
 		this.containers = containers;
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
@@ -148,9 +138,6 @@ final class Guard {
 	}
 
 	private @Nullable Work workOfContainer() {
-		if (this.containers.isEmpty()) {
-			return null;
-		}
 		for (ListenerContainer container : this.containers) {
 			Work work = container.work();
 			if (work != null) {

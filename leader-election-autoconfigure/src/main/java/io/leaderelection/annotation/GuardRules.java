@@ -31,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.annotation.ListenerRules.Caller;
 import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableRules.Usage;
 import io.leaderelection.schedule.DurableSchedule;
@@ -39,7 +40,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
@@ -60,9 +60,7 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.log.LogMessage;
-import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
@@ -159,22 +157,23 @@ final class GuardRules {
 				continue;
 			}
 			checkDurable(method, type);
+			Caller caller = ListenerRules.callerOf(method, type);
 			if (ofMethod != null) {
 				checkAnnotated(method, type);
-				ListenerRules.check(method, type, ofMethod, "");
-				checkResult(method, type, ofMethod, "");
+				ListenerRules.check(method, type, caller, ofMethod, "");
+				checkResult(method, type, caller, ofMethod, "");
 				checkRunOnGrant(method, type, ofMethod);
 				guarded.add(method);
 			}
 			else if (ofType != null && isCovered(method, type)) {
-				ListenerRules.check(method, type, ofType, " Or " + ANNOTATE_METHODS);
-				checkResult(method, type, ofType, " Or " + ANNOTATE_METHODS);
+				ListenerRules.check(method, type, caller, ofType, " Or " + ANNOTATE_METHODS);
+				checkResult(method, type, caller, ofType, " Or " + ANNOTATE_METHODS);
 				guarded.add(method);
 			}
-			else if (ofType != null && isWork(method, type)) {
+			else if (ofType != null && isWork(method, type, caller)) {
 				unguardable.add("'%s' (%s)".formatted(method.getName(), obstacle(method, type)));
 			}
-			else if (ofType != null && exemption(method, type) == null && FrameworkMethods.contain(method, type)) {
+			else if (ofType != null && exemption(method, type) == null && !caller.work()) {
 				notCovered.add(method.getName());
 			}
 		}
@@ -199,21 +198,8 @@ final class GuardRules {
 
 	private static boolean isCovered(Method method, Class<?> type) {
 		// Regardless of its visibility: the container calls package-private methods too
-		return obstacle(method, type) == null && mayBeWork(method, type);
-	}
-
-	/**
-	 * Return whether the annotation of a class may mean a method: none that the container
-	 * calls to manage the bean, or a framework to configure something.
-	 */
-	private static boolean mayBeWork(Method method, Class<?> type) {
-		return exemption(method, type) == null && (isJob(method) || ListenerRules.isCalledByContainer(method, type)
-				|| !FrameworkMethods.contain(method, type));
-	}
-
-	private static boolean isJob(Method method) {
-		MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
-		return annotations.isPresent(Scheduled.class) || annotations.isPresent(EventListener.class);
+		return obstacle(method, type) == null && exemption(method, type) == null
+				&& ListenerRules.callerOf(method, type).work();
 	}
 
 	/**
@@ -221,10 +207,11 @@ final class GuardRules {
 	 * as leader work: other classes or the container can call it.
 	 * @param method the method
 	 * @param type the annotated class
+	 * @param caller what calls the method
 	 * @return whether the method must not go unguarded
 	 */
-	private static boolean isWork(Method method, Class<?> type) {
-		return mayBeWork(method, type) && (isJob(method) || ListenerRules.isCalled(method, type)
+	private static boolean isWork(Method method, Class<?> type, Caller caller) {
+		return exemption(method, type) == null && caller.work() && (caller.isKnown()
 				|| (Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())));
 	}
 
@@ -267,7 +254,9 @@ final class GuardRules {
 				"Move the leader work to a separate method, and annotate that method.");
 	}
 
-	private static void checkResult(Method method, Class<?> type, LeaderOnly annotation, String alternative) {
+	private static void checkResult(Method method, Class<?> type, Caller caller, LeaderOnly annotation,
+			String alternative) {
+		boolean skips = annotation.policy() == NotLeaderPolicy.SKIP && !caller.isContainer();
 		Class<?> resultType = GenericTypeResolver.resolveReturnType(method, type);
 		ReactiveResult reactive = ReactiveResult.of(method, resultType);
 		if (ReactiveTypes.isSuspending(method)) {
@@ -281,9 +270,9 @@ final class GuardRules {
 			resultType = ReactiveResult.suspendedType(method);
 		}
 		else if (reactive != null || ReactiveTypes.isReactive(resultType)) {
-			checkReactive(method, type, resultType, reactive, annotation, alternative);
+			checkReactive(method, type, resultType, reactive, skips, alternative);
 		}
-		if (annotation.policy() == NotLeaderPolicy.SKIP && resultType.isPrimitive() && resultType != void.class) {
+		if (skips && resultType.isPrimitive() && resultType != void.class) {
 			throw new InvalidLeaderOnlyException(
 					"%s is guarded by @LeaderOnly, but returns the primitive type '%s', which has no value for a skipped call."
 						.formatted(Guard.describe(method, type), resultType),
@@ -299,7 +288,7 @@ final class GuardRules {
 	}
 
 	private static void checkReactive(Method method, Class<?> type, Class<?> resultType,
-			@Nullable ReactiveResult reactive, LeaderOnly annotation, String alternative) {
+			@Nullable ReactiveResult reactive, boolean skips, String alternative) {
 		String description = Guard.describe(method, type) + " is guarded by @LeaderOnly, but returns "
 				+ resultType.getName() + ": ";
 		if (!ReactiveTypes.REACTOR_PRESENT) {
@@ -313,7 +302,7 @@ final class GuardRules {
 					"Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 or Mutiny, but not a subtype of these. Or return a CompletionStage."
 							+ alternative);
 		}
-		if (annotation.policy() == NotLeaderPolicy.SKIP && !reactive.supportsEmpty()) {
+		if (skips && !reactive.supportsEmpty()) {
 			throw new InvalidLeaderOnlyException(description + "this type has no empty value for a skipped call.",
 					"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)." + alternative);
 		}
@@ -351,9 +340,7 @@ final class GuardRules {
 	private static boolean isOnInterface(Method method, Class<?> type, Class<?> proxyType) {
 		return Arrays.stream(proxyType.getInterfaces())
 			.flatMap((implemented) -> Arrays.stream(implemented.getMethods()))
-			.filter((candidate) -> candidate.getName().equals(method.getName()))
-			.anyMatch((candidate) -> candidate.equals(method)
-					|| AopUtils.getMostSpecificMethod(candidate, type).equals(method));
+			.anyMatch((candidate) -> ListenerRules.declares(candidate, method, type));
 	}
 
 	/**

@@ -260,20 +260,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * @param container what is used instead of the container
 	 */
 	public void removed(@Nullable Object container) {
-		ServiceInterceptor.remove(container);
-	}
-
-	/**
-	 * Fail if there is a leader-only listener whose container may not be started and
-	 * stopped by leadership, since a registry creates containers without it.
-	 * @param registry the name of the registry
-	 */
-	public void notListening(String registry) {
-		if (this.pointcut.containers().isExpected()) {
-			throw new InvalidLeaderOnlyException(
-					"Listeners for messages are annotated with @LeaderOnly, but bean '%s', which creates their containers, was registered as an existing instance, or created early because a bean post-processor depends on it: leadership cannot start and stop them."
-						.formatted(registry),
-					"Declare the bean by a definition, and let no bean post-processor depend on it.");
+		ServiceInterceptor interceptor = advice(container, ServiceInterceptor.class);
+		if (interceptor != null) {
+			interceptor.service().remove();
 		}
 	}
 
@@ -359,7 +348,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			report(beanName, type, "exists without the proxy that guards its methods", beanFactory);
 		}
 		else if (LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory)
-				&& !isAdvised(bean, ServiceInterceptor.class)) {
+				&& advice(bean, ServiceInterceptor.class) == null) {
 			report(beanName, type, "exists without the proxy by which leadership starts and stops it", beanFactory);
 		}
 	}
@@ -423,20 +412,20 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	private static boolean isGuarded(Object bean) {
-		return isAdvised(bean, LeaderOnlyInterceptor.class);
+		return advice(bean, LeaderOnlyInterceptor.class) != null;
 	}
 
-	private static boolean isAdvised(@Nullable Object bean, Class<? extends Advice> advice) {
+	private static <A extends Advice> @Nullable A advice(@Nullable Object bean, Class<A> type) {
 		if (!(bean instanceof Advised advised)) {
-			return false;
+			return null;
 		}
 		for (Advisor candidate : advised.getAdvisors()) {
-			if (advice.isInstance(candidate.getAdvice())) {
-				return true;
+			if (type.isInstance(candidate.getAdvice())) {
+				return type.cast(candidate.getAdvice());
 			}
 		}
-		return advised.getTargetSource() instanceof SingletonTargetSource source
-				&& isAdvised(source.getTarget(), advice);
+		return (advised.getTargetSource() instanceof SingletonTargetSource source) ? advice(source.getTarget(), type)
+				: null;
 	}
 
 }

@@ -27,7 +27,6 @@ import java.util.function.BiConsumer;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.lifecycle.LeaderService;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.ListenerContainer;
 import org.jspecify.annotations.Nullable;
@@ -48,8 +47,6 @@ final class ListenerContainers {
 
 	private final GuardedElection.Resolver elections;
 
-	private volatile boolean expected;
-
 	ListenerContainers(GuardedElection.Resolver elections) {
 		this.elections = elections;
 	}
@@ -60,27 +57,11 @@ final class ListenerContainers {
 	 * @param type the class of the instances it is called on
 	 */
 	List<ListenerContainer> of(Method method, Class<?> type) {
-		this.expected = this.expected || ListenerRules.isCalledByContainer(method, type);
 		return this.containers.computeIfAbsent(new MethodClassKey(method, type), (key) -> new CopyOnWriteArrayList<>());
 	}
 
 	/**
-	 * Return whether there is a leader-only listener that a container calls.
-	 */
-	boolean isExpected() {
-		return this.expected;
-	}
-
-	/**
 	 * Have leadership start and stop a container, if its listener is leader-only.
-	 * @param bean the listener
-	 * @param handler the method that the container calls, or {@code null} if it is each
-	 * method that handles a payload
-	 * @param container the container
-	 * @param preparation prepares a container to be started and stopped by leadership,
-	 * with a limit for its stop
-	 * @param services the services that leadership starts and stops
-	 * @return a proxy that starts and stops only with leadership, or the container
 	 */
 	Object add(Object bean, @Nullable Method handler, SmartLifecycle container,
 			BiConsumer<SmartLifecycle, Duration> preparation, LeaderServices services) {
@@ -97,20 +78,17 @@ final class ListenerContainers {
 		ListenerContainer listener = new ListenerContainer(name, container, elector.gate());
 		Set<Method> methods = (method != null) ? Set.of(method) : GuardRules.guardedMethods(type);
 		methods.stream()
-			.filter((called) -> called == method || ListenerRules.isCalledByContainer(called, type))
+			.filter((called) -> called == method || ListenerRules.callerOf(called, type).isContainer())
 			.map((called) -> of(called, type))
 			.forEach((known) -> {
-				known.removeIf(ListenerContainer::isRemoved);
+				known.removeIf((earlier) -> earlier.service().isRemoved());
 				known.add(listener);
 			});
 		preparation.accept(container, elector.drainTimeout().plus(ElectionSettings.GRACE));
 		services.add(elector.getElection(), listener.service());
-		return proxy(container, listener.service());
-	}
-
-	private static Object proxy(SmartLifecycle container, LeaderService service) {
 		ProxyFactory proxyFactory = new ProxyFactory(container);
-		proxyFactory.addAdvisor(ServiceInterceptor.advisor(service, "start", "stop", "isAutoStartup", "destroy"));
+		proxyFactory
+			.addAdvisor(ServiceInterceptor.advisor(listener.service(), "start", "stop", "isAutoStartup", "destroy"));
 		return proxyFactory.getProxy(container.getClass().getClassLoader());
 	}
 

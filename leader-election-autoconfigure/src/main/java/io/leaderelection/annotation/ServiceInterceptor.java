@@ -26,7 +26,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
-import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.NameMatchMethodPointcut;
 
@@ -59,17 +58,10 @@ final class ServiceInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Have leadership never start a service again.
-	 * @param proxy a proxy of the service, or any other object
+	 * Return the service that leadership starts and stops.
 	 */
-	static void remove(@Nullable Object proxy) {
-		if (proxy instanceof Advised advised) {
-			for (Advisor advisor : advised.getAdvisors()) {
-				if (advisor.getAdvice() instanceof ServiceInterceptor interceptor) {
-					interceptor.service.remove();
-				}
-			}
-		}
+	LeaderService service() {
+		return this.service;
 	}
 
 	@Override

@@ -99,30 +99,19 @@ final class ServiceRules {
 					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods that are leader work only.",
 					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that method.");
 		}
-		Set<Method> listeners = MethodIntrospector.selectMethods(type,
-				(MethodFilter) (method) -> isUnguardedListener(method, type));
-		if (!listeners.isEmpty()) {
-			throw new InvalidLeaderOnlyException(
-					"%s is started and stopped by leadership, but a container calls its method '%s' for messages on every node."
-						.formatted(bean, listeners.iterator().next().getName()),
-					"Annotate the method with @LeaderOnly too, or move it to another bean.");
+		for (Method method : MethodIntrospector.selectMethods(type,
+				(MethodFilter) (candidate) -> GuardRules.annotationOf(candidate) == null)) {
+			String call = ListenerRules.callerOf(method, type).isContainer()
+					? "a container calls its method '%s' for messages"
+					: MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class)
+							? "its @Scheduled method '%s' runs" : null;
+			if (call != null) {
+				throw new InvalidLeaderOnlyException(
+						"%s is started and stopped by leadership, but ".formatted(bean)
+								+ call.formatted(method.getName()) + " on every node.",
+						"Annotate the method with @LeaderOnly too, or move it to another bean.");
+			}
 		}
-		Set<Method> jobs = MethodIntrospector.selectMethods(type, (MethodFilter) ServiceRules::isUnguardedJob);
-		if (!jobs.isEmpty()) {
-			throw new InvalidLeaderOnlyException(
-					"%s is started and stopped by leadership, but its @Scheduled method '%s' runs on every node."
-						.formatted(bean, jobs.iterator().next().getName()),
-					"Annotate the method with @LeaderOnly too, or move it to another bean.");
-		}
-	}
-
-	private static boolean isUnguardedListener(Method method, Class<?> type) {
-		return ListenerRules.isCalledByContainer(method, type) && GuardRules.annotationOf(method) == null;
-	}
-
-	private static boolean isUnguardedJob(Method method) {
-		return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class)
-				&& GuardRules.annotationOf(method) == null;
 	}
 
 	/**

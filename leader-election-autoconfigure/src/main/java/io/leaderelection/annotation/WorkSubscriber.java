@@ -58,13 +58,6 @@ final class WorkSubscriber implements CoreSubscriber<Object>, Subscription {
 	 */
 	private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
 
-	/**
-	 * Create a new {@code WorkSubscriber} instance.
-	 * @param subscriber the subscriber
-	 * @param work the work
-	 * @param single whether the first element is the last
-	 * @param key the key under which the publisher finds the work in its context
-	 */
 	WorkSubscriber(CoreSubscriber<? super Object> subscriber, Work work, boolean single, Object key) {
 		// A failure is signalled by another thread than the elements
 		this.subscriber = Operators.serialize(subscriber);

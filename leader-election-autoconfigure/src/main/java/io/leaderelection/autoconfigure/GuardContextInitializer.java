@@ -29,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aot.AotDetector;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
-import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -70,11 +69,11 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 		}
 		if (!AotDetector.useGeneratedArtifacts() && !beanFactory.containsBeanDefinition(GUARD_BEAN_NAME)
 				&& !isExcluded(beanFactory)) {
-			register(registry, GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class);
-			register(registry, SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class);
+			LeaderOnlyListenerRegistrar.register(registry, GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class);
+			LeaderOnlyListenerRegistrar.register(registry, SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class);
 			if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beanFactory, LeaderServices.class, true,
 					false).length == 0) {
-				register(registry, "leaderServices", LeaderServices.class);
+				LeaderOnlyListenerRegistrar.register(registry, "leaderServices", LeaderServices.class);
 			}
 			LeaderOnlyListenerRegistrar.register(registry, beanFactory.getBeanClassLoader());
 		}
@@ -102,13 +101,6 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 		return (report != null && report.getExclusions().contains(LeaderElectionAutoConfiguration.class.getName()))
 				|| (beanFactory.getParentBeanFactory() instanceof ConfigurableListableBeanFactory parent
 						&& isExcluded(parent));
-	}
-
-	private static void register(BeanDefinitionRegistry registry, String beanName, Class<?> type) {
-		RootBeanDefinition definition = new RootBeanDefinition(type, AutowireCapableBeanFactory.AUTOWIRE_CONSTRUCTOR,
-				false);
-		definition.setRole(BeanDefinition.ROLE_INFRASTRUCTURE);
-		registry.registerBeanDefinition(beanName, definition);
 	}
 
 	/**

@@ -277,6 +277,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	/**
 	 * Return how long an orderly hand-over waits.
+	 * @return the time
 	 */
 	public Duration drainTimeout() {
 		return this.election.settings().drainTimeout();

@@ -84,6 +84,9 @@ final class ElectionServices {
 		}
 	}
 
+	/**
+	 * Stop a service that something else has started, unless a grant is in force.
+	 */
 	synchronized void stopUnlessLeading(LeaderService service) {
 		if (this.run == null) {
 			stop(service, new HashSet<>());

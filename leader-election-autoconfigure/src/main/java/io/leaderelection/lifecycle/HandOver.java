@@ -37,12 +37,6 @@ final class HandOver {
 
 	private final CompletableFuture<Void> over = new CompletableFuture<>();
 
-	/**
-	 * Create a new {@code HandOver} instance.
-	 * @param elector the election
-	 * @param electionStopped completes when the election has stopped
-	 * @param limit how long that may take
-	 */
 	HandOver(DefaultLeaderElector elector, CompletableFuture<?> electionStopped, Duration limit) {
 		this.elector = elector;
 		this.electionStopped = electionStopped;

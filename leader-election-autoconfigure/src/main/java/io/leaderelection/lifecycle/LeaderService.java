@@ -55,10 +55,8 @@ public final class LeaderService {
 
 	private final SerialWorker worker;
 
-	private final BooleanSupplier autoStartup;
-
-	// Confined to the worker
-	private State state = State.STOPPED;
+	// Set by the worker only
+	private volatile State state = State.STOPPED;
 
 	private volatile @Nullable ElectionServices services;
 
@@ -76,14 +74,13 @@ public final class LeaderService {
 	 * @param bean the target of the proxy that prevents other callers from starting it
 	 */
 	public LeaderService(String name, Lifecycle bean) {
-		this(name, bean, () -> true, new SerialWorker("service-" + name));
+		this(name, bean, new SerialWorker("service-" + name));
 	}
 
-	LeaderService(String name, Lifecycle bean, BooleanSupplier autoStartup, SerialWorker worker) {
+	LeaderService(String name, Lifecycle bean, SerialWorker worker) {
 		this.name = name;
 		this.bean = bean;
 		this.phase = (bean instanceof Phased phased) ? phased.getPhase() : 0;
-		this.autoStartup = autoStartup;
 		this.worker = worker;
 	}
 
@@ -166,10 +163,6 @@ public final class LeaderService {
 		}
 	}
 
-	/**
-	 * Stop the bean unless leadership is granted, since something else has started it.
-	 * Does not wait.
-	 */
 	void stopUnlessLeading() {
 		ElectionServices owner = this.services;
 		if (owner != null) {
@@ -184,15 +177,19 @@ public final class LeaderService {
 		this.removed = true;
 	}
 
-	boolean isRemoved() {
-		return this.removed && !this.bean.isRunning();
+	/**
+	 * Return whether the bean is never started again.
+	 * @return whether it has also stopped
+	 */
+	public boolean isRemoved() {
+		return this.removed && this.state == State.STOPPED;
 	}
 
 	/**
 	 * Return whether a grant starts the bean.
 	 */
 	boolean isAutoStartup() {
-		return this.requested || this.autoStartup.getAsBoolean();
+		return this.requested || !(this.bean instanceof ListenerContainer container) || container.isAutoStartup();
 	}
 
 	void joined(ElectionServices owner) {

@@ -18,7 +18,6 @@ package io.leaderelection.lifecycle;
 
 import java.time.Duration;
 
-import io.leaderelection.engine.SerialWorker;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import org.jspecify.annotations.Nullable;
@@ -57,21 +56,15 @@ public final class ListenerContainer implements SmartLifecycle {
 		this.name = name;
 		this.container = container;
 		this.gate = gate;
-		this.service = new LeaderService(name, this, container::isAutoStartup, new SerialWorker("service-" + name));
+		this.service = new LeaderService(name, this);
 	}
 
 	/**
 	 * Return the service by which leadership starts and stops the container.
+	 * @return the service
 	 */
 	public LeaderService service() {
 		return this.service;
-	}
-
-	/**
-	 * Return whether the container has been removed from its registry, and has stopped.
-	 */
-	public boolean isRemoved() {
-		return this.work == null && this.service.isRemoved();
 	}
 
 	/**
@@ -162,6 +155,11 @@ public final class ListenerContainer implements SmartLifecycle {
 	@Override
 	public boolean isRunning() {
 		return this.container.isRunning();
+	}
+
+	@Override
+	public boolean isAutoStartup() {
+		return this.container.isAutoStartup();
 	}
 
 	@Override

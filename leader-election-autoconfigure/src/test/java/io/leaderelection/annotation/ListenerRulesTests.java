@@ -18,6 +18,7 @@ package io.leaderelection.annotation;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.util.Collection;
 import java.util.stream.Stream;
 
 import io.awspring.cloud.sqs.annotation.SqsListener;
@@ -26,6 +27,9 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import jakarta.jms.Message;
 import jakarta.jms.MessageListener;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,22 +43,28 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
+import org.springframework.http.HttpStatus;
 import org.springframework.integration.annotation.Gateway;
 import org.springframework.integration.annotation.InboundChannelAdapter;
 import org.springframework.integration.annotation.ServiceActivator;
+import org.springframework.integration.core.MessageSource;
 import org.springframework.jms.annotation.JmsListener;
 import org.springframework.jmx.export.annotation.ManagedOperation;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.KafkaListeners;
+import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 import org.springframework.kafka.listener.GenericMessageListener;
 import org.springframework.messaging.MessageHandler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.modulith.events.ApplicationModuleListener;
 import org.springframework.pulsar.annotation.PulsarListener;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.stereotype.Component;
 import org.springframework.transaction.event.TransactionalEventListener;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.ResponseStatus;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -102,6 +112,8 @@ class ListenerRulesTests {
 				forRequests(AfterCommit.class, "@TransactionalEventListener", REJECT),
 				forRequests(Module.class, "@ApplicationModuleListener", REJECT),
 				forRequests(Unknown.class, "@QueueListener", REJECT),
+				forRequests(UnknownClass.class, "@QueueListener", REJECT + OR_METHODS),
+				forRequests(MethodOfUnknownClass.class, "@QueueListener", REJECT),
 				rejected(RejectingListener.class, container("RejectingListener", "@KafkaListener", "policy = REJECT"),
 						"Remove 'policy'."),
 				rejected(ListenerOnGrant.class, container("ListenerOnGrant", "@RabbitListener", "runOnGrant = true"),
@@ -134,9 +146,19 @@ class ListenerRulesTests {
 	@ParameterizedTest
 	@ValueSource(classes = { RejectingActivator.class, RejectingController.class, RejectingAfterCommit.class,
 			RejectingModule.class, SkippingEventListener.class, Listener.class, RepeatedListener.class,
-			ListenerClass.class, HandlerClass.class })
+			ListenerClass.class, HandlerClass.class, PrimitiveListener.class, Composed.class, JobOfUnknownClass.class,
+			Stereotyped.class, SkippingSource.class, RebalancedListener.class })
 	void permitted(Class<?> type) {
 		TestElections.follower().withBean(type).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void handlerOfExceptionsIsNotCoveredByTheAnnotationOfItsClass() {
+		TestElections.follower().withBean(RejectingControllerClass.class).run((context) -> {
+			RejectingControllerClass controller = context.getBean(RejectingControllerClass.class);
+			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(controller::on);
+			assertThat(controller.notLeader()).isEqualTo("not the leader");
+		});
 	}
 
 	@Test
@@ -332,6 +354,113 @@ class ListenerRulesTests {
 
 	}
 
+	@LeaderOnly
+	@QueueListener
+	static class UnknownClass {
+
+		void on() {
+		}
+
+	}
+
+	@QueueListener
+	static class MethodOfUnknownClass {
+
+		@LeaderOnly
+		void on() {
+		}
+
+	}
+
+	@QueueListener
+	static class JobOfUnknownClass {
+
+		@LeaderOnly
+		@Scheduled(fixedDelay = 1000)
+		void on() {
+		}
+
+	}
+
+	@EventHandler
+	static class Stereotyped {
+
+		@LeaderOnly
+		void on() {
+		}
+
+	}
+
+	static class Composed {
+
+		@LeaderOnly
+		@RefreshListener
+		void onEvent(String event) {
+		}
+
+		@LeaderOnly
+		@NightlyWorker
+		void onSchedule() {
+		}
+
+		@ReportWorker
+		void work() {
+		}
+
+	}
+
+	static class PrimitiveListener {
+
+		@LeaderOnly
+		@JmsListener(destination = "orders")
+		int on() {
+			return 1;
+		}
+
+	}
+
+	@LeaderOnly
+	static class SkippingSource implements MessageSource<String> {
+
+		@Override
+		public org.springframework.messaging.@Nullable Message<String> receive() {
+			return null;
+		}
+
+	}
+
+	@LeaderOnly
+	static class RebalancedListener implements ConsumerAwareRebalanceListener {
+
+		@KafkaListener(topics = "orders")
+		void on() {
+		}
+
+		@Override
+		public void onPartitionsLost(Collection<TopicPartition> partitions) {
+		}
+
+		@Override
+		public void onPartitionsLost(Consumer<?, ?> consumer, Collection<TopicPartition> partitions) {
+		}
+
+	}
+
+	@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+	static class RejectingControllerClass {
+
+		@GetMapping("/orders")
+		void on() {
+		}
+
+		@ExceptionHandler(NotLeaderException.class)
+		@ResponseStatus(HttpStatus.SERVICE_UNAVAILABLE)
+		String notLeader() {
+			return "not the leader";
+		}
+
+	}
+
 	static class RejectingListener {
 
 		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
@@ -473,6 +602,31 @@ class ListenerRulesTests {
 	/** What a library might have. */
 	@Retention(RetentionPolicy.RUNTIME)
 	@interface QueueListener {
+
+	}
+
+	/** What applications compose. */
+	@EventListener
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface RefreshListener {
+
+	}
+
+	@Retention(RetentionPolicy.RUNTIME)
+	@Scheduled(cron = "0 0 3 * * *")
+	@interface NightlyWorker {
+
+	}
+
+	@LeaderOnly
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface ReportWorker {
+
+	}
+
+	@Component
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface EventHandler {
 
 	}
 

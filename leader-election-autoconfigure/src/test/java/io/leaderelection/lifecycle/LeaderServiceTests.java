@@ -47,7 +47,7 @@ class LeaderServiceTests {
 
 	private final SerialWorker worker = mock(SerialWorker.class);
 
-	private final LeaderService service = new LeaderService("service", this.bean, () -> true, this.worker);
+	private final LeaderService service = new LeaderService("service", this.bean, this.worker);
 
 	@Test
 	void startForWhichNoThreadCanBeCreatedFailsAndIsNotRunLater() {

@@ -18,9 +18,12 @@ package io.leaderelection.autoconfigure.listener;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
-import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.jms.annotation.JmsListenerConfigurer;
+import org.springframework.jms.config.JmsListenerConfigUtils;
 import org.springframework.jms.config.JmsListenerEndpointRegistrar;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
 import org.springframework.jms.config.MethodJmsListenerEndpoint;
@@ -28,27 +31,24 @@ import org.springframework.jms.config.MethodJmsListenerEndpoint;
 /**
  * The containers of {@code @JmsListener}.
  */
-class JmsListenerPostProcessor extends ListenerRegistryPostProcessor implements JmsListenerConfigurer {
+class JmsListenerPostProcessor extends ListenerRegistryPostProcessor<JmsListenerEndpointRegistry>
+		implements JmsListenerConfigurer {
 
-	JmsListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
-		super(JmsListenerEndpointRegistry.class, guard, services);
+	JmsListenerPostProcessor(
+			@Qualifier(JmsListenerConfigUtils.JMS_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME) ObjectProvider<JmsListenerEndpointRegistry> registry,
+			LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
+		super(JmsListenerEndpointRegistry.class, registry, guard, services);
 	}
 
 	@Override
 	public void configureJmsListeners(JmsListenerEndpointRegistrar registrar) {
-		JmsListenerEndpointRegistry registry = registrar.getEndpointRegistry();
-		if (registry != null) {
-			registrar.setEndpointRegistry(manage(registry));
-		}
+		registrar.setEndpointRegistry(registry(registrar.getEndpointRegistry()));
 	}
 
 	@Override
-	@Nullable Listener listener(Object endpoint) {
-		if (endpoint instanceof MethodJmsListenerEndpoint called) {
-			Object bean = called.getBean();
-			return (bean != null) ? new Listener(bean, called.getMethod()) : null;
-		}
-		return null;
+	Object manage(Object endpoint, SmartLifecycle container) {
+		return (endpoint instanceof MethodJmsListenerEndpoint called)
+				? manage(called.getBean(), called.getMethod(), container) : container;
 	}
 
 }

@@ -20,10 +20,12 @@ import java.time.Duration;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
-import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.kafka.annotation.KafkaListenerConfigurer;
+import org.springframework.kafka.config.KafkaListenerConfigUtils;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistrar;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
@@ -32,24 +34,24 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 /**
  * The containers of {@code @KafkaListener}.
  */
-class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor implements KafkaListenerConfigurer {
+class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor<KafkaListenerEndpointRegistry>
+		implements KafkaListenerConfigurer {
 
-	KafkaListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
-		super(KafkaListenerEndpointRegistry.class, guard, services);
+	KafkaListenerPostProcessor(
+			@Qualifier(KafkaListenerConfigUtils.KAFKA_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME) ObjectProvider<KafkaListenerEndpointRegistry> registry,
+			LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
+		super(KafkaListenerEndpointRegistry.class, registry, guard, services);
 	}
 
 	@Override
 	public void configureKafkaListeners(KafkaListenerEndpointRegistrar registrar) {
-		KafkaListenerEndpointRegistry registry = registrar.getEndpointRegistry();
-		if (registry != null) {
-			registrar.setEndpointRegistry(manage(registry));
-		}
+		registrar.setEndpointRegistry(registry(registrar.getEndpointRegistry()));
 	}
 
 	@Override
-	@Nullable Listener listener(Object endpoint) {
+	Object manage(Object endpoint, SmartLifecycle container) {
 		return (endpoint instanceof MethodKafkaListenerEndpoint<?, ?> called)
-				? new Listener(called.getBean(), called.getMethod()) : null;
+				? manage(called.getBean(), called.getMethod(), container) : container;
 	}
 
 	@Override

@@ -18,7 +18,6 @@ package io.leaderelection.autoconfigure.listener;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.BeanClassLoaderAware;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
@@ -31,12 +30,11 @@ import org.springframework.util.ClassUtils;
  * Has leadership start and stop the containers of listeners for messages that are
  * leader-only, in each context that has the guard.
  */
-public final class LeaderOnlyListenerRegistrar implements BeanClassLoaderAware, ImportBeanDefinitionRegistrar {
+public final class LeaderOnlyListenerRegistrar implements ImportBeanDefinitionRegistrar {
 
-	private @Nullable ClassLoader classLoader;
+	private final ClassLoader classLoader;
 
-	@Override
-	public void setBeanClassLoader(ClassLoader classLoader) {
+	LeaderOnlyListenerRegistrar(ClassLoader classLoader) {
 		this.classLoader = classLoader;
 	}
 
@@ -63,7 +61,13 @@ public final class LeaderOnlyListenerRegistrar implements BeanClassLoaderAware, 
 		}
 	}
 
-	private static void register(BeanDefinitionRegistry registry, String beanName, Class<?> type) {
+	/**
+	 * Register a bean of the guard.
+	 * @param registry the registry of a context
+	 * @param beanName the name of the bean
+	 * @param type its class
+	 */
+	public static void register(BeanDefinitionRegistry registry, String beanName, Class<?> type) {
 		RootBeanDefinition definition = new RootBeanDefinition(type, AutowireCapableBeanFactory.AUTOWIRE_CONSTRUCTOR,
 				false);
 		definition.setRole(BeanDefinition.ROLE_INFRASTRUCTURE);

@@ -27,10 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.BeanFactoryAware;
-import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.SmartLifecycle;
 
@@ -39,52 +36,35 @@ import org.springframework.context.SmartLifecycle;
  * created by a registry when it registers an endpoint. The proxy of the registry replaces
  * those of leader-only listeners by proxies, which the registry can neither start nor
  * stop. All others do not change.
+ *
+ * @param <R> the type of the registry
  */
-abstract class ListenerRegistryPostProcessor
-		implements BeanPostProcessor, BeanFactoryAware, SmartInitializingSingleton {
+abstract class ListenerRegistryPostProcessor<R> implements BeanPostProcessor {
 
-	private final Class<?> registryType;
+	private final Class<R> registryType;
+
+	private final ObjectProvider<R> registry;
 
 	private final LeaderOnlyBeanPostProcessor guard;
 
 	private final LeaderServices services;
 
-	private @Nullable ListableBeanFactory beanFactory;
-
-	/**
-	 * Create a new {@code ListenerRegistryPostProcessor} instance.
-	 * @param registryType the type of the registry
-	 * @param guard knows which listeners are leader-only
-	 * @param services the services that leadership starts and stops
-	 */
-	ListenerRegistryPostProcessor(Class<?> registryType, LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
+	ListenerRegistryPostProcessor(Class<R> registryType, ObjectProvider<R> registry, LeaderOnlyBeanPostProcessor guard,
+			LeaderServices services) {
 		this.registryType = registryType;
+		this.registry = registry;
 		this.guard = guard;
 		this.services = services;
 	}
 
-	@Override
-	public void setBeanFactory(BeanFactory beanFactory) {
-		this.beanFactory = (beanFactory instanceof ListableBeanFactory listable) ? listable : null;
-	}
-
-	@Override
-	public void afterSingletonsInstantiated() {
-		if (this.beanFactory != null) {
-			this.beanFactory.getBeansOfType(this.registryType, false, false).forEach((name, registry) -> {
-				if (!AopUtils.isAopProxy(registry)) {
-					this.guard.notListening(name);
-				}
-			});
-		}
-	}
-
 	/**
-	 * Return the listener of an endpoint.
-	 * @param endpoint the endpoint
-	 * @return the listener, or {@code null} if it is not a method of a bean
+	 * Return what the registry uses instead of the container of an endpoint.
 	 */
-	abstract @Nullable Listener listener(Object endpoint);
+	abstract Object manage(Object endpoint, SmartLifecycle container);
+
+	final Object manage(@Nullable Object bean, @Nullable Method method, SmartLifecycle container) {
+		return (bean != null) ? this.guard.listening(bean, method, container, this::prepare, this.services) : container;
+	}
 
 	/**
 	 * Prepare a container to be started and stopped by leadership. Its stop must wait for
@@ -101,9 +81,12 @@ abstract class ListenerRegistryPostProcessor
 	}
 
 	/**
-	 * Return a proxy of a registry that may be no bean.
+	 * Return the proxy of the registry that registers annotated methods. It may be no
+	 * bean, or have been created before this post-processor.
+	 * @param configured the registry that the application has configured, if any
 	 */
-	final <T> T manage(T registry) {
+	final R registry(@Nullable R configured) {
+		R registry = (configured != null) ? configured : this.registry.getObject();
 		return AopUtils.isAopProxy(registry) ? registry : proxy(registry, true, this::register);
 	}
 
@@ -127,10 +110,7 @@ abstract class ListenerRegistryPostProcessor
 			return result;
 		}
 		Object endpoint = invocation.getArguments()[0];
-		Listener listener = (endpoint != null) ? listener(endpoint) : null;
-		return (listener != null)
-				? this.guard.listening(listener.bean(), listener.method(), container, this::prepare, this.services)
-				: container;
+		return (endpoint != null) ? manage(endpoint, container) : container;
 	}
 
 	@SuppressWarnings("unchecked")
@@ -139,16 +119,6 @@ abstract class ListenerRegistryPostProcessor
 		proxyFactory.setProxyTargetClass(targetClass);
 		proxyFactory.addAdvice(interceptor);
 		return (T) proxyFactory.getProxy(target.getClass().getClassLoader());
-	}
-
-	/**
-	 * A listener for messages.
-	 *
-	 * @param bean the bean
-	 * @param method the method, or {@code null} if each method of the bean that handles a
-	 * payload is called
-	 */
-	record Listener(Object bean, @Nullable Method method) {
 	}
 
 }

@@ -20,36 +20,38 @@ import java.time.Duration;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.amqp.rabbit.annotation.RabbitListenerConfigurer;
+import org.springframework.amqp.rabbit.config.RabbitListenerConfigUtils;
 import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer;
 import org.springframework.amqp.rabbit.listener.MethodRabbitListenerEndpoint;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistrar;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.context.SmartLifecycle;
 
 /**
  * The containers of {@code @RabbitListener}.
  */
-class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor implements RabbitListenerConfigurer {
+class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor<RabbitListenerEndpointRegistry>
+		implements RabbitListenerConfigurer {
 
-	RabbitListenerPostProcessor(LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
-		super(RabbitListenerEndpointRegistry.class, guard, services);
+	RabbitListenerPostProcessor(
+			@Qualifier(RabbitListenerConfigUtils.RABBIT_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME) ObjectProvider<RabbitListenerEndpointRegistry> registry,
+			LeaderOnlyBeanPostProcessor guard, LeaderServices services) {
+		super(RabbitListenerEndpointRegistry.class, registry, guard, services);
 	}
 
 	@Override
 	public void configureRabbitListeners(RabbitListenerEndpointRegistrar registrar) {
-		RabbitListenerEndpointRegistry registry = registrar.getEndpointRegistry();
-		if (registry != null) {
-			registrar.setEndpointRegistry(manage(registry));
-		}
+		registrar.setEndpointRegistry(registry(registrar.getEndpointRegistry()));
 	}
 
 	@Override
-	@Nullable Listener listener(Object endpoint) {
+	Object manage(Object endpoint, SmartLifecycle container) {
 		return (endpoint instanceof MethodRabbitListenerEndpoint called)
-				? new Listener(called.getBean(), called.getMethod()) : null;
+				? manage(called.getBean(), called.getMethod(), container) : container;
 	}
 
 	/**

@@ -21,7 +21,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.annotation.InvalidLeaderOnlyException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -53,6 +52,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.jms.annotation.EnableJms;
 import org.springframework.jms.annotation.JmsListener;
 import org.springframework.jms.annotation.JmsListenerConfigurer;
+import org.springframework.jms.config.JmsListenerConfigUtils;
 import org.springframework.jms.config.JmsListenerContainerFactory;
 import org.springframework.jms.config.JmsListenerEndpointRegistrar;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
@@ -240,16 +240,20 @@ class LeaderOnlyListenerRegistrarTests {
 	}
 
 	@Test
-	void registryThatIsCreatedEarlyIsRejected() {
+	void otherRegistriesMayExist() {
+		this.contextRunner.withUserConfiguration(Listeners.class)
+			.withBean("another", JmsListenerEndpointRegistry.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> assertOnlyOtherRuns(
+					context.getBean(JmsListenerConfigUtils.JMS_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME,
+							JmsListenerEndpointRegistry.class)));
+	}
+
+	@Test
+	void containersOfARegistryThatIsCreatedEarlyAreReplaced() {
 		this.contextRunner.withUserConfiguration(Listeners.class, EarlyRegistry.class)
 			.withPropertyValues("leader-election.mode=never")
-			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidLeaderOnlyException.class)
-				.hasMessage("Listeners for messages are annotated with @LeaderOnly, but bean "
-						+ "'org.springframework.jms.config.internalJmsListenerEndpointRegistry', which creates their "
-						+ "containers, was registered as an existing instance, or created early because a bean "
-						+ "post-processor depends on it: leadership cannot start and stop them. Declare the bean by a "
-						+ "definition, and let no bean post-processor depend on it."));
+			.run((context) -> assertOnlyOtherRuns(context.getBean(JmsListenerEndpointRegistry.class)));
 	}
 
 	@Test

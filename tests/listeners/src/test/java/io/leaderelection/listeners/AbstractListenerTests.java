@@ -31,14 +31,17 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -75,6 +78,11 @@ abstract class AbstractListenerTests {
 	 * Send a message to a queue.
 	 */
 	abstract void send(ConfigurableApplicationContext node, String queue, String message);
+
+	/**
+	 * Return the container of the leader-only listener, whose id is {@code orders}.
+	 */
+	abstract @Nullable Object container(ConfigurableApplicationContext node);
 
 	/**
 	 * Have the broker create a queue, unless it does so by itself.
@@ -174,6 +182,22 @@ abstract class AbstractListenerTests {
 		resign(first, second);
 		send(first, this.queue, "last");
 		this.deliveries.await("second has processed last");
+	}
+
+	@Test
+	void containerThatStartsItselfOnAFollowerIsStoppedWithoutLosingAMessage() {
+		ConfigurableApplicationContext first = startFirst();
+		ConfigurableApplicationContext second = start("second");
+		SmartLifecycle container = (SmartLifecycle) AopProxyUtils.getSingletonTarget(container(second));
+		container.start();
+		List<String> sent = new ArrayList<>();
+		Deliveries.eventually().until(() -> {
+			sent.add("first has processed " + sent.size());
+			send(first, this.queue, String.valueOf(sent.size() - 1));
+			return !container.isRunning();
+		});
+		Deliveries.eventually()
+			.untilAsserted(() -> assertThat(this.deliveries.processed()).containsExactlyInAnyOrderElementsOf(sent));
 	}
 
 	private void sendAll(ConfigurableApplicationContext node, int first, int last) {

@@ -20,12 +20,14 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import org.apache.activemq.artemis.core.config.impl.ConfigurationImpl;
 import org.apache.activemq.artemis.core.server.embedded.EmbeddedActiveMQ;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jms.annotation.JmsListener;
+import org.springframework.jms.config.JmsListenerEndpointRegistry;
 import org.springframework.jms.core.JmsTemplate;
 import org.springframework.test.util.TestSocketUtils;
 
@@ -61,6 +63,11 @@ class JmsListenerTests extends AbstractListenerTests {
 		node.getBean(JmsTemplate.class).convertAndSend(queue, message);
 	}
 
+	@Override
+	@Nullable Object container(ConfigurableApplicationContext node) {
+		return node.getBean(JmsListenerEndpointRegistry.class).getListenerContainer("orders");
+	}
+
 	/** The listener. */
 	static class Orders extends Listener {
 
@@ -70,7 +77,7 @@ class JmsListenerTests extends AbstractListenerTests {
 
 		@Override
 		@LeaderOnly
-		@JmsListener(destination = "${orders}")
+		@JmsListener(id = "orders", destination = "${orders}")
 		void on(String message) {
 			super.on(message);
 		}

@@ -19,12 +19,14 @@ package io.leaderelection.listeners;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 
@@ -63,6 +65,11 @@ class KafkaListenerTests extends AbstractListenerTests {
 		node.getBean(KafkaTemplate.class).send(queue, message, message).join();
 	}
 
+	@Override
+	@Nullable Object container(ConfigurableApplicationContext node) {
+		return node.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("orders");
+	}
+
 	/** The listener. */
 	static class Orders extends Listener {
 
@@ -72,7 +79,7 @@ class KafkaListenerTests extends AbstractListenerTests {
 
 		@Override
 		@LeaderOnly
-		@KafkaListener(topics = "${orders}", groupId = "${orders}")
+		@KafkaListener(id = "orders", topics = "${orders}", groupId = "${orders}")
 		void on(String message) {
 			super.on(message);
 		}

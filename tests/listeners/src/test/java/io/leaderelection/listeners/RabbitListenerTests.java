@@ -18,6 +18,7 @@ package io.leaderelection.listeners;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.springframework.amqp.core.Queue;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
@@ -61,6 +63,11 @@ class RabbitListenerTests extends AbstractListenerTests {
 		node.getBean(RabbitTemplate.class).convertAndSend(queue, message);
 	}
 
+	@Override
+	@Nullable Object container(ConfigurableApplicationContext node) {
+		return node.getBean(RabbitListenerEndpointRegistry.class).getListenerContainer("orders");
+	}
+
 	/** The listener. */
 	static class Orders extends Listener {
 
@@ -70,7 +77,7 @@ class RabbitListenerTests extends AbstractListenerTests {
 
 		@Override
 		@LeaderOnly
-		@RabbitListener(queues = "${orders}")
+		@RabbitListener(id = "orders", queues = "${orders}")
 		void on(String message) {
 			super.on(message);
 		}
