@@ -16,6 +16,7 @@
 
 package io.leaderelection.annotation;
 
+import io.leaderelection.InvalidUsageException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,36 +25,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public class InvalidLeaderOnlyException extends IllegalStateException {
-
-	private final String description;
-
-	private final String action;
+public class InvalidLeaderOnlyException extends InvalidUsageException {
 
 	InvalidLeaderOnlyException(String description, String action) {
 		this(description, action, null);
 	}
 
 	InvalidLeaderOnlyException(String description, String action, @Nullable Throwable cause) {
-		super(description + " " + action, cause);
-		this.description = description;
-		this.action = action;
-	}
-
-	/**
-	 * Return what is wrong, and with which method or class.
-	 * @return one or more sentences
-	 */
-	public String getDescription() {
-		return this.description;
-	}
-
-	/**
-	 * Return the required change.
-	 * @return one or more sentences
-	 */
-	public String getAction() {
-		return this.action;
+		super(description, action, cause);
 	}
 
 }

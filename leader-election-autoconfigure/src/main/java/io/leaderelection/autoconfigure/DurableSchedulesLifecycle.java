@@ -17,8 +17,9 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -50,11 +51,6 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 
 	private volatile boolean running;
 
-	/**
-	 * Create a new {@code DurableSchedulesLifecycle} instance.
-	 * @param schedules the durable schedules
-	 * @param beanFactory the factory of the processor of {@code @Scheduled}
-	 */
 	DurableSchedulesLifecycle(DurableSchedules schedules, ListableBeanFactory beanFactory) {
 		this.schedules = schedules;
 		this.beanFactory = beanFactory;
@@ -74,8 +70,8 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 	public void start() {
 		if (!this.schedules.jobs().isEmpty()) {
 			checkScheduling();
-			CompletableFuture<@Nullable Void> checked = new CompletableFuture<>();
-			DaemonThreads.create("schedules", () -> check(checked)).start();
+			FutureTask<@Nullable Void> checked = new FutureTask<>(this.schedules::check, null);
+			DaemonThreads.create("schedules", checked).start();
 			await(checked);
 		}
 		this.running = true;
@@ -91,17 +87,7 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 		}
 	}
 
-	private void check(CompletableFuture<@Nullable Void> checked) {
-		try {
-			this.schedules.check();
-			checked.complete(null);
-		}
-		catch (Throwable ex) {
-			checked.completeExceptionally(ex);
-		}
-	}
-
-	private static void await(CompletableFuture<@Nullable Void> checked) {
+	private static void await(Future<@Nullable Void> checked) {
 		try {
 			checked.get(LONGEST_START.toMillis(), TimeUnit.MILLISECONDS);
 		}

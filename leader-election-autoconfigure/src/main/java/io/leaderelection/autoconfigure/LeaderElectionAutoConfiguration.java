@@ -36,6 +36,7 @@ import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.StartPolicy;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.JdbcScheduleStore;
+import io.leaderelection.schedule.MemoryScheduleStore;
 import io.leaderelection.schedule.ScheduleStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
@@ -163,9 +164,9 @@ public final class LeaderElectionAutoConfiguration {
 					"It is not positive, so no fire could run.",
 					"Set the age up to which a missed fire is run, for instance 6h.");
 		}
-		DurableSchedules schedules = (properties.mode() == Mode.POSTGRESQL)
-				? new DurableSchedules(store.getIfAvailable()) : DurableSchedules.inMemory(beanFactory);
-		schedules.setWithin(within);
+		DurableSchedules schedules = new DurableSchedules(
+				(properties.mode() == Mode.POSTGRESQL) ? store.getIfAvailable() : new MemoryScheduleStore(beanFactory),
+				within);
 		schedules.onFire(publisher::publishEvent);
 		return schedules;
 	}

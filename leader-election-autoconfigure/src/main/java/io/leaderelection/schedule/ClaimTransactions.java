@@ -44,7 +44,7 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  * @param reported the last fires that were reported, since they are ahead
  */
 record ClaimTransactions(DurableJob job, String manager, TransactionFencing fencing, DataSource dataSource,
-		JdbcTemplate jdbc, SpringTransactions joined, SpringTransactions own, Set<Instant> reported) {
+		JdbcTemplate jdbc, JobTransaction.Transactions joined, JobTransaction.Transactions own, Set<Instant> reported) {
 
 	/**
 	 * Return the transactions of a job.
@@ -73,7 +73,7 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 		}
 		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
 				transaction.joined(manager),
-				new SpringTransactions(manager,
+				new JobTransaction.Transactions(manager,
 						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)),
 				ConcurrentHashMap.newKeySet());
 	}

@@ -17,7 +17,6 @@
 package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.function.Supplier;
@@ -75,10 +74,6 @@ public final class DurableJob {
 		return this.type;
 	}
 
-	@Nullable Duration within() {
-		return this.schedules.within();
-	}
-
 	DurableSchedule annotation() {
 		return this.annotation;
 	}
@@ -117,7 +112,7 @@ public final class DurableJob {
 		// A race is harmless: all threads compute the same value
 		JobDefinition definition = this.definition;
 		if (definition == null) {
-			definition = JobDefinition.of(this, this.schedules::resolve);
+			definition = JobDefinition.of(this, this.schedules);
 			this.definition = definition;
 		}
 		return definition;
@@ -137,8 +132,7 @@ public final class DurableJob {
 	 * @param run calls the method if the leadership is current
 	 */
 	public void granted(Leadership leadership, Runnable run) {
-		this.requested = null;
-		this.runs.succeeded();
+		reset();
 		this.next.granted(leadership, run);
 	}
 
@@ -164,10 +158,17 @@ public final class DurableJob {
 		if (skip) {
 			return this.runs.skip(grant.leadership()) ? null : "no fire is due, or the job is running";
 		}
-		// Not rounded up by the database
-		this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
-		catchUp();
-		return null;
+		if (this.schedules.scheduler() == null) {
+			return "nothing runs @Scheduled methods (@EnableScheduling is missing)";
+		}
+		String refusal = this.runs.refusal(grant.leadership());
+		if (refusal == null) {
+			reset();
+			// Not rounded up by the database
+			this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
+			catchUp();
+		}
+		return refusal;
 	}
 
 	/**
@@ -176,6 +177,12 @@ public final class DurableJob {
 	void begin() {
 		this.next.begin();
 		this.runs.history().forget();
+		reset();
+	}
+
+	private void reset() {
+		this.requested = null;
+		this.runs.reset();
 	}
 
 	/**

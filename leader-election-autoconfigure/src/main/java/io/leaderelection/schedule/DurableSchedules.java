@@ -32,7 +32,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
@@ -52,6 +51,8 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private final @Nullable ScheduleStore store;
 
+	private final @Nullable Duration within;
+
 	private final Map<MethodClassKey, DurableJob> found = new ConcurrentHashMap<>();
 
 	/** By the names of the election and of the job. */
@@ -65,8 +66,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 
 	private volatile @Nullable Instant begin;
 
-	private volatile @Nullable Duration within;
-
 	private volatile @Nullable TaskScheduler scheduler;
 
 	private @Nullable StringValueResolver valueResolver;
@@ -74,18 +73,12 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	/**
 	 * Create a new {@code DurableSchedules} instance.
 	 * @param store where fires are recorded, or {@code null} if they cannot be
+	 * @param within the age up to which a fire is run if its job does not define it, or
+	 * {@code null} if it is unlimited
 	 */
-	public DurableSchedules(@Nullable ScheduleStore store) {
+	public DurableSchedules(@Nullable ScheduleStore store, @Nullable Duration within) {
 		this.store = store;
-	}
-
-	/**
-	 * Return durable schedules of a node without an election database.
-	 * @param beanFactory the factory of the transaction manager
-	 * @return the schedules
-	 */
-	public static DurableSchedules inMemory(ConfigurableListableBeanFactory beanFactory) {
-		return new DurableSchedules(new MemoryScheduleStore(beanFactory));
+		this.within = within;
 	}
 
 	@Override
@@ -105,14 +98,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	 */
 	public void setClock(Clock clock) {
 		this.clock = clock;
-	}
-
-	/**
-	 * Set the age up to which a fire is run if its job does not define it.
-	 * @param within the age, or {@code null} if it is unlimited
-	 */
-	public void setWithin(@Nullable Duration within) {
-		this.within = within;
 	}
 
 	@Nullable Duration within() {

@@ -18,16 +18,16 @@ package io.leaderelection.schedule;
 
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.schedule.DueFires.Misfire;
+import io.leaderelection.schedule.DurableRun.Invocation;
 import io.leaderelection.schedule.JobRecord.Run;
 import io.leaderelection.schedule.ScheduleStore.Row;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-
-import org.springframework.util.Assert;
 
 /**
  * What one transaction reads and changes in the record of a job. It takes effect when the
@@ -53,14 +53,8 @@ final class FireClaim {
 
 	private @Nullable DueFires due;
 
-	/**
-	 * Create a new {@code FireClaim} instance.
-	 * @param schedules the jobs of the application
-	 * @param job the job
-	 * @param next its next run
-	 * @param leadership the leadership of the work
-	 * @param misfire what happens to missed fires
-	 */
+	private @Nullable Object result;
+
 	FireClaim(DurableSchedules schedules, DurableJob job, NextRun next, Leadership leadership, Misfire misfire) {
 		this.schedules = schedules;
 		this.job = job;
@@ -77,62 +71,52 @@ final class FireClaim {
 		return this.run;
 	}
 
-	/**
-	 * Return what was due if the transaction has settled it without a run.
-	 */
-	@Nullable DueFires settled() {
-		return (this.due != null && this.due.fire() == null) ? this.due : null;
+	DueFires due() {
+		return Objects.requireNonNull(this.due);
+	}
+
+	@Nullable Object result() {
+		return this.result;
 	}
 
 	/**
-	 * Return whether the job has begun, and a fire is to be claimed in another
-	 * transaction: if the begin was rolled back with the first run, the next leader would
-	 * begin later.
-	 */
-	boolean hasBegun() {
-		return this.due != null && this.due.fire() != null && this.run == null;
-	}
-
-	/**
-	 * Lock the record and determine what is due. Changes the record if the job is new or
-	 * has changed, or if fires were dropped.
+	 * Lock the record and claim what is due. Changes the record if the job is new or has
+	 * changed, or if fires were dropped. If the job has begun, a fire is claimed in
+	 * another transaction: if the begin was rolled back with the first run, the next
+	 * leader would begin later.
 	 * @param row the record
-	 * @return the run, or {@code null} if no fire is due, or the job has begun
+	 * @param invocation calls the method if it is a part of the transaction
+	 * @throws Throwable the failure of the method
 	 */
-	@Nullable DurableRun open(Row row) {
+	void open(Row row, @Nullable Invocation invocation) throws Throwable {
 		JobRecord initial = initial();
 		JobRecord found = row.lock(initial);
-		JobRecord present = begun(found, initial);
 		Instant now = this.schedules.now();
-		row.check(present, now);
+		row.check(found, now);
+		JobRecord present = begun(found, initial);
 		DueFires fires = DueFires.of(this.job.times(), this.misfire, present.lastFire(), now);
 		this.due = fires;
 		if (fires.fire() != null && found != initial && found.hasSchedule(initial)) {
 			this.record = found;
-			boolean late = this.next.isLate(fires.fire()) || fires.missed() > 0 || fires.more();
+			boolean late = !fires.fire().equals(this.job.times().requested())
+					&& (this.next.isLate(fires.fire()) || fires.missed() > 0 || fires.more());
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
-			this.run = new DurableRun(this.job, this.leadership, fires, fireTime, now);
-			return this.run;
+			DurableRun claimed = new DurableRun(this.job, this.leadership, fires, fireTime, now);
+			this.run = claimed;
+			if (invocation != null) {
+				this.result = claimed.invoke(invocation);
+				save(row, claimed, true, this.schedules.now(), "completed");
+			}
+			else if (this.job.claim() == Claim.BEFORE) {
+				save(row, claimed, true, null, "running");
+			}
+			return;
 		}
 		JobRecord replacement = (fires.fire() != null) ? present : present.withLastFire(fires.lastFire());
 		this.record = replacement;
 		if (!replacement.equals(found)) {
 			row.save(replacement);
 		}
-		return null;
-	}
-
-	/**
-	 * Record the fire of a run as done.
-	 * @param row the record, which {@link #open(Row)} has locked
-	 * @param run the run
-	 * @param ended when the run has ended, or {@code null}
-	 * @param outcome its outcome
-	 */
-	void save(Row row, DurableRun run, @Nullable Instant ended, String outcome) {
-		JobRecord present = this.record;
-		Assert.state(present != null, "The record has not been locked");
-		save(row, present.withLastFire(run.due().lastFire()), run, ended, outcome);
 	}
 
 	/**
@@ -149,13 +133,14 @@ final class FireClaim {
 		// Otherwise it is done already: a commit may have succeeded although it has
 		// failed here
 		if (this.job.claim() == Claim.BEFORE || present.lastFire().isBefore(run.due().lastFire())) {
-			save(row, done ? present.withLastFire(run.due().lastFire()) : present, run, this.schedules.now(), outcome);
+			save(row, run, done, this.schedules.now(), outcome);
 		}
 	}
 
-	private void save(Row row, JobRecord replacement, DurableRun run, @Nullable Instant ended, String outcome) {
-		this.record = replacement.withRun(new Run(this.leadership.getTerm().toString(), this.leadership.getNodeId(),
-				run.started(), ended, outcome));
+	private void save(Row row, DurableRun run, boolean done, @Nullable Instant ended, String outcome) {
+		JobRecord present = Objects.requireNonNull(this.record);
+		this.record = (done ? present.withLastFire(run.due().lastFire()) : present).withRun(new Run(
+				this.leadership.getTerm().toString(), this.leadership.getNodeId(), run.started(), ended, outcome));
 		row.save(this.record);
 	}
 

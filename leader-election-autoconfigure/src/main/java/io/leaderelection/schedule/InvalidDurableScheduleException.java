@@ -16,6 +16,8 @@
 
 package io.leaderelection.schedule;
 
+import io.leaderelection.InvalidUsageException;
+
 /**
  * Thrown when {@link DurableSchedule @DurableSchedule} is used where fires cannot be
  * claimed as declared. The application does not start, since otherwise fires would be
@@ -23,32 +25,10 @@ package io.leaderelection.schedule;
  *
  * @since 0.1.0
  */
-public class InvalidDurableScheduleException extends IllegalStateException {
-
-	private final String description;
-
-	private final String action;
+public class InvalidDurableScheduleException extends InvalidUsageException {
 
 	InvalidDurableScheduleException(String description, String action) {
-		super(description + " " + action);
-		this.description = description;
-		this.action = action;
-	}
-
-	/**
-	 * Return what is wrong, and with which method.
-	 * @return one or more sentences
-	 */
-	public String getDescription() {
-		return this.description;
-	}
-
-	/**
-	 * Return the required change.
-	 * @return one or more sentences
-	 */
-	public String getAction() {
-		return this.action;
+		super(description, action, null);
 	}
 
 }

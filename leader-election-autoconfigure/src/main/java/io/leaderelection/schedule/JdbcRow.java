@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Objects;
 
 import io.leaderelection.schedule.JobRecord.Run;
+import io.leaderelection.schedule.ScheduleStore.PartlyCommittedException;
 import io.leaderelection.schedule.ScheduleStore.Row;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -113,14 +114,6 @@ final class JdbcRow implements Row {
 
 	private boolean changed;
 
-	/**
-	 * Create a new {@code JdbcRow} instance.
-	 * @param claims the transactions of the job, one of which is the current one
-	 * @param table the qualified name of the table
-	 * @param longestIdle how long the transaction may be idle
-	 * @param longestSkew how far the clock of the jobs may be from that of the database
-	 * @param election the key of the election
-	 */
 	JdbcRow(ClaimTransactions claims, String table, String longestIdle, Duration longestSkew, String election) {
 		this.claims = claims;
 		this.job = claims.job();
@@ -213,8 +206,8 @@ final class JdbcRow implements Row {
 				default ->
 					"the table did not take the change, although the transaction is the same: look for row-level security, triggers and rules of the table";
 			});
-			logger.warn(message);
-			throw new IllegalStateException(message);
+			throw other.equals("committed") ? new PartlyCommittedException(message)
+					: new IllegalStateException(message);
 		}
 		this.changed = true;
 	}

@@ -113,21 +113,19 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	}
 
 	@Override
-	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
-			throws Throwable {
+	void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
 		ClaimTransactions claims = transactions(job);
 		String table = this.table.resolve(claims.dataSource());
 		Assert.state(claims.areOnElectionDatabase(),
 				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
 		String election = this.electionKeys.apply(leadership.getElection());
-		return (own ? claims.own() : claims.joined()).<T>execute((status) -> {
+		(own ? claims.own() : claims.joined()).execute((status) -> {
 			this.fencing.require(claims.manager(), leadership);
 			JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
-			T result = operation.run(row);
+			operation.run(row);
 			if (!row.isChanged()) {
 				status.setRollbackOnly();
 			}
-			return result;
 		});
 	}
 

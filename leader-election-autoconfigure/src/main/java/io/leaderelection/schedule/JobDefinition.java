@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 
 import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.FireTimes.Cron;
@@ -50,20 +49,17 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 	/**
 	 * Return the definition of a job.
 	 * @param job the job
-	 * @param resolver resolves placeholders
+	 * @param schedules resolve placeholders
 	 * @throws InvalidDurableScheduleException if an attribute is not valid
 	 */
-	static JobDefinition of(DurableJob job, Function<String, @Nullable String> resolver) {
-		return new Reader(job, resolver).read();
+	static JobDefinition of(DurableJob job, DurableSchedules schedules) {
+		return new Reader(job, schedules).read();
 	}
 
 	/**
 	 * Reads the attributes of a job.
-	 *
-	 * @param job the job
-	 * @param resolver resolves placeholders
 	 */
-	private record Reader(DurableJob job, Function<String, @Nullable String> resolver) {
+	private record Reader(DurableJob job, DurableSchedules schedules) {
 
 		private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -116,7 +112,7 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 		private @Nullable Duration within(DurableSchedule annotation) {
 			String within = resolve("within", annotation.within());
 			if (within.isEmpty()) {
-				return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : this.job.within();
+				return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : this.schedules.within();
 			}
 			try {
 				Duration duration = DurationStyle.detectAndParse(within);
@@ -133,7 +129,7 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 
 		private String resolve(String attribute, String value) {
 			try {
-				String resolved = this.resolver.apply(value);
+				String resolved = this.schedules.resolve(value);
 				return (resolved != null) ? resolved.trim() : "";
 			}
 			catch (RuntimeException ex) {

@@ -104,9 +104,6 @@ final class JobHistory {
 
 	/**
 	 * The record as it was in a term of this node.
-	 *
-	 * @param leadership the leadership
-	 * @param record the record
 	 */
 	private record Observed(Leadership leadership, JobRecord record) {
 

@@ -18,13 +18,12 @@ package io.leaderelection.schedule;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.DurableRun.Invocation;
-import io.leaderelection.schedule.ScheduleStore.Row;
+import io.leaderelection.schedule.ScheduleStore.PartlyCommittedException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -55,13 +54,7 @@ final class JobRuns {
 	// Guarded by this
 	private @Nullable Leadership running;
 
-	private @Nullable Instant repetition;
-
-	private @Nullable Instant failedFire;
-
-	private int attempts;
-
-	private int failures;
+	private @Nullable Failure failure;
 
 	JobRuns(DurableSchedules schedules, DurableJob job, NextRun next) {
 		this.schedules = schedules;
@@ -85,16 +78,12 @@ final class JobRuns {
 			return skipped.get();
 		}
 		try {
-			AtomicReference<@Nullable Object> result = new AtomicReference<>();
-			DurableRun run = claim(leadership, misfire(), (claim, row, claimed) -> {
-				result.set(claimed.invoke(invocation));
-				claim.save(row, claimed, this.schedules.now(), "completed");
-			});
-			if (run == null) {
+			FireClaim claim = claim(leadership, misfire(), invocation);
+			if (claim.run() == null) {
 				return skipped.get();
 			}
-			completed(run);
-			return result.get();
+			completed(claim.run());
+			return claim.result();
 		}
 		finally {
 			leave(leadership);
@@ -111,11 +100,7 @@ final class JobRuns {
 		}
 		DurableRun run = null;
 		try {
-			run = claim(leadership, misfire(), (claim, row, claimed) -> {
-				if (this.job.claim() == Claim.BEFORE) {
-					claim.save(row, claimed, null, "running");
-				}
-			});
+			run = claim(leadership, misfire(), null).run();
 			return run;
 		}
 		finally {
@@ -125,35 +110,33 @@ final class JobRuns {
 		}
 	}
 
-	private @Nullable DurableRun claim(Leadership leadership, Misfire misfire, ClaimedWork work) throws Throwable {
+	private FireClaim claim(Leadership leadership, Misfire misfire, @Nullable Invocation invocation) throws Throwable {
 		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, leadership, misfire);
 		boolean own = this.job.claim() != Claim.IN_TRANSACTION;
 		try {
-			this.schedules.store().<@Nullable Object>execute(this.job, leadership, own, (row) -> {
-				DurableRun run = claim.open(row);
-				if (run != null) {
-					work.run(claim, row, run);
-				}
-				return null;
-			});
+			this.schedules.store().execute(this.job, leadership, own, (row) -> claim.open(row, invocation));
 		}
 		catch (Throwable ex) {
 			if (claim.run() != null && !own) {
 				failed(claim.run(), ex);
 			}
 			else {
-				repeat(leadership, retryTime());
+				repeat(leadership, null, Integer.MAX_VALUE);
 			}
 			throw ex;
 		}
 		this.history.observed(leadership, claim.record());
-		DueFires settled = claim.settled();
-		if (settled != null) {
-			succeeded();
-			dropped(settled.missed());
-			this.history.missed(settled.missed());
+		if (claim.run() != null) {
+			return claim;
 		}
-		return claim.hasBegun() ? claim(leadership, misfire, work) : claim.run();
+		succeeded(leadership);
+		if (claim.due().fire() != null) {
+			return claim(leadership, misfire, invocation);
+		}
+		dropped(claim.due().missed());
+		this.history.missed(claim.due().missed());
+		logger.debug(LogMessage.format("A call of %s is skipped, since no fire is due", this.job));
+		return claim;
 	}
 
 	/**
@@ -200,15 +183,12 @@ final class JobRuns {
 
 	private void record(DurableRun run, boolean done, String outcome) throws Throwable {
 		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, run.leadership(), misfire());
-		this.schedules.store().<@Nullable Object>execute(this.job, run.leadership(), true, (row) -> {
-			claim.end(row, run, done, outcome);
-			return null;
-		});
+		this.schedules.store().execute(this.job, run.leadership(), true, (row) -> claim.end(row, run, done, outcome));
 		this.history.observed(run.leadership(), claim.record());
 	}
 
 	private void completed(DurableRun run) {
-		succeeded();
+		succeeded(run.leadership());
 		this.history.completed(run);
 		if (misfire().policy() == MisfirePolicy.RUN_ALL) {
 			dropped(run.due().missed());
@@ -247,19 +227,17 @@ final class JobRuns {
 			return "The fire is not repeated (claim = BEFORE)";
 		}
 		String timeout = this.schedules.store().timeout(failure);
-		int most = (timeout != null) ? Math.min(2, this.job.annotation().attempts()) : this.job.annotation().attempts();
-		int attempt = attempt(run.due().lastFire());
-		boolean drop = attempt >= most && misfire().policy() == MisfirePolicy.RUN_ALL;
-		Instant retry = retryTime();
-		Instant tick = this.job.times().next(this.schedules.now());
-		Instant next = (tick != null) ? tick : Instant.MAX;
-		repeat(run.leadership(), (attempt < most && retry.isBefore(next)) ? retry : next);
+		int most = Math.min(this.job.annotation().attempts(),
+				(failure instanceof PartlyCommittedException) ? 1 : (timeout != null) ? 2 : Integer.MAX_VALUE);
+		int attempt = repeat(run.leadership(), run.due().lastFire(), most);
+		boolean last = attempt >= most;
+		boolean drop = last && misfire().policy() == MisfirePolicy.RUN_ALL;
 		if (note(run, drop, outcome) && drop) {
 			this.history.missed(1 + run.due().missed());
-			repeat(run.leadership(), null);
+			succeeded(run.leadership());
 		}
 		return ((timeout != null) ? timeout + ". " : "") + "Attempt %d of %d%s".formatted(attempt, most,
-				(attempt < most) ? "" : drop ? ": the fire is dropped" : ": the next fire stands for this one");
+				!last ? "" : drop ? ": the fire is dropped" : ": the next fire stands for this one");
 	}
 
 	/**
@@ -271,40 +249,60 @@ final class JobRuns {
 			return false;
 		}
 		try {
-			claim(leadership, DROP_ALL, (claim, row, run) -> {
-			});
-			return true;
+			return claim(leadership, DROP_ALL, null).due().missed() > 0;
 		}
 		finally {
 			leave(leadership);
 		}
 	}
 
-	private synchronized int attempt(Instant fire) {
-		if (!fire.equals(this.failedFire)) {
-			succeeded();
-			this.failedFire = fire;
-		}
-		return ++this.attempts;
+	/**
+	 * Forget what has failed.
+	 */
+	synchronized void reset() {
+		this.failure = null;
 	}
 
-	synchronized void succeeded() {
-		this.failedFire = null;
-		this.attempts = 0;
-		this.failures = 0;
+	private synchronized void succeeded(Leadership leadership) {
+		if (this.running == leadership) {
+			this.failure = null;
+		}
 	}
 
 	/**
-	 * Return when what has failed is repeated: later after each failure.
+	 * Return why a fire that is requested would not run now, or {@code null}.
 	 */
-	private synchronized Instant retryTime() {
-		return this.schedules.now().plusSeconds(Math.min(1 << Math.min(this.failures++, 6), LONGEST_DELAY));
+	synchronized @Nullable String refusal(Leadership leadership) {
+		JobRecord record = this.history.record(leadership);
+		if (record != null && record.isAhead(this.job.times(), this.schedules.now())) {
+			return "its last fire is recorded as " + record.lastFire() + ", which is later than now";
+		}
+		return (this.running == leadership) ? "the job is running" : null;
 	}
 
-	private synchronized void repeat(Leadership leadership, @Nullable Instant time) {
-		if (this.running == leadership) {
-			this.repetition = time;
+	/**
+	 * Determine when what has failed is repeated: later after each failure, but not after
+	 * the next fire.
+	 * @param fire the fire whose run has failed, or {@code null} if the claim has failed
+	 * @param most how often the fire is run, after which the next fire is awaited
+	 * @return how often it has been run
+	 */
+	private synchronized int repeat(Leadership leadership, @Nullable Instant fire, int most) {
+		Instant now = this.schedules.now();
+		Failure last = this.failure;
+		if (last == null || (fire != null && last.fire() != null && !fire.equals(last.fire()))) {
+			last = new Failure(fire, 0, 0, null);
 		}
+		int attempts = last.attempts() + ((fire != null) ? 1 : 0);
+		Instant tick = this.job.times().next(now);
+		// Without a task scheduler, nobody repeats it but the caller
+		Instant retry = (this.schedules.scheduler() == null) ? now : (attempts < most)
+				? now.plusSeconds(Math.min(1 << Math.min(last.failures(), 6), LONGEST_DELAY)) : tick;
+		if (this.running == leadership) {
+			this.failure = new Failure((fire != null) ? fire : last.fire(), attempts, last.failures() + 1,
+					(retry != null && tick != null && tick.isBefore(retry)) ? tick : retry);
+		}
+		return attempts;
 	}
 
 	/**
@@ -313,52 +311,56 @@ final class JobRuns {
 	 */
 	private boolean enter(Leadership leadership) {
 		this.schedules.store().checkCaller(this.job);
+		Instant next;
 		synchronized (this) {
 			if (this.running == leadership) {
 				logger.debug(LogMessage.format("A call of %s is skipped, since it is running", this.job));
 				return false;
 			}
-			this.running = leadership;
-			this.repetition = null;
+			JobRecord record = this.history.record(leadership);
+			Instant now = this.schedules.now();
+			next = next(record);
+			// A record that is ahead may have been corrected. The clock may have been set
+			// back since the repetition was submitted
+			boolean due = (this.failure != null) ? next != null && next.equals(this.next.reached())
+					: record == null || record.isAhead(this.job.times(), now);
+			if (due || (next != null && !next.isAfter(now))) {
+				this.running = leadership;
+				return true;
+			}
+			submit(leadership, next);
 		}
-		JobRecord record = this.history.record(leadership);
-		Instant now = this.schedules.now();
-		// A record that is ahead may have been corrected
-		Instant due = (record != null && !record.isAhead(this.job.times(), now))
-				? this.job.times().next(record.lastFire()) : Instant.MIN;
-		if (due != null && !due.isAfter(now)) {
-			return true;
-		}
-		logger.debug(LogMessage.format("A call of %s is skipped, since the next fire is that of %s", this.job, due));
-		leave(leadership);
+		logger.debug(LogMessage.format("A call of %s is skipped, since the next one is due at %s", this.job, next));
 		return false;
 	}
 
-	private void leave(Leadership leadership) {
-		Instant time;
-		synchronized (this) {
-			if (this.running != leadership) {
-				return;
-			}
+	private synchronized void leave(Leadership leadership) {
+		if (this.running == leadership) {
 			this.running = null;
-			time = this.repetition;
+			submit(leadership, next(this.history.record(leadership)));
 		}
-		JobRecord record = this.history.record(leadership);
-		if (time == null && record != null) {
-			time = this.job.times().next(record.lastFire());
+	}
+
+	/**
+	 * Return when the first fire that is not done is due, or what has failed is repeated.
+	 */
+	private @Nullable Instant next(@Nullable JobRecord record) {
+		if (this.failure != null) {
+			return this.failure.next();
 		}
-		if (time != null && !time.equals(Instant.MAX) && leadership.isCurrent()) {
+		return (record != null) ? this.job.times().next(record.lastFire()) : null;
+	}
+
+	private void submit(Leadership leadership, @Nullable Instant time) {
+		if (time != null && leadership.isCurrent()) {
 			this.next.submit(time);
 		}
 	}
 
 	/**
-	 * What is done in the transaction of a claim.
+	 * What has failed since the last success, and the next attempt, if there is one.
 	 */
-	@FunctionalInterface
-	private interface ClaimedWork {
-
-		void run(FireClaim claim, Row row, DurableRun run) throws Throwable;
+	private record Failure(@Nullable Instant fire, int attempts, int failures, @Nullable Instant next) {
 
 	}
 

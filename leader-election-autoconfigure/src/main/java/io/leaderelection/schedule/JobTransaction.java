@@ -18,6 +18,8 @@ package io.leaderelection.schedule;
 
 import java.util.Set;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
@@ -26,6 +28,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
@@ -73,14 +76,14 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 	 * Return the transactions that the method joins.
 	 * @param manager their transaction manager
 	 */
-	SpringTransactions joined(PlatformTransactionManager manager) {
+	Transactions joined(PlatformTransactionManager manager) {
 		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
 		if (this.attribute != null) {
 			// The transaction that joins has no effect on them
 			definition.setIsolationLevel(this.attribute.getIsolationLevel());
 			definition.setTimeout(this.attribute.getTimeout());
 		}
-		return new SpringTransactions(manager, definition);
+		return new Transactions(manager, definition);
 	}
 
 	/**
@@ -90,23 +93,20 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 	 */
 	@Nullable PlatformTransactionManager manager() {
 		if (this.attribute != null) {
-			String qualifier = this.attribute.getQualifier();
+			boolean named = StringUtils.hasText(this.attribute.getQualifier());
+			String qualifier = named ? this.attribute.getQualifier()
+					: BeanFactoryAnnotationUtils.getQualifierValue(this.job.type());
 			if (StringUtils.hasText(qualifier)) {
 				try {
-					return qualified(qualifier);
+					return BeanFactoryAnnotationUtils.qualifiedBeanOfType(this.beanFactory,
+							PlatformTransactionManager.class, qualifier);
 				}
 				catch (NoSuchBeanDefinitionException ex) {
-					throw invalid(this.job, "there is no transaction manager '" + qualifier + "'.",
-							"Correct the name in @Transactional.");
-				}
-			}
-			String ofType = BeanFactoryAnnotationUtils.getQualifierValue(this.job.type());
-			if (StringUtils.hasText(ofType)) {
-				try {
-					return qualified(ofType);
-				}
-				catch (NoSuchBeanDefinitionException ex) {
-					// It qualifies the bean itself
+					if (named) {
+						throw invalid(this.job, "there is no transaction manager '" + qualifier + "'.",
+								"Correct the name in @Transactional.");
+					}
+					// Otherwise it qualifies the bean itself
 				}
 			}
 			TransactionInterceptor interceptor = this.beanFactory.getBeanProvider(TransactionInterceptor.class)
@@ -117,11 +117,6 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 			}
 		}
 		return this.beanFactory.getBeanProvider(PlatformTransactionManager.class).getIfUnique();
-	}
-
-	private PlatformTransactionManager qualified(String qualifier) {
-		return BeanFactoryAnnotationUtils.qualifiedBeanOfType(this.beanFactory, PlatformTransactionManager.class,
-				qualifier);
 	}
 
 	/**
@@ -145,6 +140,51 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 
 	private static InvalidDurableScheduleException invalid(DurableJob job, String reason, String action) {
 		return new InvalidDurableScheduleException(job + " has a durable schedule, but " + reason, action);
+	}
+
+	/**
+	 * Runs operations in transactions of the application. Unlike with Spring's template,
+	 * an operation may throw any exception, and a rollback that fails, since the session
+	 * has ended, does not replace it.
+	 *
+	 * @param manager the transaction manager
+	 * @param definition the definition of the transactions
+	 */
+	record Transactions(PlatformTransactionManager manager, TransactionDefinition definition) {
+
+		private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
+		void execute(Operation operation) throws Throwable {
+			TransactionStatus status = this.manager.getTransaction(this.definition);
+			try {
+				operation.run(status);
+			}
+			catch (Throwable ex) {
+				rollback(status);
+				throw ex;
+			}
+			this.manager.commit(status);
+		}
+
+		private void rollback(TransactionStatus status) {
+			try {
+				this.manager.rollback(status);
+			}
+			catch (RuntimeException ex) {
+				logger.debug("A transaction could not be rolled back", ex);
+			}
+		}
+
+		/**
+		 * An operation in a transaction.
+		 */
+		@FunctionalInterface
+		interface Operation {
+
+			void run(TransactionStatus status) throws Throwable;
+
+		}
+
 	}
 
 }

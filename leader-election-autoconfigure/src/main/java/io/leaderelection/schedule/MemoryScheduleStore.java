@@ -32,9 +32,9 @@ import org.springframework.transaction.PlatformTransactionManager;
 /**
  * {@link ScheduleStore} of a node without an election database. With
  * {@link Claim#IN_TRANSACTION}, the method still runs in a transaction if there is a
- * transaction manager.
+ * transaction manager. Internal.
  */
-final class MemoryScheduleStore extends ScheduleStore {
+public final class MemoryScheduleStore extends ScheduleStore {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -48,7 +48,7 @@ final class MemoryScheduleStore extends ScheduleStore {
 	 * Create a new {@code MemoryScheduleStore} instance.
 	 * @param beanFactory the factory of the transaction manager
 	 */
-	MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
+	public MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
 	}
 
@@ -61,20 +61,22 @@ final class MemoryScheduleStore extends ScheduleStore {
 	}
 
 	@Override
-	<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own, Operation<T> operation)
-			throws Throwable {
+	void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
 		MemoryRow row = new MemoryRow(job);
-		T result = (!own && TRANSACTIONS_PRESENT) ? executeInTransaction(job, row, operation) : operation.run(row);
+		if (own || !TRANSACTIONS_PRESENT || !executeInTransaction(job, row, operation)) {
+			operation.run(row);
+		}
 		row.commit();
-		return result;
 	}
 
-	private <T extends @Nullable Object> T executeInTransaction(DurableJob job, Row row, Operation<T> operation)
-			throws Throwable {
+	private boolean executeInTransaction(DurableJob job, Row row, Operation operation) throws Throwable {
 		JobTransaction transaction = JobTransaction.of(job, this.beanFactory);
 		PlatformTransactionManager manager = transaction.manager();
-		return (manager != null) ? transaction.joined(manager).execute((status) -> operation.run(row))
-				: operation.run(row);
+		if (manager == null) {
+			return false;
+		}
+		transaction.joined(manager).execute((status) -> operation.run(row));
+		return true;
 	}
 
 	@Override

@@ -42,6 +42,8 @@ final class NextRun implements SchedulingAwareRunnable {
 
 	private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
 
+	private static final Duration RETRY = Duration.ofMinutes(1);
+
 	private final DurableSchedules schedules;
 
 	private final DurableJob job;
@@ -57,6 +59,9 @@ final class NextRun implements SchedulingAwareRunnable {
 	private @Nullable ScheduledFuture<?> pending;
 
 	private Instant time = Instant.MIN;
+
+	/** The time of the last run that the scheduler has begun. */
+	private volatile Instant reached = Instant.MIN;
 
 	NextRun(DurableSchedules schedules, DurableJob job) {
 		this.schedules = schedules;
@@ -99,6 +104,10 @@ final class NextRun implements SchedulingAwareRunnable {
 	 */
 	boolean isLate(Instant fire) {
 		return !fire.isAfter(this.submitted);
+	}
+
+	Instant reached() {
+		return this.reached;
 	}
 
 	/**
@@ -148,6 +157,7 @@ final class NextRun implements SchedulingAwareRunnable {
 	public void run() {
 		synchronized (this) {
 			this.pending = null;
+			this.reached = this.time;
 		}
 		// May be another one than at the submission
 		Grant current = grant();
@@ -159,6 +169,19 @@ final class NextRun implements SchedulingAwareRunnable {
 		}
 		finally {
 			this.inProgress.readLock().unlock();
+			submitIfNotCalled();
+		}
+	}
+
+	/**
+	 * Submit another run if none has been submitted by this one: it has failed before the
+	 * guard, or is still in progress.
+	 */
+	private synchronized void submitIfNotCalled() {
+		Instant fire = this.job.times().next(this.schedules.now());
+		if (this.pending == null && fire != null) {
+			Instant retry = this.schedules.now().plus(RETRY);
+			submit(fire.isBefore(retry) ? fire : retry);
 		}
 	}
 

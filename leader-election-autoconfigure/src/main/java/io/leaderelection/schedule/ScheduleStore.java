@@ -49,11 +49,9 @@ public abstract class ScheduleStore {
 	 * @param leadership the leadership
 	 * @param own whether the transaction must not be that of the caller
 	 * @param operation the operation; the transaction is rolled back if it fails
-	 * @return the result of the operation
 	 * @throws Throwable the failure of the operation or of the store
 	 */
-	abstract <T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own,
-			Operation<T> operation) throws Throwable;
+	abstract void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable;
 
 	/**
 	 * Fail if the caller of a job has a transaction on the current thread: a fire would
@@ -81,13 +79,11 @@ public abstract class ScheduleStore {
 
 	/**
 	 * An operation in a transaction.
-	 *
-	 * @param <T> the type of its result
 	 */
 	@FunctionalInterface
-	interface Operation<T extends @Nullable Object> {
+	interface Operation {
 
-		T run(Row row) throws Throwable;
+		void run(Row row) throws Throwable;
 
 	}
 
@@ -112,10 +108,23 @@ public abstract class ScheduleStore {
 
 		/**
 		 * Replace the record.
+		 * @throws PartlyCommittedException if its transaction has been committed before
 		 * @throws IllegalStateException if it could not be replaced, or is not locked any
 		 * longer
 		 */
 		void save(JobRecord replacement);
+
+	}
+
+	/**
+	 * A part of the work of a run has been committed without its record.
+	 */
+	@SuppressWarnings("serial")
+	static final class PartlyCommittedException extends IllegalStateException {
+
+		PartlyCommittedException(String message) {
+			super(message);
+		}
 
 	}
 

@@ -58,17 +58,14 @@ final class ScheduleTable {
 	/** No schema, no privilege or no writes. */
 	private static final Set<String> DENIED = Set.of("3F000", "42501", "25006");
 
+	private static final int TIMEOUT_SECONDS = 10;
+
 	private final String name;
 
 	private final boolean create;
 
 	private final Map<DataSource, String> resolved = new ConcurrentHashMap<>();
 
-	/**
-	 * Create a new {@code ScheduleTable} instance.
-	 * @param name the name of the table, with or without a schema
-	 * @param create whether to create a missing table
-	 */
 	ScheduleTable(String name, boolean create) {
 		this.name = name;
 		this.create = create;
@@ -119,7 +116,7 @@ final class ScheduleTable {
 	 * none.
 	 */
 	private @Nullable String find(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement();
+		try (Statement statement = statement(connection);
 				ResultSet row = statement.executeQuery(FIND.formatted(this.name))) {
 			if (!row.next()) {
 				return null;
@@ -141,6 +138,12 @@ final class ScheduleTable {
 				default -> throw ex;
 			}
 		}
+	}
+
+	private static Statement statement(Connection connection) throws SQLException {
+		Statement statement = connection.createStatement();
+		statement.setQueryTimeout(TIMEOUT_SECONDS);
+		return statement;
 	}
 
 	private InvalidDurableScheduleException unsuitable(String reason) {
@@ -165,7 +168,7 @@ final class ScheduleTable {
 	 * all but one may fail.
 	 */
 	private void create(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
+		try (Statement statement = statement(connection)) {
 			statement.execute(new ClassPathResource(SCRIPT, ScheduleTable.class.getClassLoader())
 				.getContentAsString(StandardCharsets.UTF_8)
 				.replace(DEFAULT_NAME + " (", this.name + " ("));

@@ -121,7 +121,7 @@ class DurableScheduleRejectionTests {
 
 	@Test
 	void firesThatCannotBeRecorded() throws Exception {
-		DurableSchedules schedules = new DurableSchedules(null);
+		DurableSchedules schedules = new DurableSchedules(null, null);
 		DurableJob job = schedules.find(Named.class.getDeclaredMethod("run"), Named.class, "Method 'run'");
 		assertThatExceptionOfType(InvalidDurableScheduleException.class)
 			.isThrownBy(() -> schedules.register(job, "default"))

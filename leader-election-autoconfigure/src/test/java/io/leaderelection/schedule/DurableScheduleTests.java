@@ -419,7 +419,12 @@ class DurableScheduleTests {
 			assertThat(job.request(false)).isNull();
 			await().until(() -> status(context).completed() == 1);
 			awaitBegin(context);
-			assertThat(runs).containsExactly("2026-05-01T13:00:00Z catches up 0");
+			assertThat(runs).containsExactly("2026-05-01T13:00:00Z");
+			assertThat(status(context).caughtUp()).isZero();
+			this.clock.set("2026-05-01T00:00:00Z");
+			assertThat(job.request(true)).isEqualTo("no fire is due, or the job is running");
+			this.clock.set("2026-04-01T00:00:00Z");
+			assertThat(job.request(false)).contains("2026-05-01T13:00:00Z, which is later than now");
 			this.clock.set("2026-05-04T01:00:00Z");
 			assertThat(job.request(true)).isNull();
 			assertThat(status(context).missed()).isEqualTo(2);
@@ -429,6 +434,14 @@ class DurableScheduleTests {
 			context.getBean(DefaultLeaderElectors.class).getDefault().stop().join();
 			assertThat(job.request(false)).isEqualTo("this node does not lead");
 		});
+	}
+
+	@Test
+	void runIsRefusedWhereNothingWouldRunIt() {
+		this.calledByTest.withBean(Nightly.class)
+			.run((context) -> assertThat(
+					context.getBean(DurableSchedules.class).jobs().iterator().next().request(false))
+				.contains("@EnableScheduling is missing"));
 	}
 
 	@Test

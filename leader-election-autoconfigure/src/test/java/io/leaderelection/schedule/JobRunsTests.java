@@ -56,7 +56,7 @@ class JobRunsTests {
 
 	private final TestStore store = new TestStore();
 
-	private final DurableSchedules schedules = new DurableSchedules(this.store);
+	private final DurableSchedules schedules = new DurableSchedules(this.store, null);
 
 	/** The run that was submitted last. */
 	private @Nullable Runnable task;
@@ -293,6 +293,49 @@ class JobRunsTests {
 	}
 
 	@Test
+	void callBetweenTwoAttemptsOrAfterTheLastOneIsSkipped() throws Exception {
+		JobRuns runs = begin("nightly");
+		fail(new IllegalStateException("no"));
+		runNext();
+		call(runs);
+		assertThat(this.fires).hasSize(1);
+		assertThat(delays(9)).startsWith(1L, 2L, 4L);
+		this.clock.advance(Duration.ofHours(1));
+		call(runs);
+		assertThat(this.fires).hasSize(10);
+		assertThat(this.time).isEqualTo("2026-05-03T02:00:00Z");
+		runs.reset();
+		call(runs);
+		assertThat(this.fires).as("on request").hasSize(11);
+	}
+
+	@Test
+	void repetitionDoesNotDependOnTheClock() throws Exception {
+		begin("nightly");
+		fail(new IllegalStateException("no"));
+		runNext();
+		this.clock.set("2026-05-02T02:00:00Z");
+		runTask();
+		assertThat(this.fires).hasSize(2);
+	}
+
+	@Test
+	void runThatFailsBeforeItsClaimIsSubmittedAgain() throws Exception {
+		DurableJob job = this.schedules.find(getClass().getDeclaredMethod("nightly"), getClass(), "Method 'nightly'");
+		this.schedules.register(job, "default");
+		List<Instant> calls = new ArrayList<>();
+		NextRun next = new NextRun(this.schedules, job);
+		next.granted(this.leadership, () -> calls.add(this.clock.instant()));
+		next.submit(this.clock.instant());
+		runNext();
+		assertThat(delays(2)).containsExactly(60L, 60L);
+		assertThat(calls).hasSize(3);
+		this.clock.set("2026-05-02T01:59:50Z");
+		runTask();
+		assertThat(this.time).isEqualTo("2026-05-02T02:00:00Z");
+	}
+
+	@Test
 	void claimThatFailsIsRepeatedWithoutALimit() throws Exception {
 		begin("nightly");
 		this.store.fails = true;
@@ -354,13 +397,12 @@ class JobRunsTests {
 		}
 
 		@Override
-		<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own,
-				Operation<T> operation) throws Throwable {
+		void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
 			this.operations++;
 			if (this.fails) {
 				throw new IllegalStateException("The database is not reachable");
 			}
-			return this.delegate.execute(job, leadership, own, operation);
+			this.delegate.execute(job, leadership, own, operation);
 		}
 
 		@Override

@@ -117,7 +117,9 @@ class DurableScheduleJpaTests {
 				.withMessageContaining("a second transaction manager on the same data source");
 			assertThat(this.server
 				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
-				.containsExactly("2026-05-01 12:00:00 failed: " + IllegalStateException.class.getName());
+				.singleElement()
+				.asString()
+				.startsWith("2026-05-01 12:00:00 failed: ");
 		}
 		finally {
 			SpringApplication.exit(context);

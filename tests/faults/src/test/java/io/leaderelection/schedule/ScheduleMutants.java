@@ -56,9 +56,8 @@ public final class ScheduleMutants {
 		}
 
 		@Override
-		<T extends @Nullable Object> T execute(DurableJob job, Leadership leadership, boolean own,
-				Operation<T> operation) throws Throwable {
-			return this.store.execute(job, leadership, own, (row) -> operation.run(new MutantRow(row, leadership)));
+		void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
+			this.store.execute(job, leadership, own, (row) -> operation.run(new MutantRow(row, leadership)));
 		}
 
 		@Override

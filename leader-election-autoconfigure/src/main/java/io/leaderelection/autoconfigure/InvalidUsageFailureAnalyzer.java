@@ -16,19 +16,18 @@
 
 package io.leaderelection.autoconfigure;
 
-import io.leaderelection.annotation.InvalidLeaderOnlyException;
+import io.leaderelection.InvalidUsageException;
 
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * {@link AbstractFailureAnalyzer Failure analyzer} for
- * {@link InvalidLeaderOnlyException}.
+ * {@link AbstractFailureAnalyzer Failure analyzer} for {@link InvalidUsageException}.
  */
-class InvalidLeaderOnlyFailureAnalyzer extends AbstractFailureAnalyzer<InvalidLeaderOnlyException> {
+class InvalidUsageFailureAnalyzer extends AbstractFailureAnalyzer<InvalidUsageException> {
 
 	@Override
-	protected FailureAnalysis analyze(Throwable rootFailure, InvalidLeaderOnlyException cause) {
+	protected FailureAnalysis analyze(Throwable rootFailure, InvalidUsageException cause) {
 		return new FailureAnalysis(cause.getDescription(), cause.getAction(), cause);
 	}
 

@@ -1,0 +1,61 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Thrown when an annotation of leader election is used where it cannot have its effect.
+ * The application does not start.
+ *
+ * @since 0.1.0
+ */
+public abstract class InvalidUsageException extends IllegalStateException {
+
+	private final String description;
+
+	private final String action;
+
+	/**
+	 * Create a new {@code InvalidUsageException} instance.
+	 * @param description what is wrong, and with which method or class
+	 * @param action the required change
+	 * @param cause the cause, or {@code null}
+	 */
+	protected InvalidUsageException(String description, String action, @Nullable Throwable cause) {
+		super(description + " " + action, cause);
+		this.description = description;
+		this.action = action;
+	}
+
+	/**
+	 * Return what is wrong, and with which method or class.
+	 * @return one or more sentences
+	 */
+	public String getDescription() {
+		return this.description;
+	}
+
+	/**
+	 * Return the required change.
+	 * @return one or more sentences
+	 */
+	public String getAction() {
+		return this.action;
+	}
+
+}
