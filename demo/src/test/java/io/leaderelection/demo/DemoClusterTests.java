@@ -140,7 +140,7 @@ class DemoClusterTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void breaksNodesOfTheTable() throws Exception {
 		try (DemoRun demo = start("--lease=6s", "--store=table").awaitOpen()) {
 			assertThat(demo.output()).contains("store table");

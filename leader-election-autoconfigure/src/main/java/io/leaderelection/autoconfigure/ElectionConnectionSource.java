@@ -119,6 +119,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (ElectionDataSourceException ex) {
 			throw new SQLNonTransientConnectionException(ex.getMessage(), "08001", ex);
 		}
+		catch (SQLException ex) {
+			throw JdbcUrl.withoutSecrets(ex);
+		}
 	}
 
 	@Override
@@ -191,12 +194,15 @@ final class ElectionConnectionSource implements ConnectionSource {
 					PooledDataSources.driverProperties(dataSource));
 		}
 		if (target == null) {
-			throw new ElectionDataSourceException(name + " (" + dataSource.getClass().getName()
-					+ ") does not expose the URL to which it connects, but elections need connections "
-					+ "that do not come from a pool." + ((failure != null) ? " (" + failure.getMessage() + ")" : ""),
+			throw new ElectionDataSourceException(
+					name + " (" + dataSource.getClass().getName()
+							+ ") does not expose the URL to which it connects, but elections need connections "
+							+ "that do not come from a pool."
+							+ ((failure != null)
+									? " (" + JdbcUrl.withoutUrls(String.valueOf(failure.getMessage())) + ")" : ""),
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
 							+ " that is not a pool.",
-					failure);
+					null);
 		}
 		return target(name, target);
 	}
@@ -208,6 +214,16 @@ final class ElectionConnectionSource implements ConnectionSource {
 							+ ", but elections are held on PostgreSQL only.",
 					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
 							+ WITHOUT_DATABASE,
+					null);
+		}
+		// The driver would log a part of a URL that it cannot parse
+		if (JdbcUrl.isPlain(target.url()) && (!JdbcUrl.isWellFormed(target.url())
+				|| org.postgresql.Driver.parseURL(target.url(), null) == null)) {
+			throw new ElectionDataSourceException(
+					name + " has a URL that the PostgreSQL driver cannot parse: " + JdbcUrl.withoutSecrets(target.url())
+							+ ".",
+					"Use the form jdbc:postgresql://host:5432/database, and encode special characters of parameters "
+							+ "as in '%25' for '%'. User and password are properties of their own.",
 					null);
 		}
 		return target.withCredentials(this.properties.username(), this.properties.password());

@@ -16,8 +16,10 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.sql.SQLException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Parses JDBC URLs.
@@ -31,7 +33,15 @@ final class JdbcUrl {
 	private static final Pattern HOSTS = Pattern.compile("postgresql:(?:[\\d.]+:)?//([^/?]*)",
 			Pattern.CASE_INSENSITIVE);
 
-	private static final Pattern USER_INFO = Pattern.compile("//[^/@]*@");
+	/** What cannot hold credentials, up to the parameters. */
+	private static final Pattern PUBLIC = Pattern.compile("(?iU)jdbc:(?:[\\w.-]+:)+(?:"
+			+ "//(?:[\\w.,-]|\\[[\\da-f:.]+]|:\\d+(?![^,/?;]))*(?:/[\\w.%-]*)*|[\\w./%~-]*)(?=$|[?;][^@]*(?:=|$))");
+
+	private static final Pattern HOST = Pattern.compile("(?:\\[[^]@]*]|[^:@,]*)(?::\\d*)?");
+
+	private static final Pattern DRIVER = Pattern.compile("(?i)^jdbc:[\\w-]+:");
+
+	private static final Pattern URL = Pattern.compile("(?i)jdbc:.*", Pattern.DOTALL);
 
 	private JdbcUrl() {
 	}
@@ -49,23 +59,56 @@ final class JdbcUrl {
 		return POSTGRESQL.matcher(url).matches();
 	}
 
+	/**
+	 * Return whether hosts and ports are well-formed, and so no credentials.
+	 */
+	static boolean isWellFormed(String url) {
+		Matcher hosts = HOSTS.matcher(url);
+		return !hosts.find() || Stream.of(hosts.group(1).split(",")).allMatch(HOST.asMatchPredicate());
+	}
+
 	static boolean hasSeveralHosts(String url) {
 		Matcher matcher = HOSTS.matcher(url);
 		return matcher.find() && matcher.group(1).indexOf(',') >= 0;
 	}
 
 	/**
-	 * Return the URL up to its parameters, which may contain a password.
+	 * Return the URL up to its parameters, which may contain a password, or only its
+	 * driver if another part may contain one.
 	 * @param url the URL
 	 * @return the part that may be shown
 	 */
 	static String withoutSecrets(String url) {
-		int end = url.length();
-		for (char separator : new char[] { '?', ';' }) {
-			int index = url.indexOf(separator);
-			end = (index >= 0) ? Math.min(end, index) : end;
+		Matcher shown = PUBLIC.matcher(url);
+		if (shown.lookingAt()) {
+			return shown.group();
 		}
-		return USER_INFO.matcher(url.substring(0, end)).replaceFirst("//");
+		Matcher driver = DRIVER.matcher(url);
+		return (driver.find() ? driver.group() : "") + "(hidden)";
+	}
+
+	/**
+	 * Return a failure of a driver or pool without the URLs that its messages contain.
+	 * @param failure the failure
+	 * @return the same failure if there are none, otherwise one without a cause
+	 */
+	static SQLException withoutSecrets(SQLException failure) {
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			if (URL.matcher(String.valueOf(cause.getMessage())).find()) {
+				SQLException replacement = new SQLException(withoutUrls(String.valueOf(failure.getMessage())),
+						failure.getSQLState(), failure.getErrorCode());
+				replacement.setStackTrace(failure.getStackTrace());
+				return replacement;
+			}
+		}
+		return failure;
+	}
+
+	/**
+	 * Return a message without secrets of the URL at its end.
+	 */
+	static String withoutUrls(String message) {
+		return URL.matcher(message).replaceAll((url) -> Matcher.quoteReplacement(withoutSecrets(url.group().trim())));
 	}
 
 }

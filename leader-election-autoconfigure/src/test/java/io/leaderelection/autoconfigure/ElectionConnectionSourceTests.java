@@ -361,7 +361,7 @@ class ElectionConnectionSourceTests {
 	void refusesOtherDatabases() {
 		refused(source(hikari("jdbc:mysql://u:p@host/db?password=x"))).satisfies((ex) -> {
 			assertThat(ex)
-				.hasMessage("The application's DataSource points to jdbc:mysql://host/db, but elections are held on "
+				.hasMessage("The application's DataSource points to jdbc:mysql:(hidden), but elections are held on "
 						+ "PostgreSQL only.");
 			assertThat(ex.getAction()).contains("leader-election.datasource.url").contains("mode=always");
 		});

@@ -16,7 +16,11 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.sql.SQLException;
+
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -54,10 +58,40 @@ class JdbcUrlTests {
 
 	@ParameterizedTest
 	@CsvSource({ "jdbc:postgresql://h/db?user=u&password=p, jdbc:postgresql://h/db",
-			"jdbc:postgresql://h/db, jdbc:postgresql://h/db", "jdbc:mysql://u:p@h/db, jdbc:mysql://h/db",
-			"jdbc:sqlserver://h;password=p, jdbc:sqlserver://h" })
+			"jdbc:postgresql://h/db, jdbc:postgresql://h/db", "jdbc:mysql://u:p@h/db, jdbc:mysql:(hidden)",
+			"jdbc:sqlserver://h;password=p, jdbc:sqlserver://h", "jdbc:postgresql:db, jdbc:postgresql:db",
+			"'jdbc:postgresql://a:1,[::1]:2/db?x=y', 'jdbc:postgresql://a:1,[::1]:2/db'",
+			"jdbc:postgresql://h/my%20db?ssl, jdbc:postgresql://h/my%20db", "jdbc:h2:mem:x;PASSWORD=p, jdbc:h2:mem:x",
+			"jdbc:postgresql://h/db?a=b@c&password=p@q, jdbc:postgresql://h/db",
+			"jdbc:postgresql://u:p/a@h/db, jdbc:postgresql:(hidden)",
+			"jdbc:postgresql://u:p/db, jdbc:postgresql:(hidden)",
+			"jdbc:postgresql://u:1?2@h/db, jdbc:postgresql:(hidden)",
+			"jdbc:oracle:thin:scott/tiger@//h, jdbc:oracle:(hidden)", "postgres://u:p@h/db, (hidden)" })
 	void hidesSecrets(String url, String expected) {
 		assertThat(JdbcUrl.withoutSecrets(url)).isEqualTo(expected);
+	}
+
+	@Test
+	void hidesSecretsOfFailures() {
+		SQLException driver = new SQLException("Unable to parse URL jdbc:postgresql://h/db?password=p q", "08001");
+		SQLException pool = new SQLException("The pool has failed", "08003", 7, driver);
+		assertThat((Throwable) JdbcUrl.withoutSecrets(driver)).hasMessage("Unable to parse URL jdbc:postgresql://h/db");
+		assertThat((Throwable) JdbcUrl.withoutSecrets(pool)).hasMessage("The pool has failed")
+			.hasNoCause()
+			.asInstanceOf(InstanceOfAssertFactories.type(SQLException.class))
+			.returns("08003", SQLException::getSQLState)
+			.returns(7, SQLException::getErrorCode);
+		SQLException other = new SQLException("FATAL", driver.getSQLState(), new IllegalStateException());
+		assertThat((Throwable) JdbcUrl.withoutSecrets(other)).isSameAs(other);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "jdbc:postgresql://h:5432/db, true", "'jdbc:postgresql://a:1,[::1]:2,[::1]/db', true",
+			"jdbc:postgresql:///db, true", "jdbc:postgresql:db, true", "jdbc:postgresql://h/d@b?a=b@c, true",
+			"jdbc:postgresql:?user=u, true", "jdbc:postgresql://u:p@h/db, false", "jdbc:postgresql://u@h/db, false",
+			"jdbc:postgresql://u:p/db, false" })
+	void knowsCredentialsInTheHost(String url, boolean wellFormed) {
+		assertThat(JdbcUrl.isWellFormed(url)).isEqualTo(wellFormed);
 	}
 
 }

@@ -29,7 +29,14 @@ class LivenessModelTests {
 
 	@Test
 	void holds() {
-		assertThat(ModelChecker.check("liveness", Instance.LIVENESS)).matches(ModelChecker.Outcome::holds);
+		Instance instance = Instance.LIVENESS.with("Work", "FALSE");
+		assertThat(ModelChecker.check("liveness", instance)).matches(ModelChecker.Outcome::holds);
+	}
+
+	@Test
+	@Tag("ring3")
+	void holdsWithWork() {
+		assertThat(ModelChecker.check("liveness-work", Instance.LIVENESS)).matches(ModelChecker.Outcome::holds);
 	}
 
 	@Test

@@ -40,7 +40,7 @@ class DurableScheduleFaultTests {
 
 	private static final Duration SKEW = Duration.ofSeconds(2);
 
-	private static final int FAILOVERS = Integer.getInteger("leader-election.test.schedule-failovers", 12);
+	private static final int FAILOVERS = Integer.getInteger("leader-election.test.schedule-failovers", 10);
 
 	/** Until a mistake has shown. */
 	private static final int MOST_FAILOVERS = 100;

@@ -37,9 +37,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class FencedWritersTests {
 
-	private static final int COMMITS = 2000;
+	private static final int COMMITS = 1000;
 
-	private static final int HAND_OVERS = 15;
+	private static final int HAND_OVERS = 8;
 
 	private static final Duration LIMIT = Duration.ofMinutes(30);
 

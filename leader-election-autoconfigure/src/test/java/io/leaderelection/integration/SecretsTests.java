@@ -1,0 +1,110 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.ServerSocket;
+
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.util.StringUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchException;
+
+/**
+ * A password is nowhere in what the library prints and reports, wherever it stands and
+ * whatever fails.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
+class SecretsTests {
+
+	private static final String MARKER = "m4rk3r";
+
+	private static final String DEBUG = "logging.level.io.leaderelection=DEBUG";
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@ParameterizedTest
+	@ValueSource(strings = { "spring.datasource.url=jdbc:postgresql://localhost/db?password=m4rk3r%",
+			"spring.datasource.url=jdbc:postgresql://shop:m4rk3r@localhost/db",
+			"spring.datasource.url=jdbc:postgresql://shop:m4rk3r/db",
+			"spring.datasource.url=jdbc:postgresql://shop:m4rk/3r@localhost/db",
+			"leader-election.datasource.url=jdbc:postgresql://localhost/db?password=m4rk3r%",
+			"leader-election.datasource.url=jdbc:postgresql://shop:m4rk3r@localhost/db",
+			"leader-election.datasource.url=jdbc:h2:mem:db;PASSWORD=m4rk3r",
+			"leader-election.datasource.url=jdbc:mysql://shop:m4rk3r@localhost/db",
+			"leader-election.datasource.url=jdbc:oracle:thin:shop/m4rk3r@//localhost/db",
+			"leader-election.datasource.url=postgres://shop:m4rk3r@localhost/db" })
+	void urlThatCannotBeUsedRefusesTheStart(String property, CapturedOutput output) {
+		refused(output, property);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "spring.datasource.password=m4rk3r", "leader-election.datasource.password=m4rk3r",
+			"spring.datasource.hikari.password=m4rk3r",
+			"spring.datasource.hikari.data-source-properties.password=m4rk3r" })
+	void wrongPasswordRefusesTheStart(String property, CapturedOutput output) {
+		this.server.execute("DROP ROLE IF EXISTS secrets_role");
+		this.server.execute("CREATE ROLE secrets_role LOGIN PASSWORD 'right'");
+		refused(output, property, "spring.datasource.username=secrets_role");
+	}
+
+	private void refused(CapturedOutput output, String... properties) {
+		Exception failure = catchException(
+				() -> LocalNode.start(this.server, StringUtils.addStringToArray(properties, DEBUG)).close());
+		assertThat(failure).isNotNull();
+		StringWriter stackTrace = new StringWriter();
+		failure.printStackTrace(new PrintWriter(stackTrace));
+		assertThat(output).contains("APPLICATION FAILED TO START").doesNotContain(MARKER);
+		assertThat(stackTrace.toString()).doesNotContain(MARKER);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "&sslmode=nonsense", "&sslmode=require&sslcert=/missing&sslpassword=m4rk3r",
+			"&socketFactory=missing.Factory", "&targetServerType=nonsense" })
+	void databaseThatCannotBeReachedLeavesAFollower(String parameters, CapturedOutput output) throws IOException {
+		String url = this.server.jdbcUrl(unusedPort()) + "?user=shop&password=" + MARKER + parameters;
+		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.url=" + url, DEBUG)) {
+			ElectionStatus status = Awaitility.await()
+				.until(() -> node.context().getBean(DefaultLeaderElectors.class).getDefault().status(),
+						(current) -> current.problem() != null);
+			assertThat(status.toString()).doesNotContain(MARKER);
+			assertThat(node.leads()).isFalse();
+		}
+		assertThat(output).contains("Following without a session").doesNotContain(MARKER);
+	}
+
+	private static int unusedPort() throws IOException {
+		try (ServerSocket socket = new ServerSocket(0)) {
+			return socket.getLocalPort();
+		}
+	}
+
+}
