@@ -27,6 +27,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -38,6 +39,8 @@ import io.leaderelection.lifecycle.ListenerContainer;
 import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableRules;
 import io.leaderelection.schedule.DurableSchedules;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
@@ -49,6 +52,8 @@ import org.springframework.util.ClassUtils;
  */
 final class Guard {
 
+	private static final Log logger = LogFactory.getLog(LeaderOnly.class);
+
 	private final String method;
 
 	private final String label;
@@ -56,6 +61,10 @@ final class Guard {
 	private final String electionExpression;
 
 	private final boolean reject;
+
+	private final boolean listener;
+
+	private final AtomicBoolean reported = new AtomicBoolean();
 
 	private final Class<?> resultType;
 
@@ -79,8 +88,8 @@ final class Guard {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
-		this.reject = annotation.policy() == NotLeaderPolicy.REJECT
-				|| ListenerRules.callerOf(method, type).isContainer();
+		this.listener = ListenerRules.callerOf(method, type).isContainer();
+		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || this.listener;
 		this.containers = containers;
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
@@ -131,6 +140,11 @@ final class Guard {
 		GuardedElection asked = election();
 		Work work = asked.gate().enter(this, (origin != null) ? origin : workOfContainer());
 		if (work == null) {
+			if (this.listener && this.containers.isEmpty() && this.reported.compareAndSet(false, true)) {
+				logger.warn(this + " has been called although this node does not lead, and leadership does not know the"
+						+ " container that calls it: messages may be lost. Its endpoint must be registered with the"
+						+ " registry that the registrar of the listeners has");
+			}
 			this.containers.forEach(ListenerContainer::awaitStopping);
 			asked.invocations().refused(isRejecting());
 		}

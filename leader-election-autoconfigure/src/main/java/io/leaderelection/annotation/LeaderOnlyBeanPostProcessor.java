@@ -22,7 +22,7 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
+import java.util.function.BiPredicate;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -202,6 +202,10 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		if (this.electionsExist && this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName)
+				&& !ScopedProxyUtils.isScopedTarget(beanName)) {
+			this.runsOnGrant.checkFound(beanName, AopUtils.getTargetClass(bean));
+		}
 		Object result = isGuarded(bean) ? bean : guard(bean, beanName);
 		if (this.namesToGuard.contains(beanName) && !isGuarded(result)) {
 			throw new InvalidLeaderOnlyException(
@@ -246,12 +250,12 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * method of the bean that handles a payload
 	 * @param container the container
 	 * @param preparation prepares a container to be started and stopped by leadership,
-	 * with a limit for its stop
+	 * with a limit for its stop, and returns whether it can be
 	 * @param services the services that leadership starts and stops
 	 * @return what to use instead of the container
 	 */
 	public Object listening(Object bean, @Nullable Method handler, SmartLifecycle container,
-			BiConsumer<SmartLifecycle, Duration> preparation, LeaderServices services) {
+			BiPredicate<SmartLifecycle, Duration> preparation, LeaderServices services) {
 		return this.pointcut.containers().add(bean, handler, container, preparation, services);
 	}
 

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.BiConsumer;
+import java.util.function.BiPredicate;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
@@ -64,7 +64,7 @@ final class ListenerContainers {
 	 * Have leadership start and stop a container, if its listener is leader-only.
 	 */
 	Object add(Object bean, @Nullable Method handler, SmartLifecycle container,
-			BiConsumer<SmartLifecycle, Duration> preparation, LeaderServices services) {
+			BiPredicate<SmartLifecycle, Duration> preparation, LeaderServices services) {
 		Class<?> type = ClassUtils.getUserClass(AopProxyUtils.ultimateTargetClass(bean));
 		Method method = (handler != null) ? AopUtils.getMostSpecificMethod(handler, type) : null;
 		LeaderOnly annotation = (method != null) ? GuardRules.annotationOf(method, type)
@@ -75,6 +75,12 @@ final class ListenerContainers {
 		String name = ClassUtils.getShortName(type) + ((method != null) ? "." + method.getName() : "");
 		DefaultLeaderElector elector = this.elections.find(annotation.election(),
 				(method != null) ? Guard.describe(method, type) : "Class '" + type.getName() + "'");
+		if (!preparation.test(container, elector.drainTimeout().plus(ElectionSettings.GRACE.multipliedBy(2)))) {
+			throw new InvalidLeaderOnlyException(
+					"%s is a leader-only listener, but its container (%s) gives up a message that it has not processed when it stops."
+						.formatted(name, container.getClass().getName()),
+					"Use a consumer group instead of a share group.");
+		}
 		ListenerContainer listener = new ListenerContainer(name, container, elector.gate());
 		Set<Method> methods = (method != null) ? Set.of(method) : GuardRules.guardedMethods(type);
 		methods.stream()
@@ -84,7 +90,6 @@ final class ListenerContainers {
 				known.removeIf((earlier) -> earlier.service().isRemoved());
 				known.add(listener);
 			});
-		preparation.accept(container, elector.drainTimeout().plus(ElectionSettings.GRACE));
 		services.add(elector.getElection(), listener.service());
 		ProxyFactory proxyFactory = new ProxyFactory(container);
 		proxyFactory

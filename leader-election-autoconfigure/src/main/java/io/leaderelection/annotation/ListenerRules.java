@@ -252,15 +252,17 @@ final class ListenerRules {
 		/** For what is no work in itself, but part of it. */
 		CALLBACK("org.springframework.graphql.data.method.annotation.GraphQlExceptionHandler",
 				"org.springframework.integration.IntegrationPattern",
+				"org.apache.kafka.clients.consumer.ConsumerRebalanceListener",
 				"org.springframework.kafka.listener.ConsumerAwareRebalanceListener",
 				"org.springframework.messaging.handler.annotation.MessageExceptionHandler",
-				"org.springframework.web.bind.annotation.ExceptionHandler"),
+				"org.springframework.util.ErrorHandler", "org.springframework.web.bind.annotation.ExceptionHandler"),
 
 		/** By a poller that takes a skipped call for an empty source. */
 		SOURCE("org.springframework.integration.annotation.InboundChannelAdapter"),
 
 		/** By a caller that receives the exception. */
-		REQUEST("jakarta.jws.", "jakarta.servlet.", "jakarta.websocket.", "jakarta.ws.rs.",
+		REQUEST("com.netflix.graphql.dgs.", "org.flywaydb.core.api.migration.", "org.jobrunr.jobs.annotations.",
+				"org.springframework.ai.", "jakarta.jws.", "jakarta.servlet.", "jakarta.websocket.", "jakarta.ws.rs.",
 				"org.springframework.boot.actuate.endpoint.", "org.springframework.graphql.",
 				"org.springframework.integration.", "org.springframework.jmx.export.annotation.",
 				"org.springframework.messaging.", "org.springframework.transaction.event.", "org.springframework.web.",
@@ -274,19 +276,19 @@ final class ListenerRules {
 				"org.springframework.messaging.rsocket.annotation.", "org.springframework.messaging.simp.annotation."),
 
 		/** For other messages that neither policy is right for. */
-		MESSAGES("io.awspring.cloud.sqs.", "jakarta.jms.MessageListener", "org.springframework.amqp.",
-				"org.springframework.cloud.stream.", "org.springframework.data.redis.stream.",
-				"org.springframework.jms.listener.", "org.springframework.kafka.listener.",
-				"org.springframework.pulsar."),
+		MESSAGES("io.awspring.cloud.sqs.", "jakarta.jms.MessageListener", "org.apache.camel.", "org.eclipse.paho.",
+				"org.springframework.amqp.", "org.springframework.cloud.stream.",
+				"org.springframework.data.redis.stream.", "org.springframework.jms.listener.",
+				"org.springframework.kafka.listener.", "org.springframework.pulsar."),
 
 		/** For messages, if Spring Cloud Function is present. */
 		FUNCTION("java.util.function.BiFunction", "java.util.function.Consumer", "java.util.function.Function"),
 
 		/** As work of the application that may be skipped. */
-		WORK("java.lang.Runnable", "java.util.concurrent.Callable", "java.util.function.",
-				"org.springframework.boot.ApplicationRunner", "org.springframework.boot.CommandLineRunner",
-				"org.springframework.context.event.EventListener", "org.springframework.data.repository.",
-				"org.springframework.integration.core.MessageSource",
+		WORK("java.lang.Runnable", "java.util.concurrent.Callable", "java.util.concurrent.Executor",
+				"java.util.function.", "org.springframework.boot.ApplicationRunner",
+				"org.springframework.boot.CommandLineRunner", "org.springframework.context.event.EventListener",
+				"org.springframework.data.repository.", "org.springframework.integration.core.MessageSource",
 				"org.springframework.scheduling.annotation.Scheduled",
 				"org.springframework.scheduling.quartz.QuartzJobBean"),
 

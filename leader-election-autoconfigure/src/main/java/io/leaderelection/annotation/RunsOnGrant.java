@@ -62,6 +62,21 @@ final class RunsOnGrant {
 	}
 
 	/**
+	 * Fail if methods of a bean run on grant that have not been found at start: its class
+	 * was not known, since it had not been created, and is declared by an interface.
+	 */
+	void checkFound(String beanName, Class<?> type) {
+		for (Method method : this.pointcut.methodsToRunOnGrant(type)) {
+			if (this.runs.stream().noneMatch((run) -> run.isOf(beanName, method))) {
+				throw new InvalidLeaderOnlyException(
+						"%s runs when leadership is granted, but the class of bean '%s' was not known at start, when such methods are searched for."
+							.formatted(Guard.describe(method, type), beanName),
+						"Declare the bean by its class instead of an interface, or do not make it lazy.");
+			}
+		}
+	}
+
+	/**
 	 * Add the methods of a bean that run on grant. The bean need not exist yet.
 	 * @param beanName the name of the bean
 	 * @param type its class
@@ -147,6 +162,10 @@ final class RunsOnGrant {
 	 * A method to be run on a bean.
 	 */
 	private record Run(String beanName, Method method, Guard guard, BeanFactory beanFactory) {
+
+		boolean isOf(String name, Method other) {
+			return this.beanName.equals(name) && this.method.equals(other);
+		}
 
 		void call(Leadership leadership) {
 			try {

@@ -85,6 +85,7 @@ final class ServiceInterceptor implements MethodInterceptor {
 			}
 			case "destroy" -> {
 				this.service.remove();
+				this.service.stopAndWait();
 				yield invocation.proceed();
 			}
 			default -> invocation.proceed();

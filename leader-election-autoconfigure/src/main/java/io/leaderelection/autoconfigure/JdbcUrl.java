@@ -19,7 +19,6 @@ package io.leaderelection.autoconfigure;
 import java.sql.SQLException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * Parses JDBC URLs.
@@ -34,10 +33,14 @@ final class JdbcUrl {
 			Pattern.CASE_INSENSITIVE);
 
 	/** What cannot hold credentials, up to the parameters. */
-	private static final Pattern PUBLIC = Pattern.compile("(?iU)jdbc:(?:[\\w.-]+:)+(?:"
-			+ "//(?:[\\w.,-]|\\[[\\da-f:.]+]|:\\d+(?![^,/?;]))*(?:/[\\w.%-]*)*|[\\w./%~-]*)(?=$|[?;][^@]*(?:=|$))");
+	private static final Pattern PUBLIC = Pattern
+		.compile("(?iU)jdbc:(?:(?:[\\w.-]++:)++" + "//(?:[\\w.,-]|\\[[\\da-f:.]++]|:\\d++(?![^,/;]))*+(?:/[\\w.%-]*+)*+"
+				+ "|(?:[\\w-]++:)*?(?:postgresql|h2:[a-z]++|hsqldb:[a-z]++):[\\w.%~/-]*+)(?=$|[?;][^@]*(?:=|$))");
 
-	private static final Pattern HOST = Pattern.compile("(?:\\[[^]@]*]|[^:@,]*)(?::\\d*)?");
+	/** What the driver parses without logging a part of it that may be a password. */
+	private static final Pattern WELL_FORMED = Pattern.compile("jdbc:postgresql:(?:"
+			+ "//(?:(?:\\[[^]@/?]*+]|[^:@,/?]*+|[\\da-fA-F]*+:[\\da-fA-F]*+:[\\da-fA-F:.]*?)(?::\\d*+)?(?:,|(?=/)))++/"
+			+ "|/?(?!/))[^/?;]*+(?:\\?.*+)?", Pattern.DOTALL);
 
 	private static final Pattern DRIVER = Pattern.compile("(?i)^jdbc:[\\w-]+:");
 
@@ -60,11 +63,11 @@ final class JdbcUrl {
 	}
 
 	/**
-	 * Return whether hosts and ports are well-formed, and so no credentials.
+	 * Return whether a URL for the PostgreSQL driver has hosts, ports and a database, and
+	 * no credentials among them.
 	 */
 	static boolean isWellFormed(String url) {
-		Matcher hosts = HOSTS.matcher(url);
-		return !hosts.find() || Stream.of(hosts.group(1).split(",")).allMatch(HOST.asMatchPredicate());
+		return WELL_FORMED.matcher(url).matches();
 	}
 
 	static boolean hasSeveralHosts(String url) {

@@ -89,7 +89,7 @@ final class PoolLender {
 			throw ex;
 		}
 		catch (ExecutionException ex) {
-			logger.debug("The pool has not lent a connection", ex);
+			logger.debug("The pool has not lent a connection: " + JdbcUrl.withoutUrls(String.valueOf(ex.getCause())));
 			return null;
 		}
 	}

@@ -271,7 +271,10 @@ public final class LeaderService {
 	}
 
 	private void doStart() throws InterruptedException {
-		if (this.state == State.UNKNOWN) {
+		// A container that has started itself takes no part in the work of this term
+		boolean foreign = this.state == State.STOPPED && this.bean instanceof ListenerContainer
+				&& this.bean.isRunning();
+		if (this.state == State.UNKNOWN || foreign) {
 			doStop();
 		}
 		if (!this.bean.isRunning()) {

@@ -40,16 +40,7 @@ public final class DurableRules {
 	private static final List<String> RETRYABLE = List.of("org.springframework.resilience.annotation.Retryable",
 			"org.springframework.retry.annotation.Retryable");
 
-	private final String description;
-
-	private final DurableSchedule annotation;
-
-	private final Set<Scheduled> schedules;
-
-	private DurableRules(String description, DurableSchedule annotation, Set<Scheduled> schedules) {
-		this.description = description;
-		this.annotation = annotation;
-		this.schedules = schedules;
+	private DurableRules() {
 	}
 
 	/**
@@ -70,7 +61,52 @@ public final class DurableRules {
 	 * @throws InvalidDurableScheduleException if it cannot be durable
 	 */
 	public static void check(Method method, DurableSchedule annotation, String description, Usage usage) {
-		new DurableRules(description, annotation, schedules(method)).check(method, usage);
+		Set<Scheduled> schedules = schedules(method);
+		if (usage.leaderOnly() && !annotation.election().isEmpty()) {
+			throw invalid(description, "names its election, although @LeaderOnly does.", "Remove one of them.");
+		}
+		if (schedules.isEmpty() || !isScheduled(method, annotation)
+				|| !schedules.stream().allMatch(DurableRules::isCron)) {
+			throw invalid(description,
+					"is not scheduled by cron expressions only: without one, or with fixed rates and delays, there are no nominal times that could be recorded.",
+					"Use @DurableSchedule(cron = ...) or @Scheduled(cron = ...).");
+		}
+		if (annotation.claim() == Claim.BEFORE && Stream.of(method, usage.type())
+			.map((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY))
+			.anyMatch((annotations) -> RETRYABLE.stream().anyMatch(annotations::isPresent))) {
+			throw invalid(description,
+					"is @Retryable with claim = BEFORE: the first attempt claims the fire, so the second one finds none due and counts as a success.",
+					"Use claim = IN_TRANSACTION or AFTER, or call a @Retryable method of another bean.");
+		}
+		if (usage.parameters() > 0) {
+			throw invalid(description, "has parameters: a scheduled method has no arguments.",
+					"Remove the parameters. FireTime.current() returns the time of the fire.");
+		}
+		if (usage.runOnGrant()) {
+			throw invalid(description, "also runs on every grant (runOnGrant).",
+					"Remove runOnGrant: a durable schedule runs on grant if a fire is due.");
+		}
+		if (!usage.skippable()) {
+			throw invalid(description, "returns " + method.getReturnType().getName()
+					+ ": a call when no fire is due has no result of this type.", "Return void.");
+		}
+		if (annotation.claim() == Claim.IN_TRANSACTION && usage.deferred()) {
+			throw invalid(description,
+					"returns " + method.getReturnType().getName()
+							+ ": the work continues when the transaction of the claim (IN_TRANSACTION) has ended.",
+					"Use claim = BEFORE (at most once) or AFTER (at least once), or do the work before the method returns.");
+		}
+		if (Future.class.isAssignableFrom(method.getReturnType())
+				&& !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
+			throw invalid(description,
+					"returns " + method.getReturnType().getName() + ": its completion cannot be observed.",
+					"Return a CompletableFuture.");
+		}
+		if (annotation.limit() < 1 || annotation.attempts() < 1) {
+			throw invalid(description,
+					"has limit = %d and attempts = %d.".formatted(annotation.limit(), annotation.attempts()),
+					"Set at least 1.");
+		}
 	}
 
 	static Set<Scheduled> schedules(Method method) {
@@ -78,55 +114,8 @@ public final class DurableRules {
 		return AnnotatedElementUtils.getMergedRepeatableAnnotations(method, Scheduled.class, Schedules.class);
 	}
 
-	private void check(Method method, Usage usage) {
-		if (usage.leaderOnly() && !this.annotation.election().isEmpty()) {
-			throw invalid("names its election, although @LeaderOnly does.", "Remove one of them.");
-		}
-		if (this.schedules.isEmpty() || !isScheduled(method)
-				|| !this.schedules.stream().allMatch(DurableRules::isCron)) {
-			throw invalid(
-					"is not scheduled by cron expressions only: without one, or with fixed rates and delays, there are no nominal times that could be recorded.",
-					"Use @DurableSchedule(cron = ...) or @Scheduled(cron = ...).");
-		}
-		if (this.annotation.claim() == Claim.BEFORE && Stream.of(method, usage.type())
-			.map((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY))
-			.anyMatch((annotations) -> RETRYABLE.stream().anyMatch(annotations::isPresent))) {
-			throw invalid(
-					"is @Retryable with claim = BEFORE: the first attempt claims the fire, so the second one finds none due and counts as a success.",
-					"Use claim = IN_TRANSACTION or AFTER, or call a @Retryable method of another bean.");
-		}
-		if (usage.parameters() > 0) {
-			throw invalid("has parameters: a scheduled method has no arguments.",
-					"Remove the parameters. FireTime.current() returns the time of the fire.");
-		}
-		if (usage.runOnGrant()) {
-			throw invalid("also runs on every grant (runOnGrant).",
-					"Remove runOnGrant: a durable schedule runs on grant if a fire is due.");
-		}
-		if (!usage.skippable()) {
-			throw invalid("returns " + method.getReturnType().getName()
-					+ ": a call when no fire is due has no result of this type.", "Return void.");
-		}
-		if (this.annotation.claim() == Claim.IN_TRANSACTION && usage.deferred()) {
-			throw invalid(
-					"returns " + method.getReturnType().getName()
-							+ ": the work continues when the transaction of the claim (IN_TRANSACTION) has ended.",
-					"Use claim = BEFORE (at most once) or AFTER (at least once), or do the work before the method returns.");
-		}
-		if (Future.class.isAssignableFrom(method.getReturnType())
-				&& !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
-			throw invalid("returns " + method.getReturnType().getName() + ": its completion cannot be observed.",
-					"Return a CompletableFuture.");
-		}
-		if (this.annotation.limit() < 1 || this.annotation.attempts() < 1) {
-			throw invalid(
-					"has limit = %d and attempts = %d.".formatted(this.annotation.limit(), this.annotation.attempts()),
-					"Set at least 1.");
-		}
-	}
-
-	private boolean isScheduled(Method method) {
-		return !this.annotation.cron().equals(Scheduled.CRON_DISABLED) || MergedAnnotations
+	private static boolean isScheduled(Method method, DurableSchedule annotation) {
+		return !annotation.cron().equals(Scheduled.CRON_DISABLED) || MergedAnnotations
 			.from(method, SearchStrategy.INHERITED_ANNOTATIONS,
 					RepeatableContainers.of(Scheduled.class, Schedules.class))
 			.stream(Scheduled.class)
@@ -138,8 +127,8 @@ public final class DurableRules {
 				&& scheduled.fixedDelayString().isEmpty() && scheduled.fixedRateString().isEmpty();
 	}
 
-	private InvalidDurableScheduleException invalid(String reason, String action) {
-		return new InvalidDurableScheduleException(this.description + " has a durable schedule, but " + reason, action);
+	private static InvalidDurableScheduleException invalid(String description, String reason, String action) {
+		return new InvalidDurableScheduleException(description + " has a durable schedule, but " + reason, action);
 	}
 
 	/**

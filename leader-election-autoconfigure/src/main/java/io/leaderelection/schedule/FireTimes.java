@@ -130,8 +130,14 @@ record FireTimes(List<Cron> crons, @Nullable Instant requested) {
 	record Cron(CronExpression expression, ZoneId zone) {
 
 		@Nullable Instant next(Instant time) {
-			ZonedDateTime next = this.expression.next(time.atZone(this.zone));
-			return (next != null) ? next.toInstant() : null;
+			// Where the offset of the zone decreases, Spring may return a time that is
+			// not later
+			for (Instant from = time;; from = from.plusSeconds(1)) {
+				ZonedDateTime next = this.expression.next(from.atZone(this.zone));
+				if (next == null || next.toInstant().isAfter(time)) {
+					return (next != null) ? next.toInstant() : null;
+				}
+			}
 		}
 
 	}

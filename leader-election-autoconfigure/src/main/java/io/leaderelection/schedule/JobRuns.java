@@ -74,7 +74,7 @@ final class JobRuns {
 	 * Call the method in the transaction of a claim if a fire is due.
 	 */
 	@Nullable Object call(Leadership leadership, Invocation invocation, Supplier<@Nullable Object> skipped) throws Throwable {
-		if (!enter(leadership)) {
+		if (!enter(leadership, false)) {
 			return skipped.get();
 		}
 		try {
@@ -95,7 +95,7 @@ final class JobRuns {
 	 * @return the run, to be ended, or {@code null} if no fire is due
 	 */
 	@Nullable DurableRun begin(Leadership leadership) throws Throwable {
-		if (!enter(leadership)) {
+		if (!enter(leadership, false)) {
 			return null;
 		}
 		DurableRun run = null;
@@ -231,7 +231,8 @@ final class JobRuns {
 				(failure instanceof PartlyCommittedException) ? 1 : (timeout != null) ? 2 : Integer.MAX_VALUE);
 		int attempt = repeat(run.leadership(), run.due().lastFire(), most);
 		boolean last = attempt >= most;
-		boolean drop = last && misfire().policy() == MisfirePolicy.RUN_ALL;
+		boolean drop = last
+				&& (misfire().policy() == MisfirePolicy.RUN_ALL || failure instanceof PartlyCommittedException);
 		if (note(run, drop, outcome) && drop) {
 			this.history.missed(1 + run.due().missed());
 			succeeded(run.leadership());
@@ -245,7 +246,7 @@ final class JobRuns {
 	 * @return whether there were any, and no run was in progress
 	 */
 	boolean skip(Leadership leadership) throws Throwable {
-		if (!enter(leadership)) {
+		if (!enter(leadership, true)) {
 			return false;
 		}
 		try {
@@ -269,13 +270,13 @@ final class JobRuns {
 		}
 	}
 
-	/**
-	 * Return why a fire that is requested would not run now, or {@code null}.
-	 */
 	synchronized @Nullable String refusal(Leadership leadership) {
 		JobRecord record = this.history.record(leadership);
-		if (record != null && record.isAhead(this.job.times(), this.schedules.now())) {
-			return "its last fire is recorded as " + record.lastFire() + ", which is later than now";
+		if (record != null && !record.lastFire().isBefore(this.schedules.now())) {
+			// It is read again
+			this.history.forget();
+			return "its last fire is recorded as " + record.lastFire()
+					+ ", which is not before now; if that has been corrected, try again";
 		}
 		return (this.running == leadership) ? "the job is running" : null;
 	}
@@ -291,25 +292,26 @@ final class JobRuns {
 		Instant now = this.schedules.now();
 		Failure last = this.failure;
 		if (last == null || (fire != null && last.fire() != null && !fire.equals(last.fire()))) {
-			last = new Failure(fire, 0, 0, null);
+			last = new Failure(fire, 0, 0, false, null);
 		}
 		int attempts = last.attempts() + ((fire != null) ? 1 : 0);
 		Instant tick = this.job.times().next(now);
 		// Without a task scheduler, nobody repeats it but the caller
-		Instant retry = (this.schedules.scheduler() == null) ? now : (attempts < most)
-				? now.plusSeconds(Math.min(1 << Math.min(last.failures(), 6), LONGEST_DELAY)) : tick;
+		Instant retry = (this.schedules.scheduler() == null) ? now
+				: now.plusSeconds(Math.min(1 << Math.min(last.failures(), 6), LONGEST_DELAY));
+		boolean repeated = attempts < most && (tick == null || retry.isBefore(tick));
 		if (this.running == leadership) {
-			this.failure = new Failure((fire != null) ? fire : last.fire(), attempts, last.failures() + 1,
-					(retry != null && tick != null && tick.isBefore(retry)) ? tick : retry);
+			this.failure = new Failure((fire != null) ? fire : last.fire(), attempts, last.failures() + 1, repeated,
+					repeated ? retry : tick);
 		}
 		return attempts;
 	}
 
 	/**
-	 * Let one call at a time pass in a term, unless it is known that no fire is due. Work
+	 * Let one call at a time pass in a term, unless it is known that no run is due. Work
 	 * of an earlier term may still run, as it may on another node.
 	 */
-	private boolean enter(Leadership leadership) {
+	private boolean enter(Leadership leadership, boolean anyway) {
 		this.schedules.store().checkCaller(this.job);
 		Instant next;
 		synchronized (this) {
@@ -322,28 +324,30 @@ final class JobRuns {
 			next = next(record);
 			// A record that is ahead may have been corrected. The clock may have been set
 			// back since the repetition was submitted
-			boolean due = (this.failure != null) ? next != null && next.equals(this.next.reached())
+			boolean due = (this.failure != null) ? this.failure.repeated() && this.next.reached().equals(next)
 					: record == null || record.isAhead(this.job.times(), now);
-			if (due || (next != null && !next.isAfter(now))) {
+			if (anyway || due || (next != null && !next.isAfter(now))) {
 				this.running = leadership;
 				return true;
 			}
-			submit(leadership, next);
 		}
+		submit(leadership, next);
 		logger.debug(LogMessage.format("A call of %s is skipped, since the next one is due at %s", this.job, next));
 		return false;
 	}
 
-	private synchronized void leave(Leadership leadership) {
-		if (this.running == leadership) {
+	private void leave(Leadership leadership) {
+		Instant next;
+		synchronized (this) {
+			if (this.running != leadership) {
+				return;
+			}
 			this.running = null;
-			submit(leadership, next(this.history.record(leadership)));
+			next = next(this.history.record(leadership));
 		}
+		submit(leadership, next);
 	}
 
-	/**
-	 * Return when the first fire that is not done is due, or what has failed is repeated.
-	 */
 	private @Nullable Instant next(@Nullable JobRecord record) {
 		if (this.failure != null) {
 			return this.failure.next();
@@ -358,9 +362,11 @@ final class JobRuns {
 	}
 
 	/**
-	 * What has failed since the last success, and the next attempt, if there is one.
+	 * What has failed since the last success, and when the next run is due, if there is
+	 * one: to repeat it, or for the next fire.
 	 */
-	private record Failure(@Nullable Instant fire, int attempts, int failures, @Nullable Instant next) {
+	private record Failure(@Nullable Instant fire, int attempts, int failures, boolean repeated,
+			@Nullable Instant next) {
 
 	}
 

@@ -36,13 +36,11 @@ import org.springframework.scheduling.TaskScheduler;
  * The next run of a job in a term, as a task for the scheduler that {@code @Scheduled}
  * names. At most one is pending: each submission replaces the one before.
  */
-final class NextRun implements SchedulingAwareRunnable {
+final class NextRun {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
 	private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
-
-	private static final Duration RETRY = Duration.ofMinutes(1);
 
 	private final DurableSchedules schedules;
 
@@ -53,12 +51,13 @@ final class NextRun implements SchedulingAwareRunnable {
 
 	private volatile @Nullable Grant grant;
 
+	/** When the last run was submitted. Fires that were due by then are late. */
 	private volatile Instant submitted = Instant.MIN;
 
 	// Guarded by this
 	private @Nullable ScheduledFuture<?> pending;
 
-	private Instant time = Instant.MIN;
+	private @Nullable Task task;
 
 	/** The time of the last run that the scheduler has begun. */
 	private volatile Instant reached = Instant.MIN;
@@ -99,9 +98,6 @@ final class NextRun implements SchedulingAwareRunnable {
 		return (begin != null) ? begin : now;
 	}
 
-	/**
-	 * Return whether a fire was due already when its run was submitted.
-	 */
 	boolean isLate(Instant fire) {
 		return !fire.isAfter(this.submitted);
 	}
@@ -116,17 +112,19 @@ final class NextRun implements SchedulingAwareRunnable {
 	synchronized void submit(Instant time) {
 		TaskScheduler scheduler = this.schedules.scheduler();
 		// A run that has been cancelled may stay in the queue of the scheduler
-		boolean same = this.pending != null && !this.pending.isDone() && time.equals(this.time);
+		boolean same = this.task != null && this.pending != null && !this.pending.isDone()
+				&& time.equals(this.task.time());
 		if (grant() == null || same) {
 			return;
 		}
 		cancel();
-		this.time = time;
+		Task submission = new Task(this, time);
+		this.task = submission;
 		this.submitted = this.schedules.now();
 		if (scheduler != null) {
 			Duration delay = Duration.between(this.submitted, time);
 			try {
-				this.pending = scheduler.schedule(this,
+				this.pending = scheduler.schedule(submission,
 						scheduler.getClock().instant().plus(delay.isNegative() ? Duration.ZERO : delay));
 			}
 			catch (TaskRejectedException ex) {
@@ -150,14 +148,15 @@ final class NextRun implements SchedulingAwareRunnable {
 	private void cancel() {
 		if (this.pending != null) {
 			this.pending.cancel(false);
+			this.pending = null;
 		}
 	}
 
-	@Override
-	public void run() {
+	private void run(Task begun) {
 		synchronized (this) {
-			this.pending = null;
-			this.reached = this.time;
+			// A tick may have submitted the next one meanwhile
+			this.pending = (this.task == begun) ? null : this.pending;
+			this.reached = begun.time();
 		}
 		// May be another one than at the submission
 		Grant current = grant();
@@ -169,25 +168,7 @@ final class NextRun implements SchedulingAwareRunnable {
 		}
 		finally {
 			this.inProgress.readLock().unlock();
-			submitIfNotCalled();
 		}
-	}
-
-	/**
-	 * Submit another run if none has been submitted by this one: it has failed before the
-	 * guard, or is still in progress.
-	 */
-	private synchronized void submitIfNotCalled() {
-		Instant fire = this.job.times().next(this.schedules.now());
-		if (this.pending == null && fire != null) {
-			Instant retry = this.schedules.now().plus(RETRY);
-			submit(fire.isBefore(retry) ? fire : retry);
-		}
-	}
-
-	@Override
-	public @Nullable String getQualifier() {
-		return this.job.definition().scheduler();
 	}
 
 	/**
@@ -213,6 +194,23 @@ final class NextRun implements SchedulingAwareRunnable {
 	 * @param run calls the method
 	 */
 	record Grant(Leadership leadership, Instant time, Runnable run) {
+
+	}
+
+	/**
+	 * A run that has been submitted.
+	 */
+	private record Task(NextRun next, Instant time) implements SchedulingAwareRunnable {
+
+		@Override
+		public void run() {
+			this.next.run(this);
+		}
+
+		@Override
+		public @Nullable String getQualifier() {
+			return this.next.job.definition().scheduler();
+		}
 
 	}
 

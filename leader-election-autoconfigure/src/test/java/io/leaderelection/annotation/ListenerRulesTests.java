@@ -18,7 +18,9 @@ package io.leaderelection.annotation;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.lang.reflect.Method;
 import java.util.Collection;
+import java.util.concurrent.Executor;
 import java.util.stream.Stream;
 
 import io.awspring.cloud.sqs.annotation.SqsListener;
@@ -28,6 +30,7 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import jakarta.jms.Message;
 import jakarta.jms.MessageListener;
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -38,6 +41,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -62,12 +66,14 @@ import org.springframework.pulsar.annotation.PulsarListener;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 import org.springframework.transaction.event.TransactionalEventListener;
+import org.springframework.util.ErrorHandler;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.ResponseStatus;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for methods whose caller takes their return for success: skipped calls would lose
@@ -159,6 +165,20 @@ class ListenerRulesTests {
 			assertThatExceptionOfType(NotLeaderException.class).isThrownBy(controller::on);
 			assertThat(controller.notLeader()).isEqualTo("not the leader");
 		});
+	}
+
+	@Test
+	void annotationOfAClassCoversWorkOnly() throws Exception {
+		assertThat(isWork(ErrorHandler.class.getMethod("handleError", Throwable.class))).isFalse();
+		assertThat(isWork(ConsumerRebalanceListener.class.getMethod("onPartitionsRevoked", Collection.class)))
+			.isFalse();
+		assertThat(isWork(Executor.class.getMethod("execute", Runnable.class))).isTrue();
+	}
+
+	private static boolean isWork(Method method) {
+		Object instance = mock(method.getDeclaringClass());
+		return ListenerRules.callerOf(AopUtils.getMostSpecificMethod(method, instance.getClass()), instance.getClass())
+			.work();
 	}
 
 	@Test

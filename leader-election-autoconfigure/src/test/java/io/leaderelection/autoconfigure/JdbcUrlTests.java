@@ -66,7 +66,10 @@ class JdbcUrlTests {
 			"jdbc:postgresql://u:p/a@h/db, jdbc:postgresql:(hidden)",
 			"jdbc:postgresql://u:p/db, jdbc:postgresql:(hidden)",
 			"jdbc:postgresql://u:1?2@h/db, jdbc:postgresql:(hidden)",
-			"jdbc:oracle:thin:scott/tiger@//h, jdbc:oracle:(hidden)", "postgres://u:p@h/db, (hidden)" })
+			"jdbc:oracle:thin:scott/tiger@//h, jdbc:oracle:(hidden)",
+			"jdbc:oracle:thin:scott/tiger, jdbc:oracle:(hidden)", "jdbc:postgresql:u:p, jdbc:postgresql:(hidden)",
+			"jdbc:postgresql://u:12345?x=1@host/db, jdbc:postgresql:(hidden)",
+			"jdbc:tc:postgresql:18:///db, jdbc:tc:postgresql:18:///db", "postgres://u:p@h/db, (hidden)" })
 	void hidesSecrets(String url, String expected) {
 		assertThat(JdbcUrl.withoutSecrets(url)).isEqualTo(expected);
 	}
@@ -89,7 +92,10 @@ class JdbcUrlTests {
 	@CsvSource({ "jdbc:postgresql://h:5432/db, true", "'jdbc:postgresql://a:1,[::1]:2,[::1]/db', true",
 			"jdbc:postgresql:///db, true", "jdbc:postgresql:db, true", "jdbc:postgresql://h/d@b?a=b@c, true",
 			"jdbc:postgresql:?user=u, true", "jdbc:postgresql://u:p@h/db, false", "jdbc:postgresql://u@h/db, false",
-			"jdbc:postgresql://u:p/db, false" })
+			"jdbc:postgresql://u:p/db, false", "jdbc:postgresql://::1:5432/db, true", "jdbc:postgresql:/, true",
+			"jdbc:postgresql://h:5432?user=u&password=p, false", "jdbc:postgresql://h/db/?password=p, false",
+			"jdbc:postgresql://u:1?p@h/db, false", "jdbc:postgresql://h;password=p, false",
+			"jdbc:postgresql://h:/db, true", "jdbc:postgresql:db?a=b/c, true" })
 	void knowsCredentialsInTheHost(String url, boolean wellFormed) {
 		assertThat(JdbcUrl.isWellFormed(url)).isEqualTo(wellFormed);
 	}

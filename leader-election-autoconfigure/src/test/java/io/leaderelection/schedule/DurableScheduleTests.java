@@ -45,6 +45,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -66,6 +67,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
@@ -424,7 +426,7 @@ class DurableScheduleTests {
 			this.clock.set("2026-05-01T00:00:00Z");
 			assertThat(job.request(true)).isEqualTo("no fire is due, or the job is running");
 			this.clock.set("2026-04-01T00:00:00Z");
-			assertThat(job.request(false)).contains("2026-05-01T13:00:00Z, which is later than now");
+			assertThat(job.request(false)).contains("2026-05-01T13:00:00Z, which is not before now");
 			this.clock.set("2026-05-04T01:00:00Z");
 			assertThat(job.request(true)).isNull();
 			assertThat(status(context).missed()).isEqualTo(2);
@@ -442,6 +444,19 @@ class DurableScheduleTests {
 			.run((context) -> assertThat(
 					context.getBean(DurableSchedules.class).jobs().iterator().next().request(false))
 				.contains("@EnableScheduling is missing"));
+	}
+
+	@Test
+	void lazyBeanWhoseClassWasNotKnownAtStartIsRefused() {
+		this.calledByTest.withBean(Runnable.class, NightlyRunnable::new, (definition) -> definition.setLazyInit(true))
+			.run((context) -> assertThatExceptionOfType(BeanCreationException.class)
+				.isThrownBy(() -> context.getBean(Runnable.class))
+				.havingRootCause()
+				.withMessageContaining("NightlyRunnable.run()' runs when leadership is granted, but the class of bean")
+				.withMessageContaining("Declare the bean by its class"));
+		this.calledByTest
+			.withBean(NightlyRunnable.class, NightlyRunnable::new, (definition) -> definition.setLazyInit(true))
+			.run((context) -> context.getBean(Runnable.class).run());
 	}
 
 	@Test
@@ -562,6 +577,15 @@ class DurableScheduleTests {
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
 		void run() {
 			DurableScheduleTests.run();
+		}
+
+	}
+
+	static class NightlyRunnable implements Runnable {
+
+		@Override
+		@DurableSchedule(cron = "0 0 2 * * *")
+		public void run() {
 		}
 
 	}

@@ -106,6 +106,19 @@ class FireTimesTests {
 			.isEqualTo(new DueFires(utc("2026-05-04T02:00"), utc("2026-05-04T02:00"), 2, true));
 	}
 
+	/**
+	 * There, Spring's expression yields the given time itself, and an earlier one.
+	 */
+	@Test
+	void nextFireIsLaterWhereSpringYieldsAnEarlierOne() {
+		FireTimes lordHowe = times(ZoneId.of("Australia/Lord_Howe"), "0 0 1 * * *");
+		assertThat(lordHowe.next(utc("2026-04-04T14:00:00"))).isEqualTo(utc("2026-04-05T14:30:00"));
+		assertThat(DueFires.of(lordHowe, ONCE, utc("2026-04-02T14:00:00"), utc("2026-04-04T15:00:05")).fire())
+			.isEqualTo(utc("2026-04-04T14:00:00"));
+		FireTimes chatham = times(ZoneId.of("Pacific/Chatham"), "0 0 * * * *");
+		assertThat(DueFires.of(chatham, ONCE, utc("2026-04-04T12:15:00"), utc("2026-04-04T13:02:30")).fire()).isNull();
+	}
+
 	@Test
 	void skipRunsAFireThatIsOnTimeAndDropsOthers() {
 		assertThat(DueFires.of(NIGHTLY, SKIP, utc("2026-05-01T02:00"), utc("2026-05-03T02:00:59")))

@@ -310,6 +310,17 @@ class JobRunsTests {
 	}
 
 	@Test
+	void fireThatFailsIsSkippedOnRequest() throws Throwable {
+		JobRuns runs = begin("nightly");
+		fail(new IllegalStateException("no"));
+		runNext();
+		assertThat(runs.skip(this.leadership)).isTrue();
+		assertThat(this.fires).hasSize(1);
+		assertThat(this.time).isEqualTo("2026-05-03T02:00:00Z");
+		assertThat(runs.skip(this.leadership)).isFalse();
+	}
+
+	@Test
 	void repetitionDoesNotDependOnTheClock() throws Exception {
 		begin("nightly");
 		fail(new IllegalStateException("no"));
@@ -320,19 +331,23 @@ class JobRunsTests {
 	}
 
 	@Test
-	void runThatFailsBeforeItsClaimIsSubmittedAgain() throws Exception {
-		DurableJob job = this.schedules.find(getClass().getDeclaredMethod("nightly"), getClass(), "Method 'nightly'");
-		this.schedules.register(job, "default");
-		List<Instant> calls = new ArrayList<>();
-		NextRun next = new NextRun(this.schedules, job);
-		next.granted(this.leadership, () -> calls.add(this.clock.instant()));
-		next.submit(this.clock.instant());
+	void runThatTheTickHasOvertakenRepeatsNothing() throws Exception {
+		JobRuns runs = begin("nightly");
+		fail(new IllegalStateException("no"));
 		runNext();
-		assertThat(delays(2)).containsExactly(60L, 60L);
-		assertThat(calls).hasSize(3);
-		this.clock.set("2026-05-02T01:59:50Z");
+		assertThat(delays(8)).hasSize(8);
+		this.clock.set(this.time.toString());
+		Runnable overtaken = this.task;
+		call(runs);
+		assertThat(this.fires).as("the last attempt").hasSize(10);
+		assertThat(this.time).isEqualTo("2026-05-03T02:00:00Z");
+		assertThat(overtaken).isNotNull();
+		overtaken.run();
+		this.clock.set("2026-05-03T01:59:58Z");
 		runTask();
-		assertThat(this.time).isEqualTo("2026-05-02T02:00:00Z");
+		assertThat(this.fires).as("clock that was set back before the next fire").hasSize(10);
+		runNext();
+		assertThat(this.fires).hasSize(11);
 	}
 
 	@Test

@@ -119,7 +119,7 @@ class DurableScheduleJpaTests {
 				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
 				.singleElement()
 				.asString()
-				.startsWith("2026-05-01 12:00:00 failed: ");
+				.startsWith("2026-05-02 02:00:00 failed: ");
 		}
 		finally {
 			SpringApplication.exit(context);

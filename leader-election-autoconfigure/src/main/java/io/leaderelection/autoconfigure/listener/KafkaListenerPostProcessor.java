@@ -30,6 +30,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistrar;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.AbstractShareKafkaMessageListenerContainer;
 
 /**
  * The containers of {@code @KafkaListener}.
@@ -55,10 +56,11 @@ class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor<KafkaList
 	}
 
 	@Override
-	void prepare(SmartLifecycle container, Duration longestStop) {
+	boolean prepare(SmartLifecycle container, Duration longestStop) {
 		if (container instanceof AbstractMessageListenerContainer<?, ?> stopped) {
 			stopped.getContainerProperties().setStopImmediate(true);
 		}
+		return !(container instanceof AbstractShareKafkaMessageListenerContainer<?, ?>);
 	}
 
 }

@@ -18,6 +18,9 @@ package io.leaderelection.autoconfigure.listener;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
@@ -26,7 +29,6 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.SmartLifecycle;
@@ -48,6 +50,8 @@ abstract class ListenerRegistryPostProcessor<R> implements BeanPostProcessor {
 	private final LeaderOnlyBeanPostProcessor guard;
 
 	private final LeaderServices services;
+
+	private final Set<Object> proxies = Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
 
 	ListenerRegistryPostProcessor(Class<R> registryType, ObjectProvider<R> registry, LeaderOnlyBeanPostProcessor guard,
 			LeaderServices services) {
@@ -72,12 +76,13 @@ abstract class ListenerRegistryPostProcessor<R> implements BeanPostProcessor {
 	 * @param container the container
 	 * @param longestStop when a stop is given up
 	 */
-	void prepare(SmartLifecycle container, Duration longestStop) {
+	boolean prepare(SmartLifecycle container, Duration longestStop) {
+		return true;
 	}
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		return this.registryType.isInstance(bean) ? proxy(bean, true, this::register) : bean;
+		return this.registryType.isInstance(bean) ? managed(bean) : bean;
 	}
 
 	/**
@@ -87,7 +92,13 @@ abstract class ListenerRegistryPostProcessor<R> implements BeanPostProcessor {
 	 */
 	final R registry(@Nullable R configured) {
 		R registry = (configured != null) ? configured : this.registry.getObject();
-		return AopUtils.isAopProxy(registry) ? registry : proxy(registry, true, this::register);
+		return this.proxies.contains(registry) ? registry : managed(registry);
+	}
+
+	private <T> T managed(T target) {
+		T proxy = proxy(target, true, this::register);
+		this.proxies.add(proxy);
+		return proxy;
 	}
 
 	private @Nullable Object register(MethodInvocation invocation) throws Throwable {

@@ -60,11 +60,12 @@ class RabbitListenerPostProcessor extends ListenerRegistryPostProcessor<RabbitLi
 	 * they are still processed.
 	 */
 	@Override
-	void prepare(SmartLifecycle container, Duration longestStop) {
+	boolean prepare(SmartLifecycle container, Duration longestStop) {
 		if (container instanceof AbstractMessageListenerContainer stopped) {
 			stopped.setShutdownTimeout(longestStop.toMillis());
 			stopped.setForceStop(true);
 		}
+		return true;
 	}
 
 }

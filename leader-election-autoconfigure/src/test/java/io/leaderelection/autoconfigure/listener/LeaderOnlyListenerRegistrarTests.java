@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
+import io.leaderelection.annotation.InvalidLeaderOnlyException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -66,7 +67,9 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.config.ShareKafkaListenerContainerFactory;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.core.DefaultShareConsumerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -227,7 +230,7 @@ class LeaderOnlyListenerRegistrarTests {
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = (SimpleMessageListenerContainer) target(registry.getListenerContainer("method"));
-				verify(container).setShutdownTimeout(9000);
+				verify(container).setShutdownTimeout(11000);
 				verify(container).setForceStop(true);
 			});
 	}
@@ -263,6 +266,16 @@ class LeaderOnlyListenerRegistrarTests {
 					KafkaListenerEndpointRegistry.class, RabbitListenerEndpointRegistry.class))
 			.withPropertyValues("leader-election.mode=never")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
+	}
+
+	@Test
+	void containerOfAShareGroupIsRefused() {
+		this.contextRunner.withUserConfiguration(ShareListener.class)
+			.withPropertyValues("leader-election.mode=never")
+			.run((context) -> assertThat(context).getFailure()
+				.isInstanceOf(InvalidLeaderOnlyException.class)
+				.hasMessageContaining("gives up a message that it has not processed when it stops")
+				.hasMessageContaining("Use a consumer group"));
 	}
 
 	private static DefaultLeaderElector elector(ApplicationContext context) {
@@ -311,6 +324,22 @@ class LeaderOnlyListenerRegistrarTests {
 
 		@JmsListener(id = "other", destination = "orders")
 		void onOther(String message) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableKafka
+	static class ShareListener {
+
+		@Bean
+		ShareKafkaListenerContainerFactory<Object, Object> kafkaListenerContainerFactory() {
+			return new ShareKafkaListenerContainerFactory<>(new DefaultShareConsumerFactory<>(Map.of()));
+		}
+
+		@LeaderOnly
+		@KafkaListener(topics = "orders", groupId = "share")
+		void on(String message) {
 		}
 
 	}
