@@ -202,10 +202,6 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (this.electionsExist && this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName)
-				&& !ScopedProxyUtils.isScopedTarget(beanName)) {
-			this.runsOnGrant.checkFound(beanName, AopUtils.getTargetClass(bean));
-		}
 		Object result = isGuarded(bean) ? bean : guard(bean, beanName);
 		if (this.namesToGuard.contains(beanName) && !isGuarded(result)) {
 			throw new InvalidLeaderOnlyException(
@@ -213,6 +209,13 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 						.formatted(beanName, result.getClass().getName()),
 					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
 						.formatted(getOrder()));
+		}
+		// Most beans that are created after the start, for instance for a request, are
+		// not
+		// guarded
+		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
+				&& this.beanFactory.containsBeanDefinition(beanName) && !ScopedProxyUtils.isScopedTarget(beanName)) {
+			this.runsOnGrant.checkFound(beanName, AopUtils.getTargetClass(bean));
 		}
 		return result;
 	}

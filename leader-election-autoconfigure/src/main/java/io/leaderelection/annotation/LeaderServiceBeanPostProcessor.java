@@ -111,7 +111,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			return beanClass;
 		}
 		RootBeanDefinition definition = definition(beanName, this.beanFactory);
-		Method factoryMethod = (definition != null) ? definition.getResolvedFactoryMethod() : null;
+		Method factoryMethod = factoryMethod(definition);
 		if ((definition != null && isProduct(beanClass, definition))
 				|| ServiceRules.annotationOf(beanClass, factoryMethod) == null) {
 			return beanClass;
@@ -139,9 +139,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		if (!Lifecycle.class.isAssignableFrom(type) || FactoryBean.class.isAssignableFrom(type)) {
 			return false;
 		}
-		RootBeanDefinition definition = definition(beanName, beanFactory);
-		return ServiceRules.annotationOf(type,
-				(definition != null) ? definition.getResolvedFactoryMethod() : null) != null;
+		return ServiceRules.annotationOf(type, factoryMethod(definition(beanName, beanFactory))) != null;
 	}
 
 	/**
@@ -180,7 +178,7 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			// The container starts and stops the factory
 			return bean;
 		}
-		Method factoryMethod = (definition != null) ? definition.getResolvedFactoryMethod() : null;
+		Method factoryMethod = factoryMethod(definition);
 		LeaderOnly annotation = ServiceRules.annotationOf(type, factoryMethod);
 		if (annotation == null) {
 			return bean;
@@ -199,6 +197,10 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		return (beanFactory != null && beanFactory.containsBeanDefinition(beanName)
 				&& beanFactory.getMergedBeanDefinition(beanName) instanceof RootBeanDefinition definition) ? definition
 						: null;
+	}
+
+	private static @Nullable Method factoryMethod(@Nullable RootBeanDefinition definition) {
+		return (definition != null) ? definition.getResolvedFactoryMethod() : null;
 	}
 
 	private static boolean isProduct(Class<?> beanClass, RootBeanDefinition definition) {

@@ -34,7 +34,7 @@ final class JdbcUrl {
 
 	/** What cannot hold credentials, up to the parameters. */
 	private static final Pattern PUBLIC = Pattern
-		.compile("(?iU)jdbc:(?:(?:[\\w.-]++:)++" + "//(?:[\\w.,-]|\\[[\\da-f:.]++]|:\\d++(?![^,/;]))*+(?:/[\\w.%-]*+)*+"
+		.compile("(?iU)jdbc:(?:" + "(?:[\\w.-]++:)++//(?:[\\w.,-]|\\[[\\da-f:.]++]|:\\d++(?![^,/;]))*+(?:/[\\w.%-]*+)*+"
 				+ "|(?:[\\w-]++:)*?(?:postgresql|h2:[a-z]++|hsqldb:[a-z]++):[\\w.%~/-]*+)(?=$|[?;][^@]*(?:=|$))");
 
 	/** What the driver parses without logging a part of it that may be a password. */
