@@ -175,7 +175,12 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
 		RootBeanDefinition definition = definition(beanName, this.beanFactory);
 		if (definition != null && isProduct(bean.getClass(), definition)) {
-			// The container starts and stops the factory
+			if (ServiceRules.annotationOf(type, null) != null) {
+				throw new InvalidLeaderOnlyException(
+						"Bean '%s' of class '%s' is @LeaderOnly, but is created by a FactoryBean: nothing would start it, since the container starts and stops the factory."
+							.formatted(beanName, type.getName()),
+						"Create it in a @Bean method.");
+			}
 			return bean;
 		}
 		Method factoryMethod = factoryMethod(definition);

@@ -21,6 +21,7 @@ import java.lang.reflect.Modifier;
 import java.util.Set;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.schedule.DurableRules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.Lifecycle;
@@ -99,8 +100,12 @@ final class ServiceRules {
 					+ " is started and stopped by leadership, but annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods that are leader work only.",
 					"Remove 'runOnGrant', since a service is started on every grant. To run one of its methods on grant too, annotate that method.");
 		}
-		for (Method method : MethodIntrospector.selectMethods(type,
-				(MethodFilter) (candidate) -> GuardRules.annotationOf(candidate) == null)) {
+		for (Method method : MethodIntrospector.selectMethods(type, (MethodFilter) (candidate) -> true)) {
+			LeaderOnly ofMethod = GuardRules.annotationOf(method);
+			if (ofMethod != null) {
+				checkElection(bean, method, annotation, ofMethod);
+				continue;
+			}
 			String call = ListenerRules.callerOf(method, type).isContainer()
 					? "a container calls its method '%s' for messages"
 					: MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class)
@@ -111,6 +116,16 @@ final class ServiceRules {
 								+ call.formatted(method.getName()) + " on every node.",
 						"Annotate the method with @LeaderOnly too, or move it to another bean.");
 			}
+		}
+	}
+
+	private static void checkElection(String bean, Method method, LeaderOnly ofBean, LeaderOnly ofMethod) {
+		if (!ofBean.election().isEmpty() && ofMethod.election().isEmpty()
+				&& DurableRules.annotationOf(method) != null) {
+			throw new InvalidLeaderOnlyException(
+					"%s is started and stopped by the election '%s', but its method '%s' has a durable schedule that names no election."
+						.formatted(bean, ofBean.election(), method.getName()),
+					"Set @DurableSchedule(election = ...).");
 		}
 	}
 

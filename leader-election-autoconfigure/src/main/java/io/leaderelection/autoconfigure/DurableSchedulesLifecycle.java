@@ -69,22 +69,17 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		if (!this.schedules.jobs().isEmpty()) {
-			checkScheduling();
+			if (this.beanFactory.getBeanNamesForType(ScheduledAnnotationBeanPostProcessor.class, true,
+					false).length == 0) {
+				// Not an error: a test may call the jobs by itself
+				logger.warn("No durable schedule runs by itself, since scheduling is not enabled: "
+						+ "add @EnableScheduling to a configuration class");
+			}
 			FutureTask<@Nullable Void> checked = new FutureTask<>(this.schedules::check, null);
 			DaemonThreads.create("schedules", checked).start();
 			await(checked);
 		}
 		this.running = true;
-	}
-
-	/**
-	 * Not an error: a test may call the jobs by itself.
-	 */
-	private void checkScheduling() {
-		if (this.beanFactory.getBeanNamesForType(ScheduledAnnotationBeanPostProcessor.class, true, false).length == 0) {
-			logger.warn("No durable schedule runs by itself, since scheduling is not enabled: "
-					+ "add @EnableScheduling to a configuration class");
-		}
 	}
 
 	private static void await(Future<@Nullable Void> checked) {

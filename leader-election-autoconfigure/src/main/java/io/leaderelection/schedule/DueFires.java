@@ -33,11 +33,7 @@ import org.jspecify.annotations.Nullable;
 record DueFires(@Nullable Instant fire, Instant lastFire, int missed, boolean more) {
 
 	/**
-	 * Return what is due.
-	 * @param times the fires of the job
-	 * @param misfire its policy
-	 * @param lastFire the last fire that was claimed
-	 * @param now the current time
+	 * Return what is due after the last fire that was claimed.
 	 */
 	static DueFires of(FireTimes times, Misfire misfire, Instant lastFire, Instant now) {
 		if (!now.isAfter(lastFire)) {

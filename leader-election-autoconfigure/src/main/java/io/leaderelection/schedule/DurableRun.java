@@ -33,11 +33,13 @@ import org.springframework.core.log.LogMessage;
  *
  * @param job the job
  * @param leadership the leadership of the work
+ * @param after the last fire when it was claimed
  * @param due what is due
  * @param fireTime the fire
  * @param started when it began
  */
-public record DurableRun(DurableJob job, Leadership leadership, DueFires due, FireTime fireTime, Instant started) {
+public record DurableRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
+		Instant started) {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 

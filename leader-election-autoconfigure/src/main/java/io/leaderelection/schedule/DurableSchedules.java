@@ -34,7 +34,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
-import org.springframework.core.Ordered;
 import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.scheduling.config.ScheduledTaskRegistrar;
@@ -45,7 +44,7 @@ import org.springframework.util.StringValueResolver;
  * The durable jobs of an application. As the last {@link SchedulingConfigurer}, it learns
  * which task scheduler runs the {@code @Scheduled} methods. Internal.
  */
-public final class DurableSchedules implements SchedulingConfigurer, Ordered, EmbeddedValueResolverAware {
+public final class DurableSchedules implements SchedulingConfigurer, EmbeddedValueResolverAware {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -79,11 +78,6 @@ public final class DurableSchedules implements SchedulingConfigurer, Ordered, Em
 	public DurableSchedules(@Nullable ScheduleStore store, @Nullable Duration within) {
 		this.store = store;
 		this.within = within;
-	}
-
-	@Override
-	public int getOrder() {
-		return LOWEST_PRECEDENCE;
 	}
 
 	@Override

@@ -101,7 +101,7 @@ final class FireClaim {
 			boolean late = !fires.fire().equals(this.job.times().requested())
 					&& (this.next.isLate(fires.fire()) || fires.missed() > 0 || fires.more());
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
-			DurableRun claimed = new DurableRun(this.job, this.leadership, fires, fireTime, now);
+			DurableRun claimed = new DurableRun(this.job, this.leadership, found.lastFire(), fires, fireTime, now);
 			this.run = claimed;
 			if (invocation != null) {
 				this.result = claimed.invoke(invocation);
@@ -120,20 +120,16 @@ final class FireClaim {
 	}
 
 	/**
-	 * Record the end of a run in a transaction of its own.
-	 * @param row the record
-	 * @param run the run
-	 * @param done whether its fire is done
-	 * @param outcome its outcome
+	 * Record the end of a run in a transaction of its own, and whether its fire is done.
 	 */
 	void end(Row row, DurableRun run, boolean done, String outcome) {
 		JobRecord initial = initial();
 		JobRecord present = begun(row.lock(initial), initial);
 		this.record = present;
-		// Otherwise it is done already: a commit may have succeeded although it has
-		// failed here
+		// Otherwise it is done already, by a commit that seemed to have failed
 		if (this.job.claim() == Claim.BEFORE || present.lastFire().isBefore(run.due().lastFire())) {
-			save(row, run, done, this.schedules.now(), outcome);
+			// It may have been set back meanwhile, so that fires run again
+			save(row, run, done && present.lastFire().equals(run.after()), this.schedules.now(), outcome);
 		}
 	}
 

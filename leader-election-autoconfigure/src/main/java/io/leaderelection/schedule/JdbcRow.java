@@ -83,18 +83,19 @@ final class JdbcRow implements Row {
 			""";
 
 	/**
-	 * Changes nothing unless the transaction is the one that has locked the record.
-	 * Otherwise, or if the table has not taken the change, returns what has become of
-	 * that transaction.
+	 * Changes nothing unless the transaction is the one that has locked the record. If
+	 * nothing has changed, returns whether it is.
 	 */
 	private static final String UPDATE = """
 			WITH saved AS (
 			  UPDATE %1$s SET last_fire = ?, cron = ?, zone = ?, term = ?, node = ?, started = ?, finished = ?, outcome = ?
 			    WHERE %2$s AND pg_catalog.pg_current_xact_id() OPERATOR(pg_catalog.=) ?::pg_catalog.xid8 RETURNING last_fire)
 			SELECT CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 THEN NULL
-			    ELSE coalesce(pg_catalog.pg_xact_status(?::pg_catalog.xid8), 'unknown') END
+			    ELSE pg_catalog.pg_current_xact_id() OPERATOR(pg_catalog.=) ?::pg_catalog.xid8 END
 			  FROM saved WHERE last_fire OPERATOR(pg_catalog.=) ?
 			""";
+
+	private static final String STATUS = "SELECT pg_catalog.pg_xact_status(?::pg_catalog.xid8)";
 
 	private final ClaimTransactions claims;
 
@@ -194,22 +195,38 @@ final class JdbcRow implements Row {
 	public void save(JobRecord replacement) {
 		Run run = (replacement.last() != null) ? replacement.last() : new Run(null, null, null, null, null);
 		OffsetDateTime lastFire = time(replacement.lastFire());
-		String other = this.claims.jdbc()
-			.queryForObject(UPDATE.formatted(this.table, KEY), String.class, lastFire, replacement.cron(),
+		Boolean same = this.claims.jdbc()
+			.queryForObject(UPDATE.formatted(this.table, KEY), Boolean.class, lastFire, replacement.cron(),
 					replacement.zone(), run.term(), run.node(), time(run.started()), time(run.finished()),
 					run.outcome(), this.election, this.job.name(), this.transaction, this.transaction, lastFire);
-		if (other != null) {
-			String message = "%s has not been recorded in %s: %s".formatted(this.job, this.table, switch (other) {
-				case "committed" ->
-					"its transaction was committed in the middle, with what had been written until then, for instance by a second transaction manager on the same data source";
-				case "aborted" -> "its transaction was rolled back in the middle";
-				default ->
-					"the table did not take the change, although the transaction is the same: look for row-level security, triggers and rules of the table";
-			});
-			throw other.equals("committed") ? new PartlyCommittedException(message)
-					: new IllegalStateException(message);
-		}
+		Assert.state(same == null, () -> notRecorded(Boolean.TRUE.equals(same)
+				? "the table did not take the change, although the transaction is the same: look for row-level security, triggers and rules of the table"
+				: "its transaction was ended in the middle"));
 		this.changed = true;
+		this.transaction = null;
+	}
+
+	/**
+	 * Return the failure of an operation whose transaction has been rolled back. A part
+	 * of its work may have been committed before.
+	 */
+	Throwable failure(Throwable failure) {
+		try {
+			if (this.transaction != null
+					&& "committed".equals(this.claims.jdbc().queryForObject(STATUS, String.class, this.transaction))) {
+				return new PartlyCommittedException(notRecorded(
+						"its transaction was committed in the middle, with what had been written until then, for instance by a second transaction manager on the same data source"),
+						failure);
+			}
+		}
+		catch (RuntimeException ex) {
+			failure.addSuppressed(ex);
+		}
+		return failure;
+	}
+
+	private String notRecorded(String reason) {
+		return "%s has not been recorded in %s: %s".formatted(this.job, this.table, reason);
 	}
 
 }

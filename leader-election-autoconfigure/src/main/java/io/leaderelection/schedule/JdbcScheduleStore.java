@@ -119,14 +119,19 @@ public final class JdbcScheduleStore extends ScheduleStore {
 		Assert.state(claims.areOnElectionDatabase(),
 				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
 		String election = this.electionKeys.apply(leadership.getElection());
-		(own ? claims.own() : claims.joined()).execute((status) -> {
-			this.fencing.require(claims.manager(), leadership);
-			JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
-			operation.run(row);
-			if (!row.isChanged()) {
-				status.setRollbackOnly();
-			}
-		});
+		JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
+		try {
+			(own ? claims.own() : claims.joined()).execute((status) -> {
+				this.fencing.require(claims.manager(), leadership);
+				operation.run(row);
+				if (!row.isChanged()) {
+					status.setRollbackOnly();
+				}
+			});
+		}
+		catch (Throwable ex) {
+			throw row.failure(ex);
+		}
 	}
 
 }

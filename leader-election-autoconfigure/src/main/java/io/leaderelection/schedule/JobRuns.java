@@ -257,9 +257,6 @@ final class JobRuns {
 		}
 	}
 
-	/**
-	 * Forget what has failed.
-	 */
 	synchronized void reset() {
 		this.failure = null;
 	}

@@ -49,6 +49,7 @@ public abstract class ScheduleStore {
 	 * @param leadership the leadership
 	 * @param own whether the transaction must not be that of the caller
 	 * @param operation the operation; the transaction is rolled back if it fails
+	 * @throws PartlyCommittedException if a part of it was committed and it has failed
 	 * @throws Throwable the failure of the operation or of the store
 	 */
 	abstract void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable;
@@ -108,7 +109,6 @@ public abstract class ScheduleStore {
 
 		/**
 		 * Replace the record.
-		 * @throws PartlyCommittedException if its transaction has been committed before
 		 * @throws IllegalStateException if it could not be replaced, or is not locked any
 		 * longer
 		 */
@@ -122,8 +122,8 @@ public abstract class ScheduleStore {
 	@SuppressWarnings("serial")
 	static final class PartlyCommittedException extends IllegalStateException {
 
-		PartlyCommittedException(String message) {
-			super(message);
+		PartlyCommittedException(String message, Throwable cause) {
+			super(message, cause);
 		}
 
 	}

@@ -20,6 +20,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.schedule.DurableSchedule;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.SmartFactoryBean;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
@@ -76,6 +78,12 @@ class LeaderServiceRejectionTests {
 				rejected("scheduled method that is not guarded", ServiceWithUnguardedJob.class,
 						"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'job' runs on every node.",
 						"Annotate the method with @LeaderOnly too, or move it to another bean."),
+				rejected("durable schedule of another election", ServiceWithDurableJob.class,
+						"Bean 'bean' is started and stopped by the election 'reports', but its method 'job' has a durable schedule that names no election.",
+						"Set @DurableSchedule(election = ...)."),
+				rejected("product of a factory", ServiceFactory.class,
+						"Bean 'bean' of class 'Service' is @LeaderOnly, but is created by a FactoryBean: nothing would start it, since the container starts and stops the factory.",
+						"Create it in a @Bean method."),
 				rejected("unknown election", UnknownElection.class,
 						"Bean 'bean' is guarded by @LeaderOnly for the election 'nowhere', which does not exist.",
 						"Use one of 'default', or configure the election with properties 'leader-election.elections.nowhere.*'."),
@@ -188,6 +196,34 @@ class LeaderServiceRejectionTests {
 
 		@Scheduled(fixedDelay = 1000)
 		void job() {
+		}
+
+	}
+
+	@LeaderOnly("reports")
+	static class ServiceWithDurableJob extends Service {
+
+		@DurableSchedule(cron = "0 0 2 * * *")
+		void job() {
+		}
+
+	}
+
+	static class ServiceFactory implements SmartFactoryBean<Service> {
+
+		@Override
+		public Service getObject() {
+			return new Service();
+		}
+
+		@Override
+		public Class<?> getObjectType() {
+			return Service.class;
+		}
+
+		@Override
+		public boolean isEagerInit() {
+			return true;
 		}
 
 	}

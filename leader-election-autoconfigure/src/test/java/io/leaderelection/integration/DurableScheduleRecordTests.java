@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -203,7 +204,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 			List<String> before = record();
 			clock.set("2026-05-0%dT02:00:00Z".formatted(day++));
 			hooks.add((fire) -> end(node, end));
-			String message = (end == End.ROLLBACK) ? "its transaction was rolled back in the middle"
+			String message = (end == End.ROLLBACK) ? "its transaction was ended in the middle"
 					: "its transaction was committed in the middle";
 			assertThatIllegalStateException().as(end.name()).isThrownBy(() -> run(node)).withMessageContaining(message);
 			assertThat(output).contains("WARN")
@@ -223,6 +224,48 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 			run(node);
 			assertThat(fires()).as(end.name()).hasSize(1);
 		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(End.class)
+	void runThatFailsAfterItsTransactionHasEndedInTheMiddle(End end) {
+		LocalNode node = start(InTransaction.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			end(node, end);
+			throw new UnsupportedOperationException("after the end");
+		});
+		if (end == End.ROLLBACK) {
+			assertThatException().isThrownBy(() -> run(node)).isInstanceOf(UnsupportedOperationException.class);
+		}
+		else {
+			assertThatIllegalStateException().isThrownBy(() -> run(node))
+				.withMessageContaining("its transaction was committed in the middle")
+				.withCauseInstanceOf(UnsupportedOperationException.class);
+		}
+		hooks.clear();
+		run(node);
+		clock.set("2026-05-02T03:00:00Z");
+		run(node);
+		assertThat(fires()).as("repeated only after a rollback")
+			.containsExactly((end == End.ROLLBACK) ? "2026-05-02T02:00:00Z late" : "2026-05-02T02:00:00Z");
+	}
+
+	@Test
+	void lastFireThatIsSetBackDuringARunIsKept() {
+		LocalNode node = start(After.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			hooks.clear();
+			this.server.execute("UPDATE %s SET last_fire = '2026-04-30T03:00:00Z'".formatted(RECORD));
+		});
+		run(node);
+		assertThat(record()).containsExactly("2026-04-30 03:00:00+00 0 0 2 * * * UTC completed");
+		run(node);
+		run(node);
+		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z", "2026-05-02T02:00:00Z late");
 	}
 
 	private static void end(LocalNode node, End end) {
