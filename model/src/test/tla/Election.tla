@@ -445,7 +445,9 @@ Grant(n) ==
   /\ node' = [node EXCEPT ![n].pos = "leading", ![n].call = "idle", ![n].age = Anchor(n), ![n].sent = 0,
        ![n].clean = FALSE, ![n].clear = FALSE, ![n].waited = 0]
   /\ granted' = IF node[n].term > granted THEN node[n].term ELSE granted
-  /\ UNCHANGED <<session, main, xid, durable, tx, crashes>>
+  \* When the next confirmation is due counts from the last one and not from the grant
+  /\ session' = IF Is("LATE_FIRST_CONFIRMATION") THEN [session EXCEPT ![n].idle = 0] ELSE session
+  /\ UNCHANGED <<main, xid, durable, tx, crashes>>
 
 \* A marker still stands, or the confirmation is too old.  A node that is to leave is not
 \* granted leadership either: FreeUngranted.

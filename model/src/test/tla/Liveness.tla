@@ -13,7 +13,8 @@ CONSTANT MaxFaults
 
 VARIABLES
   frozen,  \* nodes that take no step
-  faults   \* how many faults there were
+  faults,  \* how many faults there were
+  calm     \* nodes that have not been frozen since they were granted leadership
 
 liveVars == <<vars, frozen, faults>>
 
@@ -101,14 +102,22 @@ OptionalStep(n) ==
   \/ ShareFence /\ Quiet
   \/ LookAtTermKey /\ Quiet
 
-LiveInit == Init /\ frozen = {} /\ faults = 0
+LiveInit == Init /\ frozen = {} /\ faults = 0 /\ calm = {}
+
+Step == Prompt \/ TimePasses \/ \E n \in Nodes : OptionalStep(n)
+
+Observe == calm' = {n \in Nodes \ frozen' : node'[n].pos = "leading" /\ (n \in calm \/ node[n].pos # "leading")}
 
 LiveSpec ==
-  /\ LiveInit /\ [][Prompt \/ TimePasses \/ \E n \in Nodes : OptionalStep(n)]_liveVars
+  /\ LiveInit /\ [][Step /\ Observe]_<<liveVars, calm>>
   /\ WF_liveVars(Prompt) /\ WF_liveVars(TimePasses)
 
 \* All terms of the model have been used
 IsOutOfTerms == xid = MaxTerm /\ \A n \in Nodes : session[n].key # xid
+
+\* A leader that nothing disturbs is confirmed in time, however slow the confirmation before
+\* its grant was: it was frozen between that confirmation and the grant
+G6_CalmLeaderIsTrusted == \A n \in calm : node[n].age < Trust
 
 \* Somebody leads again and again
 G6_SomebodyLeads == []<>(IsOutOfTerms \/ \E n \in Nodes : IsLeader(n))

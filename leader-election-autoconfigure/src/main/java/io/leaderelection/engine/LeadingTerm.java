@@ -85,6 +85,9 @@ final class LeadingTerm {
 	/** When the answer was read that the lock was won. */
 	private final long reply;
 
+	/** The start of the last confirmation before the grant. */
+	private long confirmed;
+
 	private @Nullable TermLeadership leadership;
 
 	private @Nullable String residue;
@@ -161,6 +164,7 @@ final class LeadingTerm {
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
 				this.leadership = granted;
+				this.confirmed = start;
 				if (notBefore - this.election.nanoTime() <= 0 && this.election.grant(granted, start)) {
 					acquired();
 					return granted;
@@ -212,8 +216,11 @@ final class LeadingTerm {
 	 * @return whether everything of the term has ended
 	 */
 	private boolean serve(TermLeadership granted) throws SessionException {
-		long next = this.election.nanoTime() + this.settings.confirmNanos();
-		observe(null);
+		long next = this.confirmed + this.settings.confirmNanos();
+		if (next - this.election.nanoTime() > 0) {
+			// Otherwise the next confirmation must not wait for this answer
+			observe(null);
+		}
 		while (true) {
 			ElectionState state = this.election.state();
 			Granted position = state.granted();

@@ -30,6 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -269,6 +271,25 @@ class ElectionTests {
 		this.fixture.at(ElectionFixture.TRUST, () -> assertThat(this.fixture.isLeader()).isFalse());
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort");
+	}
+
+	@ParameterizedTest
+	@ValueSource(longs = { 1000, 2750, 3000, 3700 })
+	void slowConfirmationBeforeTheGrantDoesNotEndTheTerm(long millis) {
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(millis)));
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(this.store.confirmations).startsWith(Duration.ZERO, Duration.ZERO, Duration.ofMillis(millis));
+	}
+
+	@Test
+	void candidatesAreReadAfterTheConfirmationThatIsDueAtTheGrant() {
+		this.store.skip(Call.CONFIRM);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(3)));
+		this.store.next(Call.CANDIDATES, () -> this.time.advance(Duration.ofSeconds(1)));
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 	}
 
 	@Test

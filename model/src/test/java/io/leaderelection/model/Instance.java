@@ -76,7 +76,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("Trust", "1");
 
 	/** Nodes do what they can, except for faults. */
-	static final Instance LIVENESS = of("Liveness", "G6_SomebodyLeads").with("MaxTerm", "2")
+	static final Instance LIVENESS = of("Liveness", "G6_SomebodyLeads", "G6_CalmLeaderIsTrusted").with("MaxTerm", "2")
 		.with("MaxCrashes", "1")
 		.with("PromptNotice", "FALSE")
 		.with("MaxFaults", "1");

@@ -110,6 +110,9 @@ enum Mutant implements SeededMistake {
 	/** The wait takes a lock of the session instead of one of the transaction. */
 	SESSION_LOCK_IN_WAIT("G6_NoLeak", Instance.FENCE),
 
+	/** The first confirmation of a leader is planned from the grant. */
+	LATE_FIRST_CONFIRMATION("G6_CalmLeaderIsTrusted", Instance.LIVENESS.with("Work", "FALSE").with("MaxTerm", "1")),
+
 	/** The server does not end silent sessions. */
 	NO_IDLE_TIMEOUT("G6_SomebodyLeads", Instance.LIVENESS.with("Work", "FALSE").with("MaxTerm", "1")),
 

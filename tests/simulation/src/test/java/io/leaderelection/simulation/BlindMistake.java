@@ -30,6 +30,12 @@ enum BlindMistake {
 	GRANT_ANCHORED_AT_REPLY(List.of("G2 exclusion", "G3 terms"), "LeadingTerm", "this.election.grant(granted, start)",
 			"this.election.grant(granted, this.election.nanoTime())"),
 
+	/**
+	 * G6: a leader plans its first confirmation from the grant, not from the last one.
+	 */
+	LATE_FIRST_CONFIRMATION(List.of("G6 loss"), "LeadingTerm", "long next = this.confirmed +",
+			"long next = this.election.nanoTime() +"),
+
 	/** G2, G4: the lock is freed before trust in the term ends. */
 	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "LeadingTerm", """
 			if (granted != null && !this.election.relinquish(granted)) {

@@ -207,6 +207,12 @@ final class Faults {
 				boolean other = onServer ^ this.world.chance(75);
 				this.world.onNextWin((winner) -> onServer(pause, () -> endSession(winner, other)));
 			}
+			case SLOW_GRANT -> {
+				// Disturbs no leader: the time that is left is enough to confirm again
+				long longest = 3 * lease / 4 - 4 * this.world.distance() - Invariants.SLACK;
+				this.world
+					.onNextWin((winner) -> winner.link().toClient().delayNext(this.world.between(lease / 8, longest)));
+			}
 			case TERMINATE_AT_HEAD -> this.endsAtHead = true;
 			case STATISTICS_RESET -> {
 				this.world.server().resetStatistics();
@@ -424,7 +430,7 @@ final class Faults {
 
 		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
 		SERVER_RESET, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
-		CLOCK_STEP, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
 
 	}
 

@@ -54,7 +54,7 @@ final class Invariants {
 	 * How long a node that runs may need to notice that its session or its trust has
 	 * ended.
 	 */
-	private static final long SLACK = 60 * World.MILLIS;
+	static final long SLACK = 60 * World.MILLIS;
 
 	/** The time between two looks for what has not happened in time. */
 	static final long PATROL = 50 * World.MILLIS;

@@ -67,6 +67,8 @@ public final class Link {
 
 		private long delay;
 
+		private long delayOfNext;
+
 		void cut() {
 			if (!this.cut) {
 				this.cut = true;
@@ -95,6 +97,13 @@ public final class Link {
 		}
 
 		/**
+		 * Delay the next message only.
+		 */
+		void delayNext(long nanos) {
+			this.delayOfNext = nanos;
+		}
+
+		/**
 		 * Send a message.
 		 */
 		void send(Lane lane, Runnable arrival) {
@@ -102,7 +111,9 @@ public final class Link {
 				this.held.add(new Message(lane, arrival));
 				return;
 			}
-			send(lane, 0, arrival);
+			long extra = this.delayOfNext;
+			this.delayOfNext = 0;
+			send(lane, extra, arrival);
 		}
 
 		private void send(Lane lane, long extra, Runnable arrival) {
