@@ -16,10 +16,15 @@ VARIABLES
   faults,  \* how many faults there were
   calm     \* nodes that have not been frozen since they were granted leadership
 
-liveVars == <<vars, frozen, faults>>
+liveVars == <<vars, frozen, faults, calm>>
+
+Observe == calm' = {n \in Nodes \ frozen' : node'[n].pos = "leading" /\ (n \in calm \/ node[n].pos # "leading")}
 
 \* No fault happens in this step
-Quiet == UNCHANGED <<frozen, faults>>
+Quiet == UNCHANGED <<frozen, faults>> /\ Observe
+
+\* No node freezes in this step
+Unfrozen == UNCHANGED frozen /\ Observe
 
 \* What the server does by itself
 ServerStep(n) ==
@@ -79,17 +84,17 @@ Fault(n) == faults < MaxFaults /\ n \notin frozen /\ faults' = faults + 1
 \* One node at least is not frozen
 Freeze(n) ==
   /\ Fault(n) /\ Cardinality(frozen) < Cardinality(Nodes) - 1
-  /\ frozen' = frozen \union {n} /\ UNCHANGED vars
+  /\ frozen' = frozen \union {n} /\ UNCHANGED vars /\ Observe
 
-Thaw(n) == n \in frozen /\ frozen' = frozen \ {n} /\ UNCHANGED <<vars, faults>>
+Thaw(n) == n \in frozen /\ frozen' = frozen \ {n} /\ UNCHANGED <<vars, faults>> /\ Observe
 
 \* What may happen or not
 OptionalStep(n) ==
-  \/ Fault(n) /\ Lose(n) /\ UNCHANGED frozen
-  \/ Fault(n) /\ NodeCrashes(n) /\ UNCHANGED frozen
-  \/ Fault(n) /\ ServerEndsLiveSession(n) /\ UNCHANGED frozen
-  \/ Fault(n) /\ ServerCrashes /\ UNCHANGED frozen
-  \/ Fault(n) /\ ResetCounters /\ UNCHANGED frozen
+  \/ Fault(n) /\ Lose(n) /\ Unfrozen
+  \/ Fault(n) /\ NodeCrashes(n) /\ Unfrozen
+  \/ Fault(n) /\ ServerEndsLiveSession(n) /\ Unfrozen
+  \/ Fault(n) /\ ServerCrashes /\ Unfrozen
+  \/ Fault(n) /\ ResetCounters /\ Unfrozen
   \/ Freeze(n)
   \/ Thaw(n)
   \/ IsAwake(n) /\ LookForWork(n) /\ Quiet
@@ -104,12 +109,8 @@ OptionalStep(n) ==
 
 LiveInit == Init /\ frozen = {} /\ faults = 0 /\ calm = {}
 
-Step == Prompt \/ TimePasses \/ \E n \in Nodes : OptionalStep(n)
-
-Observe == calm' = {n \in Nodes \ frozen' : node'[n].pos = "leading" /\ (n \in calm \/ node[n].pos # "leading")}
-
 LiveSpec ==
-  /\ LiveInit /\ [][Step /\ Observe]_<<liveVars, calm>>
+  /\ LiveInit /\ [][Prompt \/ TimePasses \/ \E n \in Nodes : OptionalStep(n)]_liveVars
   /\ WF_liveVars(Prompt) /\ WF_liveVars(TimePasses)
 
 \* All terms of the model have been used
