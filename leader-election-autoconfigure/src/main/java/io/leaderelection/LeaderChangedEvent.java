@@ -50,4 +50,9 @@ public final class LeaderChangedEvent extends ElectionEvent {
 		return this.leader;
 	}
 
+	@Override
+	public String toString() {
+		return super.toString() + " " + this.leader;
+	}
+
 }

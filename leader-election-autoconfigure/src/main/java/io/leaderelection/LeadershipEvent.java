@@ -41,4 +41,9 @@ public abstract sealed class LeadershipEvent extends ElectionEvent
 		return this.leadership;
 	}
 
+	@Override
+	public String toString() {
+		return super.toString() + " " + this.leadership;
+	}
+
 }

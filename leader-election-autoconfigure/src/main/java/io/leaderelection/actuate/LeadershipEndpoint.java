@@ -16,6 +16,7 @@
 
 package io.leaderelection.actuate;
 
+import java.security.Principal;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -35,14 +36,21 @@ import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
 import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.ScheduleStatus;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.EndpointId;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+import org.springframework.boot.actuate.endpoint.OperationType;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.invoke.OperationInvoker;
+import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
+import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
 
 /**
  * {@link Endpoint @Endpoint} that shows the leader and the candidates, and hands
@@ -50,7 +58,13 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
  * is answered at once and reaches the leader through the database.
  */
 @Endpoint(id = "leadership", defaultAccess = Access.READ_ONLY)
-public class LeadershipEndpoint {
+public class LeadershipEndpoint implements OperationInvokerAdvisor {
+
+	private static final Log logger = LogFactory.getLog(LeadershipEndpoint.class);
+
+	private static final EndpointId ID = EndpointId.of("leadership");
+
+	private final ThreadLocal<@Nullable Principal> caller = new ThreadLocal<>();
 
 	private final DefaultLeaderElectors electors;
 
@@ -69,6 +83,24 @@ public class LeadershipEndpoint {
 		this.electors = electors;
 		this.fencing = fencing;
 		this.jobs = jobs;
+	}
+
+	/**
+	 * Have an operation of this endpoint know who calls it. A parameter would require a
+	 * content type for every request.
+	 */
+	@Override
+	public OperationInvoker apply(EndpointId endpointId, OperationType operationType, OperationParameters parameters,
+			OperationInvoker invoker) {
+		return !endpointId.equals(ID) ? invoker : (context) -> {
+			this.caller.set(context.resolveArgument(Principal.class));
+			try {
+				return invoker.invoke(context);
+			}
+			finally {
+				this.caller.remove();
+			}
+		};
 	}
 
 	/**
@@ -119,7 +151,7 @@ public class LeadershipEndpoint {
 
 	/**
 	 * Ask the leader of an election to hand over if it is the given node. The node is
-	 * part of the path, since a parameter would require a content type for every request.
+	 * part of the path, for the same reason as in {@link #apply}.
 	 * @param election the name of the election
 	 * @param node the node that must be the leader, by its id or by the id that other
 	 * nodes see
@@ -159,8 +191,8 @@ public class LeadershipEndpoint {
 			if (job.election().equals(election) && job.name().equals(schedule)) {
 				ElectionStatus status = this.electors.get(election).status();
 				String refusal = job.request(action == ScheduleAction.SKIP);
-				return new ResignationDescriptor((refusal != null) ? "refused" : "requested", text(status.leaderTerm()),
-						status.leader(), refusal);
+				return answer(action + " of schedule '" + schedule + "'", status, status.leaderTerm(), refusal,
+						cause());
 			}
 		}
 		return new ResignationDescriptor("refused", null, null,
@@ -173,10 +205,24 @@ public class LeadershipEndpoint {
 				"there is no election '" + election + "', only " + this.electors.getElections());
 	}
 
-	private static ResignationDescriptor ask(DefaultLeaderElector elector, ElectionStatus status) {
-		ResignationAnswer answer = elector.requestResignation(status.leaderTerm());
-		return new ResignationDescriptor(answer.isRequested() ? "requested" : "refused", text(answer.term()),
-				status.leader(), answer.refusal());
+	private ResignationDescriptor ask(DefaultLeaderElector elector, ElectionStatus status) {
+		String cause = cause();
+		ResignationAnswer answer = elector.requestResignation(status.leaderTerm(), cause);
+		return answer("Resignation of the leader", status, answer.term(), answer.refusal(), cause);
+	}
+
+	private static ResignationDescriptor answer(String request, ElectionStatus status, @Nullable Term term,
+			@Nullable String refusal, String cause) {
+		logger.info(request + " requested by: " + cause + " (election '" + status.election()
+				+ ((refusal != null) ? "', refused: " + refusal : "', term " + term) + ")");
+		return new ResignationDescriptor((refusal != null) ? "refused" : "requested", text(term), status.leader(),
+				refusal);
+	}
+
+	private String cause() {
+		Principal principal = this.caller.get();
+		return (principal != null) ? "endpoint, user '" + principal.getName().replaceAll("\\p{Cntrl}", "?") + "'"
+				: "endpoint";
 	}
 
 	private @Nullable DefaultLeaderElector find(String election) {
@@ -269,18 +315,19 @@ public class LeadershipEndpoint {
 	 *
 	 * @param time when this node observed it
 	 * @param change {@code granted} or {@code revoked} for this node, {@code followed} if
-	 * another node leads now
+	 * another node leads now, {@code requested} if this node has asked it to resign
 	 * @param node the node that leads or led
 	 * @param term its term
 	 * @param reason why its leadership was revoked
+	 * @param cause who or what requested the end of the term, if it was requested
 	 */
 	public record TransitionDescriptor(Instant time, String change, String node, @Nullable String term,
-			@Nullable String reason) {
+			@Nullable String reason, @Nullable String cause) {
 
 		static TransitionDescriptor of(Transition transition) {
 			String reason = (transition.reason() != null) ? transition.reason().name().toLowerCase(Locale.ROOT) : null;
 			return new TransitionDescriptor(transition.time(), transition.kind().name().toLowerCase(Locale.ROOT),
-					transition.node(), text(transition.term()), reason);
+					transition.node(), text(transition.term()), reason, transition.cause());
 		}
 
 	}

@@ -160,10 +160,11 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * Ask the leader of this election to hand over, whichever node that is. Does not
 	 * wait.
 	 * @param only the term that should end, or {@code null} for the current term
+	 * @param cause who or what requests it
 	 * @return whether the leader was asked
 	 */
-	public ResignationAnswer requestResignation(@Nullable Term only) {
-		return this.election.requestResignation(only);
+	public ResignationAnswer requestResignation(@Nullable Term only, String cause) {
+		return this.election.requestResignation(only, cause);
 	}
 
 	/**

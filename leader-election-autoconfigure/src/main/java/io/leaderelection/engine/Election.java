@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
@@ -50,6 +51,7 @@ import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Leaving;
 import io.leaderelection.engine.SerialWorker.Task;
 import io.leaderelection.engine.TermLeadership.Loss;
+import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -422,7 +424,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				running.end().thenRun(waiting::complete);
 			}
 			if (!isStopping()) {
-				depart(Reason.STOPPED, true);
+				depart(Reason.STOPPED, null, true);
 			}
 			return running.end();
 		}
@@ -437,11 +439,15 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * {@code false} if leadership was lost before or this node did not lead
 	 */
 	CompletableFuture<Boolean> resign() {
+		return resign("application");
+	}
+
+	CompletableFuture<Boolean> resign(String cause) {
 		this.lock.lock();
 		try {
 			Departure departure = this.state.departure();
 			if (departure == null && this.state.holdsLock()) {
-				departure = depart(Reason.RESIGNED, false);
+				departure = depart(Reason.RESIGNED, cause, false);
 				this.runner.resigned();
 			}
 			return (departure != null) ? departure.handedOver().copy() : CompletableFuture.completedFuture(false);
@@ -454,13 +460,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Close the gate and have the election thread leave. Called under the lock.
 	 */
-	private Departure depart(Reason reason, boolean stops) {
+	private Departure depart(Reason reason, @Nullable String cause, boolean stops) {
 		ElectionState before = this.state;
 		Departure known = before.departure();
 		long interruptAt = (known != null) ? known.interruptAt()
 				: this.platform.nanoTime() + this.settings.drainTimeout().toNanos();
 		long deadline = stopLimit() + ((before.granted() != null) ? interruptAt : this.platform.nanoTime());
-		Departure departure = new Departure((known != null) ? known.reason() : reason, stops, interruptAt, deadline,
+		Departure departure = new Departure((known != null) ? known.reason() : reason,
+				(known != null) ? known.cause() : cause, stops, interruptAt, deadline,
 				(known != null) ? known.handedOver() : before.holdsLock() ? new Resignation<>(this::detachCurrent)
 						: CompletableFuture.completedFuture(false));
 		Position position = (before.position() instanceof Leading leading)
@@ -490,7 +497,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.lock.lock();
 		try {
 			suspend(cause, FOREVER);
-			resign();
+			resign(cause.name().toLowerCase(Locale.ROOT));
 			wake();
 		}
 		finally {
@@ -509,7 +516,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				if (this.state.view().candidates().size() > 1) {
 					suspend(cause, time.toNanos());
 				}
-				resign();
+				resign(cause.name().toLowerCase(Locale.ROOT));
 			}
 		}
 		finally {
@@ -541,8 +548,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Ask the leader to hand over, whichever node that is. Does not wait.
 	 * @param only the term that should end, or {@code null} for any
+	 * @param cause who or what requests it
 	 */
-	ResignationAnswer requestResignation(@Nullable Term only) {
+	ResignationAnswer requestResignation(@Nullable Term only, String cause) {
 		this.lock.lock();
 		try {
 			ElectionState state = this.state;
@@ -572,12 +580,14 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (only != null && !only.equals(led)) {
 				return ResignationAnswer.refused("another term has begun in the meantime");
 			}
-			if (following) {
-				this.state = state.requesting(led);
-				wake();
+			if (!following) {
+				resign(cause);
 			}
-			else {
-				resign();
+			else if (leader != null && !led.equals(state.request())) {
+				this.state = state.requesting(led)
+					.remembering(
+							new Transition(this.platform.now(), Kind.REQUESTED, leader.nodeId(), led, null, cause));
+				wake();
 			}
 			return ResignationAnswer.requested(led);
 		}
@@ -835,7 +845,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Task granted = delivery(leadership, new LeadershipGrantedEvent(this.elector, leadership), leadership);
 			this.state = this.state.at(new Leading(leadership, until))
 				.requesting(null)
-				.remembering(transition(Transition.Kind.GRANTED, leadership, null));
+				.remembering(transition(Kind.GRANTED, leadership, null, null));
 			this.published = null;
 			this.relay.interrupt(this.others);
 			this.relay.add(granted);
@@ -878,7 +888,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 					&& departure != null) {
 				Task revoked = revocation(leadership, departure.reason());
 				this.state = this.state.at(new Leaving(leadership, draining.trustedUntil()))
-					.remembering(transition(Transition.Kind.REVOKED, leadership, departure.reason()));
+					.remembering(transition(Kind.REVOKED, leadership, departure.reason(), departure.cause()));
 				this.statistics.revokedFor(departure.reason());
 				this.relay.add(revoked);
 			}
@@ -952,7 +962,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Task revoked = revocation(leadership, reason);
 			ElectionState following = this.state.following(View.NONE);
 			if (!notified) {
-				following = following.remembering(transition(Transition.Kind.REVOKED, leadership, reason));
+				following = following.remembering(transition(Kind.REVOKED, leadership, reason, null));
 				this.statistics.revokedFor(reason);
 			}
 			this.statistics.ended(this.state, now);
@@ -1121,8 +1131,9 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	private Transition transition(Transition.Kind kind, TermLeadership leadership, @Nullable Reason reason) {
-		return new Transition(this.platform.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason);
+	private Transition transition(Kind kind, TermLeadership leadership, @Nullable Reason reason,
+			@Nullable String cause) {
+		return new Transition(this.platform.now(), kind, leadership.getNodeId(), leadership.getTerm(), reason, cause);
 	}
 
 	/**
@@ -1149,8 +1160,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			io.leaderelection.Leader visible = leader.visible();
 			Task changed = (isSelf(leader) || visible.equals(this.published)) ? null
 					: delivery(new LeaderChangedEvent(this.elector, visible));
-			this.state = before.remembers(leader) ? followed : followed.remembering(
-					new Transition(this.platform.now(), Transition.Kind.FOLLOWED, leader.nodeId(), term, null));
+			this.state = before.remembers(leader) ? followed : followed
+				.remembering(new Transition(this.platform.now(), Kind.FOLLOWED, leader.nodeId(), term, null, null));
 			if (changed != null) {
 				this.published = visible;
 				this.relay.add(changed);

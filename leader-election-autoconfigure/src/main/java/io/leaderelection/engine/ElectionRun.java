@@ -562,7 +562,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		if (leader == null || isRequested(leader.term()) || !this.preference.isDue(leader, now)) {
 			return;
 		}
-		ResignationAnswer answer = this.election.requestResignation(leader.term());
+		ResignationAnswer answer = this.election.requestResignation(leader.term(), "priority");
 		if (answer.isRequested()) {
 			this.preferred = leader.term();
 			this.preference.requested(now);
@@ -650,7 +650,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
 		if (!gate.isEmpty() && !this.election.isStopping()) {
 			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("
-					+ this.election + "): " + gate.describe());
+					+ this.election + "): " + gate.describe(Work::describe));
 		}
 	}
 

@@ -229,11 +229,12 @@ public interface ElectionSession {
 	 *
 	 * @param predecessor a description of a session that still holds a lock of an earlier
 	 * term, or {@code null}
-	 * @param resignationRequested whether another node requests the end of this term
+	 * @param requester which other node requests the end of this term, as far as this is
+	 * known, or {@code null}
 	 * @param foreign a description of a session that holds a lock of this election but is
 	 * not a node of it, or {@code null}
 	 */
-	record Confirmation(@Nullable String predecessor, boolean resignationRequested, @Nullable String foreign) {
+	record Confirmation(@Nullable String predecessor, @Nullable String requester, @Nullable String foreign) {
 
 	}
 

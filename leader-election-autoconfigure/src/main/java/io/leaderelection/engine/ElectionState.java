@@ -112,12 +112,16 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 
 	/**
 	 * Return whether the last transition is the observation of this leader, in any
-	 * session of this node.
+	 * session of this node, or a request to it.
 	 */
 	boolean remembers(Leader leader) {
-		Transition last = this.history.isEmpty() ? null : this.history.get(this.history.size() - 1);
-		return last != null && last.kind() == Transition.Kind.FOLLOWED && last.node().equals(leader.nodeId())
-				&& Objects.equals(last.term(), leader.term());
+		Transition last = lastTransition();
+		return last != null && (last.kind() == Transition.Kind.FOLLOWED || last.kind() == Transition.Kind.REQUESTED)
+				&& last.node().equals(leader.nodeId()) && Objects.equals(last.term(), leader.term());
+	}
+
+	@Nullable Transition lastTransition() {
+		return this.history.isEmpty() ? null : this.history.get(this.history.size() - 1);
 	}
 
 	// Changes
@@ -197,13 +201,14 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	 * The intent to leave.
 	 *
 	 * @param reason why leadership is handed over, if this node leads
+	 * @param cause who or what requested it, unless it is a stop
 	 * @param stops whether this node stops participating afterwards
 	 * @param interruptAt when work and listeners that are still running are interrupted
 	 * @param deadline when a stop ends the session, regardless of what is still running
 	 * @param handedOver completes with {@code true} when the lock was freed, with
 	 * {@code false} if it was lost or this node did not hold it
 	 */
-	record Departure(Reason reason, boolean stops, long interruptAt, long deadline,
+	record Departure(Reason reason, @Nullable String cause, boolean stops, long interruptAt, long deadline,
 			CompletableFuture<Boolean> handedOver) {
 
 		/**
@@ -211,14 +216,14 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 		 */
 		Departure endingBy(long time) {
 			return (this.deadline - time <= 0) ? this
-					: new Departure(this.reason, this.stops, this.interruptAt, time, this.handedOver);
+					: new Departure(this.reason, this.cause, this.stops, this.interruptAt, time, this.handedOver);
 		}
 
 		/**
 		 * Return a departure that only consists of the stop.
 		 */
 		Departure ended(boolean freed) {
-			return new Departure(this.reason, this.stops, this.interruptAt, this.deadline,
+			return new Departure(this.reason, this.cause, this.stops, this.interruptAt, this.deadline,
 					CompletableFuture.completedFuture(freed));
 		}
 

@@ -85,6 +85,9 @@ final class LeadingTerm {
 	/** When the answer was read that the lock was won. */
 	private final long reply;
 
+	/** What was last known of the leader before. */
+	private final @Nullable Transition former;
+
 	/** The start of the last confirmation before the grant. */
 	private long confirmed;
 
@@ -93,6 +96,9 @@ final class LeadingTerm {
 	private @Nullable String residue;
 
 	private boolean departing;
+
+	/** Whether this node has logged what a hand-over waits for. */
+	private boolean waiting;
 
 	private boolean interruptedLast;
 
@@ -106,6 +112,7 @@ final class LeadingTerm {
 		this.won = won;
 		this.problems = problems;
 		this.reply = election.nanoTime();
+		this.former = election.state().lastTransition();
 	}
 
 	/**
@@ -205,10 +212,17 @@ final class LeadingTerm {
 	}
 
 	private void acquired() {
-		this.election.statistics().acquired(this.election.nanoTime() - this.reply);
+		long vacant = this.election.nanoTime() - this.reply;
+		this.election.statistics().acquired(vacant);
 		this.election.decide(null);
-		this.log.info("Acquired leadership" + (this.election.announce() ? ", starting schedulers" : "") + " ("
-				+ this.election + ", term " + this.won.term() + ")");
+		this.log
+			.info("Acquired leadership" + (this.election.announce() ? ", starting schedulers" : "") + " ("
+					+ this.election + ", term " + this.won.term()
+					+ ((this.former != null)
+							? ", after node '" + this.former.node() + "' in term " + this.former.term()
+									+ " and at least " + TimeUnit.NANOSECONDS.toMillis(vacant) + "ms without a leader"
+							: "")
+					+ ")");
 	}
 
 	/**
@@ -267,9 +281,16 @@ final class LeadingTerm {
 	}
 
 	private void announce(TermLeadership granted, Departure departure) {
+		long waited = this.election.nanoTime() - departure.interruptAt() + this.settings.drainTimeout().toNanos();
 		if (!this.departing) {
 			this.departing = true;
-			this.log.info("Handing over " + granted + " (" + departure.reason() + ")");
+			this.log.info("Handing over " + granted + " (" + departure.reason()
+					+ ((departure.cause() != null) ? ", requested by: " + departure.cause() : "") + ")");
+		}
+		else if (!this.waiting && waited >= REPORT_BLOCKED_AFTER) {
+			this.waiting = true;
+			this.log.info("Handing over " + granted + " waits for listeners, services or this work: "
+					+ this.election.gate().describe(Work::name));
 		}
 	}
 
@@ -292,7 +313,8 @@ final class LeadingTerm {
 			return false;
 		}
 		this.log.warn("Freeing the lock although work or listeners of " + granted
-				+ " are still running after drain-timeout and an interrupt: " + this.election.gate().describe());
+				+ " are still running after drain-timeout and an interrupt: "
+				+ this.election.gate().describe(Work::describe));
 		this.residue = "leader work or a listener";
 		this.graceSpent = true;
 		return true;
@@ -340,9 +362,10 @@ final class LeadingTerm {
 		long start = this.election.nanoTime();
 		Confirmation confirmation = this.session.confirm();
 		this.election.statistics().confirmed(this.election.nanoTime() - start);
-		if (confirmation.resignationRequested() && !this.election.isLeaving()) {
-			this.log.info("A resignation of this node was requested through the database (" + this.election + ")");
-			this.election.resign();
+		if (confirmation.requester() != null && !this.election.isLeaving()) {
+			this.log.info("A resignation of this node was requested through the database by " + confirmation.requester()
+					+ " (" + this.election + ")");
+			this.election.resign(confirmation.requester());
 		}
 		return confirmation;
 	}

@@ -30,8 +30,10 @@ import org.jspecify.annotations.Nullable;
  * @param node the node that leads or led
  * @param term its term, or {@code null} if it is not known
  * @param reason why leadership was revoked, if this node led
+ * @param cause who or what requested the end of the term
  */
-public record Transition(Instant time, Kind kind, String node, @Nullable Term term, @Nullable Reason reason) {
+public record Transition(Instant time, Kind kind, String node, @Nullable Term term, @Nullable Reason reason,
+		@Nullable String cause) {
 
 	/** The kind of a change. */
 	public enum Kind {
@@ -45,7 +47,10 @@ public record Transition(Instant time, Kind kind, String node, @Nullable Term te
 		REVOKED,
 
 		/** Another node was observed as leader. */
-		FOLLOWED
+		FOLLOWED,
+
+		/** This node has requested another node to resign. */
+		REQUESTED
 
 	}
 

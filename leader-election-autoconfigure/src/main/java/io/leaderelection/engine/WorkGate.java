@@ -23,6 +23,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -300,8 +301,8 @@ public final class WorkGate {
 		}
 	}
 
-	String describe() {
-		return this.inFlight.stream().map(Work::describe).collect(Collectors.joining("\n"));
+	String describe(Function<Work, String> form) {
+		return this.inFlight.stream().map(form).collect(Collectors.joining("\n"));
 	}
 
 	/** Determines whether this node leads. */

@@ -348,9 +348,9 @@ final class AdvisoryLockSession implements ElectionSession {
 		Set<Integer> foreign = this.foreignSessions.observe(holders, others.nodes());
 		String predecessor = others.predecessors().isEmpty() ? null
 				: predecessor(others.predecessors().get(0), foreign);
-		boolean requested = others.requests().stream().anyMatch(others.nodes()::contains);
+		Integer requester = others.requests().stream().filter(others.nodes()::contains).findFirst().orElse(null);
 		this.foreign = holders.stream().filter(foreign::contains).findFirst().orElse(null);
-		return new Confirmation(predecessor, requested,
+		return new Confirmation(predecessor, (requester != null) ? this.peers.describe(requester) : null,
 				(this.foreign != null) ? this.foreignSessions.known(this.foreign) : null);
 	}
 

@@ -371,7 +371,7 @@ final class LeaseTableSession implements ElectionSession {
 		int otherStore = this.alone ? 0 : findOtherStore();
 		this.alone = otherStore == 0;
 		return new Confirmation(this.alone ? null : "the " + describeOtherStore(otherStore),
-				row.resignTerm() == this.term.transactionId(), null);
+				(row.resignTerm() == this.term.transactionId()) ? "another node" : null, null);
 	}
 
 	/**

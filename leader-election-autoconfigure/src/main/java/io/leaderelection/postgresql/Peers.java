@@ -70,6 +70,8 @@ final class Peers {
 
 	private View known = View.NONE;
 
+	private Map<Integer, Leader> sessions = Map.of();
+
 	private int leader;
 
 	private @Nullable Predecessor predecessor;
@@ -145,6 +147,14 @@ final class Peers {
 	}
 
 	/**
+	 * Return the node of a session, if it is that of a candidate.
+	 */
+	String describe(int pid) {
+		Leader session = this.sessions.get(pid);
+		return (session != null) ? "node '" + session.nodeId() + "'" : "session with pid " + pid;
+	}
+
+	/**
 	 * Return the leader, unless its term was observed first a short time ago: until then,
 	 * the leader before it may live without knowing that its term has ended.
 	 * @param time that time
@@ -195,6 +205,7 @@ final class Peers {
 						Profiles.ofKeys(rows.getString("profile"))));
 			}
 		}
+		this.sessions = sessions;
 		List<Candidate> candidates = candidatePids.stream()
 			.map(sessions::get)
 			.filter((session) -> session != null)

@@ -36,6 +36,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -425,6 +429,19 @@ class ElectionHandOverTests {
 		this.fixture.stopAt(Duration.ofMillis(50)).run();
 		assertThat(decision).isCompleted();
 		assertThat(this.fixture.trace).containsExactly("open", "won 1", "barrier", "release", "close");
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	void handOverThatTakesLongNamesItsWorkOnce(CapturedOutput output) {
+		String words = "waits for listeners, services or this work: job";
+		this.fixture.at(Duration.ofSeconds(1), this::enter);
+		this.fixture.at(Duration.ofSeconds(2), this::resign);
+		this.fixture.at(Duration.ofMillis(2900), () -> assertThat(output).doesNotContain(words));
+		this.fixture.at(Duration.ofMillis(3100), () -> assertThat(output).contains(words));
+		this.fixture.at(Duration.ofSeconds(6), this::exit);
+		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		assertThat(output).containsOnlyOnce(words);
 	}
 
 	private void enter() {

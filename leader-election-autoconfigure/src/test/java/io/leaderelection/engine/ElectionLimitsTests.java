@@ -183,7 +183,7 @@ class ElectionLimitsTests {
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
 		observer.at(Duration.ofMillis(1200), () -> {
-			assertThat(observer.election.requestResignation(null).isRequested()).isTrue();
+			assertThat(observer.election.requestResignation(null, "test").isRequested()).isTrue();
 			observer.store.leader = null;
 		});
 		observer.at(Duration.ofMillis(1300), () -> observer.store.leader = OTHER);

@@ -22,21 +22,29 @@ import java.util.List;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 /**
  * The request that the leader resigns, made on any node, and what nodes know of each
  * other.
  */
+@ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
 class ElectionRequestTests {
 
@@ -60,7 +68,7 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.answer = this.election.requestResignation(null);
+			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
@@ -76,7 +84,7 @@ class ElectionRequestTests {
 	void requestIsMadeAgainOnANewSession() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), () -> this.election.requestResignation(null));
+		this.fixture.at(Duration.ofMillis(1200), () -> this.election.requestResignation(null, "test"));
 		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
 			throw FakeStore.failure();
 		}));
@@ -89,8 +97,9 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			assertThat(this.election.requestResignation(new Term(0, 1, 774)).refusal()).contains("another term");
-			assertThat(this.election.requestResignation(TERM)).isEqualTo(ResignationAnswer.requested(TERM));
+			assertThat(this.election.requestResignation(new Term(0, 1, 774), "test").refusal())
+				.contains("another term");
+			assertThat(this.election.requestResignation(TERM, "test")).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775");
@@ -101,17 +110,17 @@ class ElectionRequestTests {
 		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
-		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null));
+		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null, "test"));
 		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775"));
 		observer.stopAt(Duration.ofSeconds(8)).run();
 	}
 
 	@Test
 	void leaderHandsOverWhenAnotherNodeAsks() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.resignationRequested = true);
+		this.fixture.at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
 		this.fixture.at(Duration.ofSeconds(2).plus(ElectionFixture.LEASE.dividedBy(5)),
 				() -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.at(Duration.ofSeconds(5), () -> this.store.resignationRequested = false);
+		this.fixture.at(Duration.ofSeconds(5), () -> this.store.requester = null);
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
 		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
@@ -120,7 +129,7 @@ class ElectionRequestTests {
 	void leaderIsAskedOnItsOwnNode() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.answer = this.election.requestResignation(null);
+			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(new Term(0, 1, 1)));
 			assertThat(this.fixture.isLeader()).isFalse();
 		});
@@ -132,7 +141,7 @@ class ElectionRequestTests {
 	void noLeaderIsAskedToResignWithoutASuccessor() {
 		this.store.candidates = BOTH.subList(0, 1);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.answer = this.election.requestResignation(null);
+			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer.isRequested()).isFalse();
 			assertThat(this.answer.refusal()).isEqualTo("there is no other candidate");
 			assertThat(this.fixture.isLeader()).isTrue();
@@ -146,7 +155,7 @@ class ElectionRequestTests {
 		this.store.candidates = BOTH.stream()
 			.filter((candidate) -> !candidate.nodeId().equals(OTHER.nodeId()))
 			.toList();
-		this.fixture.at(Duration.ofSeconds(2), () -> this.answer = this.election.requestResignation(null));
+		this.fixture.at(Duration.ofSeconds(2), () -> this.answer = this.election.requestResignation(null, "test"));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.answer).isEqualTo(ResignationAnswer.requested(OTHER.term()));
 	}
@@ -166,7 +175,7 @@ class ElectionRequestTests {
 			}
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
-			this.answer = this.election.requestResignation(null);
+			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer.refusal()).startsWith("this node has no session: ");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
@@ -174,7 +183,7 @@ class ElectionRequestTests {
 
 	@Test
 	void nobodyIsAskedByANodeThatTakesNoPart() {
-		assertThat(this.election.requestResignation(null).refusal()).contains("does not participate");
+		assertThat(this.election.requestResignation(null, "test").refusal()).contains("does not participate");
 	}
 
 	@Test
@@ -218,6 +227,67 @@ class ElectionRequestTests {
 		assertThat(ElectionStatus.of(this.election).history()).extracting(Transition::kind)
 			.startsWith(Kind.GRANTED, Kind.REVOKED);
 		assertThat(ElectionStatus.of(this.election).history().get(1).reason()).isEqualTo(Reason.RESIGNED);
+		assertThat(ElectionStatus.of(this.election).history().get(1).cause()).isEqualTo("application");
+	}
+
+	@Test
+	void followerRemembersWhoAskedTheLeaderOnce() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			this.election.requestResignation(null, "endpoint, user 'alice'");
+			this.election.requestResignation(null, "endpoint, user 'bob'");
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(ElectionStatus.of(this.election).history())
+			.extracting(Transition::kind, Transition::node, Transition::term, Transition::cause)
+			.containsExactly(tuple(Kind.FOLLOWED, "node-2", TERM, null),
+					tuple(Kind.REQUESTED, "node-2", TERM, "endpoint, user 'alice'"));
+	}
+
+	@Test
+	void leaderSaysWhoAsked(CapturedOutput output) {
+		this.fixture.at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
+		this.fixture.at(Duration.ofSeconds(3), () -> this.store.requester = null);
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(ElectionStatus.of(this.election).history()).element(1).satisfies((transition) -> {
+			assertThat(transition.kind()).isEqualTo(Kind.REVOKED);
+			assertThat(transition.cause()).isEqualTo("node 'node-2'");
+		});
+		assertThat(output)
+			.contains("A resignation of this node was requested through the database by node 'node-2' (election")
+			.contains("in term 0:1:1 (RESIGNED, requested by: node 'node-2')");
+	}
+
+	@Test
+	void suspensionIsACause(CapturedOutput output) {
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(output).contains("in term 0:1:1 (RESIGNED, requested by: unhealthy)");
+	}
+
+	@Test
+	void stopHasNoCause(CapturedOutput output) {
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(output).contains("in term 0:1:1 (STOPPED)");
+	}
+
+	@Test
+	void winnerNamesTheFormerLeader(CapturedOutput output) {
+		this.store.leader = OTHER;
+		this.store.ending = Ending.UNKNOWN;
+		this.fixture.at(Duration.ofMillis(1200), () -> this.store.leader = null);
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(output).contains("Not leader, skipping scheduler startup")
+			.contains("Acquired leadership (election 'default', node 'node-1', term 0:1:1, after node 'node-2' in term "
+					+ TERM + " and at least 100ms without a leader)");
+	}
+
+	@Test
+	void firstWinnerKnowsNoFormerLeader(CapturedOutput output) {
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(output)
+			.contains("Acquired leadership, starting schedulers (election 'default', node 'node-1', term 0:1:1)");
 	}
 
 	@Test
@@ -251,7 +321,7 @@ class ElectionRequestTests {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
 			this.fixture.hang(Duration.ofSeconds(4));
-			this.answer = this.election.requestResignation(null);
+			this.answer = this.election.requestResignation(null, "test");
 		}));
 		this.fixture.stopAt(Duration.ofSeconds(8)).run();
 		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database does not answer"));

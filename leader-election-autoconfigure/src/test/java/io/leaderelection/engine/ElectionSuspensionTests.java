@@ -159,7 +159,7 @@ class ElectionSuspensionTests {
 		this.fixture.at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
 		this.fixture.at(Duration.ofSeconds(4), () -> {
 			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");
-			assertThat(this.election.requestResignation(null).isRequested()).isTrue();
+			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
 		});
 		this.fixture.at(Duration.ofSeconds(6), () -> {
 			assertThat(this.fixture.trace).contains("request 0:1:775");

@@ -172,8 +172,8 @@ class ElectionWatchTests {
 	@Test
 	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
 		this.store.admits = false;
-		this.fixture.at(Duration.ofSeconds(9),
-				() -> assertThat(this.election.requestResignation(null)).isEqualTo(ResignationAnswer.requested(TERM)));
+		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.election.requestResignation(null, "test"))
+			.isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
 			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
@@ -188,7 +188,7 @@ class ElectionWatchTests {
 	@Test
 	void pendingRequestDoesNotKeepANodeFromBecomingAStandby() {
 		this.store.admits = false;
-		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null));
+		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null, "test"));
 		this.fixture.at(Duration.ofSeconds(11), () -> {
 			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
 			this.store.admits = true;
@@ -203,7 +203,7 @@ class ElectionWatchTests {
 	@Test
 	void requestThatIsNotObeyedDoesNotKeepItsSession() {
 		this.store.admits = false;
-		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null));
+		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null, "test"));
 		this.fixture.at(Duration.ofSeconds(21), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "close");
 			assertThat(this.election.state().request()).isNull();

@@ -90,9 +90,9 @@ final class FakeStore implements ElectionSessions {
 	List<Candidate> candidates = List.of(new Candidate("node-2", "pid 2"));
 
 	/**
-	 * Whether another node requests this node to resign.
+	 * The other node that requests this node to resign.
 	 */
-	boolean resignationRequested;
+	@Nullable String requester;
 
 	/**
 	 * How long each wait for the lock was to last.
@@ -286,7 +286,7 @@ final class FakeStore implements ElectionSessions {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);
-			return new Confirmation(answer, FakeStore.this.resignationRequested, FakeStore.this.foreign);
+			return new Confirmation(answer, FakeStore.this.requester, FakeStore.this.foreign);
 		}
 
 		@Override

@@ -542,7 +542,7 @@ class WorkGateTests {
 	void describesWorkByWhatAndWhere() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("refresh of descriptions")) {
-				assertThat(this.gate.describe())
+				assertThat(this.gate.describe(Work::describe))
 					.contains("refresh of descriptions on thread '" + Thread.currentThread().getName() + "'")
 					.contains("at " + WorkGateTests.class.getName());
 			}

@@ -118,7 +118,7 @@ class LeaseTableNodesTests {
 		LocalNode second = start();
 		awaitLeaderIs(second, first);
 		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 2);
-		assertThat(elector(second).requestResignation(null).isRequested()).isTrue();
+		assertThat(elector(second).requestResignation(null, "test").isRequested()).isTrue();
 		second.awaitLeader();
 		assertThat(first.events()).hasSize(2);
 		awaitLeaderIs(first, second);

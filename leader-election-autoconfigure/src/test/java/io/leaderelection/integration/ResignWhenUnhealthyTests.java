@@ -76,7 +76,7 @@ class ResignWhenUnhealthyTests {
 		eventually().until(() -> candidates(second).equals(List.of("second")));
 		eventually().until(() -> "second".equals(elector(first).status().leader()));
 		assertThat(elector(first).isSuspendedUntilResumed()).isTrue();
-		assertThat(elector(second).requestResignation(null).refusal()).isEqualTo("there is no other candidate");
+		assertThat(elector(second).requestResignation(null, "test").refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
 		health(first).healthy = true;

@@ -165,13 +165,14 @@ class AdvisoryLockSessionTests {
 		ElectionSession first = open("node-a");
 		Won won = win(first);
 		ElectionSession second = open("node-b");
-		assertThat(first.confirm().resignationRequested()).isFalse();
+		assertThat(first.confirm().requester()).isNull();
+		first.candidates();
 		second.requestResignation(won.term());
-		assertThat(first.confirm().resignationRequested()).isTrue();
+		assertThat(first.confirm().requester()).isEqualTo("node 'node-b'");
 		second.withdrawRequest();
-		assertThat(first.confirm().resignationRequested()).isFalse();
+		assertThat(first.confirm().requester()).isNull();
 		second.requestResignation(new Term(0, won.term().timeline(), won.term().transactionId() - 1));
-		assertThat(first.confirm().resignationRequested()).as("asked for an earlier term").isFalse();
+		assertThat(first.confirm().requester()).as("asked for an earlier term").isNull();
 	}
 
 	@Test
@@ -240,9 +241,9 @@ class AdvisoryLockSessionTests {
 		ElectionSession session = open(cancelling);
 		assertThat(session.observe().candidates()).hasSize(2);
 		session.requestResignation(term);
-		assertThat(holder.confirm().resignationRequested()).isTrue();
+		assertThat(holder.confirm().requester()).isNotNull();
 		session.withdrawRequest();
-		assertThat(holder.confirm().resignationRequested()).isFalse();
+		assertThat(holder.confirm().requester()).isNull();
 		session.withdraw();
 		assertThat(session.observe().candidates()).hasSize(1);
 		assertThat(cancelled).hasSize(4);
@@ -574,14 +575,14 @@ class AdvisoryLockSessionTests {
 		Term term = win(leader).term();
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
 				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
-			assertThat(leader.confirm().resignationRequested()).isFalse();
+			assertThat(leader.confirm().requester()).isNull();
 			await().atMost(LONG).until(() -> isNamed(leader, foreign));
-			assertThat(leader.confirm().resignationRequested()).isFalse();
+			assertThat(leader.confirm().requester()).isNull();
 		}
 		ElectionSession observer = sessions(this.server, "node-b").open();
 		this.sessions.add(observer);
 		observer.requestResignation(term);
-		assertThat(leader.confirm().resignationRequested()).as("of a node that is no candidate").isTrue();
+		assertThat(leader.confirm().requester()).as("of a node that is no candidate").startsWith("session with pid ");
 		assertThat(leader.confirm().foreign()).isNull();
 	}
 
@@ -677,7 +678,7 @@ class AdvisoryLockSessionTests {
 		session.warmUp();
 		assertThat(RoundTrips.count() - roundTrips).isLessThanOrEqualTo(6);
 		assertThat(state(session.connection())).isEqualTo(before);
-		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, false, null));
+		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, null, null));
 		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(session.name() + ",WARNING"));
 		// Others may write at any time

@@ -16,24 +16,38 @@
 
 package io.leaderelection.autoconfigure.actuate;
 
+import java.security.Principal;
 import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import org.springframework.boot.actuate.autoconfigure.endpoint.EndpointAutoConfiguration;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.EndpointAccessResolver;
 import org.springframework.boot.actuate.endpoint.EndpointId;
+import org.springframework.boot.actuate.endpoint.InvocationContext;
+import org.springframework.boot.actuate.endpoint.OperationType;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
+import org.springframework.boot.actuate.endpoint.web.EndpointMediaTypes;
+import org.springframework.boot.actuate.endpoint.web.WebOperation;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpointDiscoverer;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.convert.support.ConfigurableConversionService;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -94,6 +108,46 @@ class LeadershipEndpointAutoConfigurationTests {
 	void backsOffForOneOfTheApplication() {
 		this.exposed.withBean("own", LeadershipEndpoint.class, () -> new LeadershipEndpoint(null, Map::of, List::of))
 			.run((context) -> assertThat(context).getBean(LeadershipEndpoint.class).isSameAs(context.getBean("own")));
+	}
+
+	/**
+	 * As Spring Boot finds the operations. A parameter without a selector would require a
+	 * content type.
+	 */
+	@ParameterizedTest
+	@ExtendWith(OutputCaptureExtension.class)
+	@CsvSource(nullValues = "none", value = { "al_ice, 'endpoint, user ''al?ice'''", "none, endpoint" })
+	void operationKnowsItsCaller(@Nullable String user, String cause, CapturedOutput output) {
+		this.exposed.run((context) -> {
+			WebEndpointDiscoverer discoverer = new WebEndpointDiscoverer(context, (parameter, value) -> value,
+					EndpointMediaTypes.DEFAULT, List.of(), List.of(),
+					context.getBeanProvider(OperationInvokerAdvisor.class).orderedStream().toList(), List.of(),
+					List.of());
+			WebOperation resign = discoverer.getEndpoints()
+				.stream()
+				.flatMap((endpoint) -> endpoint.getOperations().stream())
+				.filter((operation) -> operation.getRequestPredicate().getPath().equals("leadership/{election}")
+						&& operation.getType() == OperationType.WRITE)
+				.findFirst()
+				.orElseThrow();
+			assertThat(resign.getRequestPredicate().getConsumes()).isEmpty();
+			SecurityContext security = new SecurityContext() {
+
+				@Override
+				public @Nullable Principal getPrincipal() {
+					return (user != null) ? () -> user.replace('_', '\n') : null;
+				}
+
+				@Override
+				public boolean isUserInRole(String role) {
+					return false;
+				}
+
+			};
+			resign.invoke(new InvocationContext(security, Map.of("election", "default")));
+		});
+		assertThat(output).contains("Resignation of the leader requested by: " + cause
+				+ " (election 'default', refused: there is no other candidate)");
 	}
 
 	@Test

@@ -62,7 +62,7 @@ public class NodeApplication {
 		Map<String, Runnable> commands = new HashMap<>(Map.of("resign", elector::resign, "pause", context::stop,
 				"continue", context::start, "stop", context::close));
 		DefaultLeaderElector engine = context.getBean(DefaultLeaderElectors.class).getDefault();
-		commands.put("request", () -> engine.requestResignation(null));
+		commands.put("request", () -> engine.requestResignation(null, "test"));
 		commands.put("blocked by", () -> Recorder.record(Kind.BLOCKED_BY, String.valueOf(engine.status().blockedBy())));
 		context.getBeanProvider(FencedWriter.class).ifAvailable((writer) -> {
 			writer.start();

@@ -163,7 +163,7 @@ class StandbySeatTests {
 			// Until it has watched again it may not know the leader
 			Awaitility.await()
 				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-				.until(() -> watcher.requestResignation(null).isRequested());
+				.until(() -> watcher.requestResignation(null, "test").isRequested());
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
 			awaitSeats(nodes);
 			nodes.verify();

@@ -354,7 +354,7 @@ final class RealElection extends ComparedElection {
 
 		private String describe(Confirmation confirmation) {
 			return "predecessor " + number(confirmation.predecessor())
-					+ (confirmation.resignationRequested() ? " requested" : "");
+					+ ((confirmation.requester() != null) ? " requested" : "");
 		}
 
 		private @Nullable Integer number(@Nullable String words) {

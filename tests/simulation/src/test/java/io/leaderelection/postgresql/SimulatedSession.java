@@ -363,8 +363,8 @@ final class SimulatedSession implements ElectionSession {
 			.stream()
 			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
 		return new Confirmation(
-				row.predecessors().isEmpty() ? null : "the session with pid " + row.predecessors().get(0), requested,
-				null);
+				row.predecessors().isEmpty() ? null : "the session with pid " + row.predecessors().get(0),
+				requested ? "another node" : null, null);
 	}
 
 	@Override

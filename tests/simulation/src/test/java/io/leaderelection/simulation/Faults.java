@@ -273,7 +273,7 @@ final class Faults {
 				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
 			}
 			case RESIGN -> node.spawn("resign", node::resign);
-			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null));
+			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null, "test"));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> node.suspendAndResume(this.world.between(World.MILLIS, 2 * lease));
 			case NO_THREADS -> {

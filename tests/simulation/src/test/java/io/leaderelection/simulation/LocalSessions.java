@@ -60,7 +60,7 @@ final class LocalSessions implements ElectionSessions {
 		@Override
 		public Confirmation confirm() throws SessionException {
 			probe(Duration.ZERO);
-			return new Confirmation(null, false, null);
+			return new Confirmation(null, null, null);
 		}
 
 		@Override

@@ -187,7 +187,7 @@ final class StressElections {
 
 		@Override
 		default Confirmation confirm() throws SessionException {
-			return new Confirmation(null, false, null);
+			return new Confirmation(null, null, null);
 		}
 
 		@Override
