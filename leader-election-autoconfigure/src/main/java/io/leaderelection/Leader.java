@@ -35,10 +35,14 @@ import org.jspecify.annotations.Nullable;
  * @param metadata what the node publishes about itself by
  * {@code leader-election.metadata}, for instance its URL, sorted by name; empty if it
  * publishes nothing
+ * @param databaseRole the role with which another node has logged in to the database;
+ * {@code null} if it is not known, and for this node. The database has verified it, but
+ * neither the id nor the metadata of the node
  * @since 0.1.0
  * @see LeaderElector#getLeader()
  */
-public record Leader(String nodeId, @Nullable Term term, @Nullable Instant since, Map<String, String> metadata) {
+public record Leader(String nodeId, @Nullable Term term, @Nullable Instant since, Map<String, String> metadata,
+		@Nullable String databaseRole) {
 
 	public Leader {
 		metadata = Collections.unmodifiableMap(new TreeMap<>(Map.copyOf(metadata)));

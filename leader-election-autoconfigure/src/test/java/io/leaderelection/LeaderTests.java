@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link Leader}.
@@ -33,10 +34,19 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class LeaderTests {
 
 	@Test
+	void eventsNameTheLeaderAndTheTerm() {
+		LeaderElector elector = mock(LeaderElector.class);
+		Leader leader = new Leader("node-2", new Term(0, 1, 775), null, Map.of(), "shop");
+		assertThat(new LeaderChangedEvent(elector, leader)).asString().contains("node-2", "0:1:775", "shop");
+		Leadership leadership = mock(Leadership.class, "leadership in term 0:1:776");
+		assertThat(new LeadershipGrantedEvent(elector, leadership)).asString().contains("leadership in term 0:1:776");
+	}
+
+	@Test
 	void metadataIsSortedByNameAndCannotBeChanged() {
 		Map<String, String> metadata = new LinkedHashMap<>();
 		IntStream.rangeClosed('a', 'p').forEach((name) -> metadata.put(Character.toString('a' + 'p' - name), "value"));
-		Leader leader = new Leader("node", null, null, metadata);
+		Leader leader = new Leader("node", null, null, metadata, null);
 		metadata.put("z", "later");
 		assertThat(leader.metadata().keySet()).containsExactly("abcdefghijklmnop".split(""));
 		assertThatExceptionOfType(UnsupportedOperationException.class)

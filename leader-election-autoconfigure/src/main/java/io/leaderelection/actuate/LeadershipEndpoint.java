@@ -280,10 +280,9 @@ public class LeadershipEndpoint implements OperationInvokerAdvisor {
 				@Nullable Map<String, ScheduleDescriptor> schedules) {
 			ElectionStatus status = elector.status();
 			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
-			LeaderDescriptor leader = (status.leader() != null)
-					? new LeaderDescriptor(status.leader(), status.leaderSession(), text(status.leaderTerm()),
-							status.leaderSince(), status.leaderProfile().priority(), status.leaderProfile().metadata())
-					: null;
+			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
+					status.leaderSession(), text(status.leaderTerm()), status.leaderSince(),
+					status.leaderProfile().priority(), status.leaderProfile().metadata(), status.leaderRole()) : null;
 			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
 					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
@@ -304,9 +303,10 @@ public class LeadershipEndpoint implements OperationInvokerAdvisor {
 	 * @param since since when it leads, to the second
 	 * @param priority its priority
 	 * @param metadata what it publishes about itself
+	 * @param databaseRole the role with which another node has logged in
 	 */
 	public record LeaderDescriptor(String node, @Nullable String applicationName, @Nullable String term,
-			@Nullable Instant since, int priority, Map<String, String> metadata) {
+			@Nullable Instant since, int priority, Map<String, String> metadata, @Nullable String databaseRole) {
 
 	}
 

@@ -263,8 +263,16 @@ public interface ElectionSession {
 	 * @param since when it won the lock, by the clock of the store, or {@code null} if
 	 * this is not known
 	 * @param profile what it publishes about itself
+	 * @param role the role with which it has logged in to the store, or {@code null} if
+	 * this is not known
 	 */
-	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile) {
+	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile,
+			@Nullable String role) {
+
+		public Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since,
+				NodeProfile profile) {
+			this(nodeId, session, term, since, profile, null);
+		}
 
 		Leader(String nodeId, String session) {
 			this(nodeId, session, null, null, NodeProfile.UNKNOWN);
@@ -274,7 +282,7 @@ public interface ElectionSession {
 		 * Return the leader as users see it.
 		 */
 		io.leaderelection.Leader visible() {
-			return new io.leaderelection.Leader(this.nodeId, this.term, this.since, this.profile.metadata());
+			return new io.leaderelection.Leader(this.nodeId, this.term, this.since, this.profile.metadata(), this.role);
 		}
 
 		/**
@@ -289,18 +297,25 @@ public interface ElectionSession {
 	}
 
 	/**
-	 * A session that is not a node of this election but holds a lock of it.
+	 * A session that is not a node of this election but holds a lock of it, or that may
+	 * not be a node.
 	 *
 	 * @param session a description of the session
 	 * @param blocking whether it holds the lock that a leader holds, and not only another
 	 * one, for instance that of a candidate
+	 * @param leads whether it leads, but has another role on the store than this node
 	 */
-	record ForeignHolder(String session, boolean blocking) {
+	record ForeignHolder(String session, boolean blocking, boolean leads) {
+
+		public ForeignHolder(String session, boolean blocking) {
+			this(session, blocking, false);
+		}
 
 		@Override
 		public String toString() {
-			return this.session + (this.blocking ? " holds the lock of this election but is not a node of it"
-					: " holds a lock of this election but is not a node of it");
+			return this.session + (this.leads ? " leads this election but has another role than this node"
+					: this.blocking ? " holds the lock of this election but is not a node of it"
+							: " holds a lock of this election but is not a node of it");
 		}
 
 	}

@@ -46,6 +46,7 @@ import org.jspecify.annotations.Nullable;
  * @param leaderTerm the term of that node, if known
  * @param leaderSince since when that node leads, if known
  * @param leaderProfile what that node publishes about itself
+ * @param leaderRole the role with which that node has logged in to the store, if known
  * @param candidates the candidates, the leader included, as far as known to this node
  * @param workInFlight the number of units of leader work that are running
  * @param history the last changes of the leader, the latest last
@@ -63,9 +64,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record ElectionStatus(String election, Role role, String nodeId, @Nullable Term term, @Nullable Instant since,
 		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
-		@Nullable Instant leaderSince, NodeProfile leaderProfile, List<String> candidates, int workInFlight,
-		List<Transition> history, @Nullable Instant lastConfirmation, Duration silence, Duration lease,
-		Duration leaseRemaining, boolean watching, @Nullable String blockedBy, @Nullable String problem,
+		@Nullable Instant leaderSince, NodeProfile leaderProfile, @Nullable String leaderRole, List<String> candidates,
+		int workInFlight, List<Transition> history, @Nullable Instant lastConfirmation, Duration silence,
+		Duration lease, Duration leaseRemaining, boolean watching, @Nullable String blockedBy, @Nullable String problem,
 		boolean unusable) {
 
 	/**
@@ -121,9 +122,10 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leader != null) ? leader.nodeId() : null,
 				(leadership != null) ? contact.session() : (leader != null) ? leader.session() : null,
 				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null,
-				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, candidates, election.gate().size(),
-				state.history(), lastContact, silence, settings.lease(), Duration.ofNanos(remaining),
-				contact.watching(), blockedBy(state), problem(state, now), isUnusable(state));
+				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, (leader != null) ? leader.role() : null,
+				candidates, election.gate().size(), state.history(), lastContact, silence, settings.lease(),
+				Duration.ofNanos(remaining), contact.watching(), blockedBy(state), problem(state, now),
+				isUnusable(state));
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {

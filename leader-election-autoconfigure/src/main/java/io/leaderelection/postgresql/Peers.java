@@ -74,6 +74,9 @@ final class Peers {
 
 	private int leader;
 
+	/** The leader, if its database role is another one than that of this node. */
+	private @Nullable ForeignHolder otherRole;
+
 	private @Nullable Predecessor predecessor;
 
 	/** When {@link #predecessor} was observed first. */
@@ -116,7 +119,7 @@ final class Peers {
 		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
 		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
 		this.known = new View(held ? null : view.leader(), view.candidates(),
-				(words != null) ? new ForeignHolder(words, held) : null);
+				(words != null) ? new ForeignHolder(words, held) : this.otherRole);
 		return this.known;
 	}
 
@@ -192,17 +195,22 @@ final class Peers {
 		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
 		pids.add(holder);
 		Map<Integer, Leader> sessions = new HashMap<>();
+		this.otherRole = null;
 		try (Statement statement = connection.createStatement();
 				ResultSet rows = statement.executeQuery(this.sql.describe(pids))) {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
+				String role = unquoted(rows.getString("role"));
+				if (pid == holder && !this.sql.login().equals(role)) {
+					this.otherRole = new ForeignHolder(ForeignSessions.words(rows), false, true);
+				}
 				if (pid == holder && rows.getObject("term") != null
 						&& Profiles.isExaminable(rows.getString("profile"))) {
 					precededBy(new Predecessor(pid, rows.getInt("term")));
 				}
 				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows),
-						Profiles.ofKeys(rows.getString("profile"))));
+						Profiles.ofKeys(rows.getString("profile")), role));
 			}
 		}
 		this.sessions = sessions;
@@ -212,6 +220,10 @@ final class Peers {
 			.map((session) -> new Candidate(session.nodeId(), session.session(), session.profile()))
 			.toList();
 		return new View(sessions.get(holder), candidates, null);
+	}
+
+	private static String unquoted(String role) {
+		return role.startsWith("\"") ? role.substring(1, role.length() - 1).replace("\"\"", "\"") : role;
 	}
 
 	private void precededBy(Predecessor leader) {

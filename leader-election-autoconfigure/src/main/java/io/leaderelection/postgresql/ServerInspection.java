@@ -31,6 +31,7 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param pid the process id of the session
  * @param inRecovery whether the server is a standby
  * @param role the role of the session
+ * @param login the role that has logged in
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
  * @param walFileName whether the role may read the name of a WAL file
@@ -42,8 +43,8 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param logMinDuration the setting in milliseconds, -1 if off
  */
 public record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role,
-		long database, boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines, boolean endings,
-		long deadlockTimeout, long logMinDuration) {
+		String login, long database, boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines,
+		boolean endings, long deadlockTimeout, long logMinDuration) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -79,7 +80,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
-			return new ServerInspection(version, 0, 0, false, "", 0, false, false, false, false, false, 0, 0);
+			return new ServerInspection(version, 0, 0, false, "", "", 0, false, false, false, false, false, 0, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
 		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
@@ -98,7 +99,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	}
 
 	private ServerInspection withTimelines() {
-		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role,
+		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.login,
 				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.endings,
 				this.deadlockTimeout, this.logMinDuration);
 	}
@@ -109,7 +110,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 
 	private static ServerInspection of(ResultSet row) throws SQLException {
 		return new ServerInspection(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
-				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
+				row.getBoolean("in_recovery"), row.getString("role"), row.getString("login"), row.getLong("database"),
 				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
 				row.getBoolean("endings") && row.getInt("version_number") / 10_000 >= OLDEST_VERSION_WITH_ENDINGS,
 				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));

@@ -78,7 +78,7 @@ class ElectionProfileTests {
 	void leaderKnowsItself() {
 		this.fixture.at(Duration.ofSeconds(2),
 				() -> assertThat(leader()).isEqualTo(new io.leaderelection.Leader("node-1",
-						this.election.leadership().getTerm(), this.election.leadership().getSince(), METADATA)));
+						this.election.leadership().getTerm(), this.election.leadership().getSince(), METADATA, null)));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.leaders).isEmpty();
 	}
@@ -98,7 +98,8 @@ class ElectionProfileTests {
 		this.store.leader = new Leader("node-2", "pid 2");
 		this.fixture
 			.at(Duration.ofSeconds(2),
-					() -> assertThat(leader()).isEqualTo(new io.leaderelection.Leader("node-2", null, null, Map.of())))
+					() -> assertThat(leader())
+						.isEqualTo(new io.leaderelection.Leader("node-2", null, null, Map.of(), null)))
 			.stopAt(Duration.ofSeconds(3))
 			.run();
 		assertThat(this.fixture.leaders).isEmpty();
@@ -291,7 +292,7 @@ class ElectionProfileTests {
 	}
 
 	private static io.leaderelection.Leader visible(long term, Map<String, String> metadata) {
-		return new io.leaderelection.Leader("node-2", new Term(0, 1, term), Instant.EPOCH, metadata);
+		return new io.leaderelection.Leader("node-2", new Term(0, 1, term), Instant.EPOCH, metadata, null);
 	}
 
 	private static Leader leader(long term, NodeProfile profile) {

@@ -88,13 +88,13 @@ class ServerInspectionTests {
 	}
 
 	private static ServerInspection server(long deadlockTimeout, long logMinDuration) {
-		return new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", 5, true, true, true, true, true,
+		return new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", "app", 5, true, true, true, true, true,
 				deadlockTimeout, logMinDuration);
 	}
 
 	private static ServerInspection server(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new ServerInspection(version, number, 1, inRecovery, "app", 5, plpgsql, true, true, true, true, 1000,
-				-1);
+		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, true, true, true, true,
+				1000, -1);
 	}
 
 }
