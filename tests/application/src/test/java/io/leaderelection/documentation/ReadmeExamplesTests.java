@@ -135,7 +135,7 @@ class ReadmeExamplesTests {
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(health(context)).isEqualTo(DocumentedJson.members(health)));
 			assertThat(server.query(lockQuery().replace("'shop'", "'" + name + "'"))).contains("candidate", "main",
-					"notice", "term");
+					"notice since", "term");
 			Awaitility.await("resignation")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(catalog.calls).contains("close RESIGNED"));
@@ -155,7 +155,8 @@ class ReadmeExamplesTests {
 			.filter((code) -> code.contains("pg_locks"))
 			.findFirst()
 			.orElseThrow();
-		return query.replace("SELECT pid, usename AS role, application_name, key, mode, granted", "SELECT key");
+		return query.replace("SELECT pid, usename AS role, application_name, key, mode, granted",
+				"SELECT key || CASE WHEN since > clock_timestamp() - interval '10 min' THEN ' since' ELSE '' END");
 	}
 
 	@ParameterizedTest
