@@ -33,6 +33,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.util.StringUtils;
@@ -97,17 +98,14 @@ final class ElectionConnectionSource implements ConnectionSource {
 		Origin resolved = resolve();
 		resolved.check();
 		this.origin = resolved;
-		this.lender = lender();
-	}
-
-	/**
-	 * Only a pool lends that the application uses anyway for the database of the
-	 * elections: another one would be started for this, with all its connections.
-	 */
-	private @Nullable PoolLender lender() {
-		boolean elsewhere = this.dedicated.stream().findAny().isPresent() || StringUtils.hasText(this.properties.url());
-		DataSource own = elsewhere ? null : this.dataSources.getIfUnique();
-		return (own != null && PooledDataSources.isPool(own)) ? new PoolLender(own) : null;
+		try {
+			DataSource own = this.dataSources.getIfUnique();
+			this.lender = (own != null && PooledDataSources.isPool(own)) ? new PoolLender(own) : null;
+		}
+		catch (BeansException ex) {
+			// It is lazy, and elections have another one
+			logger.debug("The DataSource of the application is not used to observe elections", ex);
+		}
 	}
 
 	@Override

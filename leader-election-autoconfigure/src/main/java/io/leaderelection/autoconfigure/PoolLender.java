@@ -58,13 +58,13 @@ final class PoolLender {
 	/**
 	 * Borrow a connection.
 	 * @param timeout how long to wait for it
-	 * @return the connection, or {@code null} if the pool has none, or has not answered
-	 * an earlier call yet
+	 * @return the connection, or {@code null} if the pool has none, has not answered an
+	 * earlier call yet, or would be started for this, with all its connections
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	@Nullable Connection borrow(Duration timeout) throws InterruptedException {
 		long deadline = System.nanoTime() + timeout.toNanos();
-		if (!this.turn.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+		if (!PooledDataSources.isStarted(this.pool) || !this.turn.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
 			return null;
 		}
 		CompletableFuture<Connection> loan = new CompletableFuture<>();

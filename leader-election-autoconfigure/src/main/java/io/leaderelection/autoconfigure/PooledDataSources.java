@@ -20,6 +20,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -31,6 +32,7 @@ import org.postgresql.Driver;
 
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.DirectFieldAccessor;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.jdbc.datasource.AbstractDriverBasedDataSource;
@@ -91,6 +93,19 @@ final class PooledDataSources {
 	 */
 	static boolean isPool(DataSource dataSource) {
 		return isPool(root(dataSource).getClass());
+	}
+
+	/**
+	 * Return whether a pool has been started, as far as known. HikariCP, DBCP and the
+	 * pool of Tomcat start with the first connection that is requested.
+	 * @param pool the pool
+	 * @return {@code false} if a request would start it
+	 */
+	static boolean isStarted(DataSource pool) {
+		DirectFieldAccessor fields = new DirectFieldAccessor(root(pool));
+		return Stream.of("pool", "connectionPool")
+			.filter(fields::isReadableProperty)
+			.noneMatch((name) -> fields.getPropertyValue(name) == null);
 	}
 
 	/**

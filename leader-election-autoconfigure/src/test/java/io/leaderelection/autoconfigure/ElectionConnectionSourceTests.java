@@ -49,6 +49,7 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -249,8 +250,7 @@ class ElectionConnectionSourceTests {
 			ElectionConnectionSource source = source(pool);
 			assertThat(source.borrow(BORROW_TIMEOUT)).isNull();
 			source.check();
-			this.driver.connection = mock(Connection.class);
-			given(this.driver.connection.isValid(anyInt())).willReturn(true);
+			start(pool);
 			try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
 				assertThat(lent).isNotNull();
 				assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
@@ -265,25 +265,80 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
-	void nothingIsLentNextToAnOwnUrl() throws Exception {
+	void poolLendsNextToAnOwnUrl() throws Exception {
 		try (HikariDataSource pool = hikari(URL)) {
-			assertLendsNothing(source(pool, new Datasource(URL, null, null)));
-			assertThat(pool.getHikariPoolMXBean()).isNull();
+			ElectionConnectionSource source = source(new LazyConnectionDataSourceProxy(pool),
+					new Datasource("jdbc:notes:postgresql://other/db", null, null));
+			assertLendsNothing(source);
+			assertThat(pool.getHikariPoolMXBean()).as("not started for this").isNull();
+			start(pool);
+			try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+				assertThat(lent).isNotNull();
+				assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
+			}
 		}
 	}
 
 	@Test
-	void nothingIsLentNextToADedicatedDataSource() throws Exception {
-		assertLendsNothing(source(DedicatedPoolConfiguration.class, none()));
-		assertThat(this.context.getBean("dataSource", HikariDataSource.class).getHikariPoolMXBean()).isNull();
+	void poolLendsNextToADedicatedDataSource() throws Exception {
+		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, none());
+		assertLendsNothing(source);
+		HikariDataSource pool = this.context.getBean("dataSource", HikariDataSource.class);
+		start(pool);
+		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+			assertThat(lent).isNotNull();
+			assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
+		}
+		assertThat(this.context.getBean("electionDataSource", HikariDataSource.class).getHikariPoolMXBean()).isNull();
+	}
+
+	@Test
+	void poolOfTomcatLendsWhenItHasBeenStarted() throws Exception {
+		org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource();
+		pool.setUrl(URL);
+		pool.setInitialSize(1);
+		assertLendsWhenStarted(pool);
+		pool.close();
+	}
+
+	@Test
+	void poolOfDbcpLendsWhenItHasBeenStarted() throws Exception {
+		try (BasicDataSource pool = new BasicDataSource()) {
+			pool.setUrl(URL);
+			assertLendsWhenStarted(pool);
+		}
+	}
+
+	private void assertLendsWhenStarted(DataSource pool) throws Exception {
+		ElectionConnectionSource source = source(pool, new Datasource("jdbc:notes:postgresql://other/db", null, null));
+		assertLendsNothing(source);
+		assertThat(this.driver.url).isNull();
+		start(pool);
+		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+			assertThat(lent).isNotNull();
+		}
+	}
+
+	@Test
+	void dataSourceThatCannotBeCreatedIsNotNeededNextToAnOwnUrl() throws Exception {
+		assertLendsNothing(source(BrokenConfiguration.class, new Datasource(URL, null, null)));
+	}
+
+	/**
+	 * Request a connection, as an application does.
+	 */
+	private void start(DataSource pool) throws SQLException {
+		this.driver.connection = mock(Connection.class);
+		given(this.driver.connection.isValid(anyInt())).willReturn(true);
+		given(this.driver.connection.getAutoCommit()).willReturn(true);
+		pool.getConnection().close();
 	}
 
 	@Test
 	void primaryOfSeveralDataSourcesLends() throws Exception {
 		ElectionConnectionSource source = source(PrimaryConfiguration.class, none());
 		source.check();
-		this.driver.connection = mock(Connection.class);
-		given(this.driver.connection.isValid(anyInt())).willReturn(true);
+		start(this.context.getBean("primary", HikariDataSource.class));
 		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
 			assertThat(lent).isNotNull();
 		}
@@ -498,6 +553,17 @@ class ElectionConnectionSourceTests {
 		@LeaderElectionDataSource
 		TokenDataSource electionDataSource() {
 			return new TokenDataSource();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class BrokenConfiguration {
+
+		@Bean
+		@Lazy
+		DataSource dataSource() {
+			throw new IllegalStateException("There is no URL");
 		}
 
 	}
