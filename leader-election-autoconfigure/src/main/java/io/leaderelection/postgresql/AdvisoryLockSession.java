@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
@@ -48,6 +49,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private static final Duration PROBE_INTERVAL = Duration.ofMillis(10);
 
+	/** Longer than a standby pauses between two waits. */
 	private static final long SUCCESSOR_WAIT_MILLIS = 200;
 
 	private static final long LAST_IDLE_MILLIS = 1000;
@@ -57,6 +59,9 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * partitions of the server's lock table.
 	 */
 	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
+
+	/** The minimum time from one wait to the next. */
+	private static final long WAIT_INTERVAL_MILLIS = 100;
 
 	private static final String QUERY_CANCELED = "57014";
 
@@ -79,7 +84,8 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private final int termEpoch;
 
-	private final long longestWaitMillis;
+	/** As of the last observation. */
+	private long longestWaitMillis;
 
 	private final long leaseMillis;
 
@@ -255,6 +261,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
 		Predecessor predecessor = (this.examineAfter != null) ? this.peers.predecessor(this.examineAfter) : null;
 		Jdbc.Answer<Observation> attempt = attempt(
@@ -304,6 +311,7 @@ final class AdvisoryLockSession implements ElectionSession {
 
 	private View view(Observation observation) throws SessionException {
 		this.observeAt = System.nanoTime() + OBSERVE_INTERVAL;
+		this.longestWaitMillis = observation.longestWaitMillis();
 		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
 				observation.head(), observation.nodes()));
 	}
@@ -434,8 +442,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	@Override
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
-		return query(this.sql.release(this.term, clean, idle, wait), (row) -> row.getBoolean("succeeded"));
+		return query(this.sql.release(this.term, clean, idle, SUCCESSOR_WAIT_MILLIS),
+				(row) -> row.getBoolean("succeeded"));
 	}
 
 	@Override
@@ -488,11 +496,11 @@ final class AdvisoryLockSession implements ElectionSession {
 	 * The process id of the holder of the main key, or 0, those at the head of the queue,
 	 * several of which can only be foreign, and the nodes.
 	 */
-	private record Observation(int holder, long term, List<Integer> head, Nodes nodes) {
+	private record Observation(int holder, long term, List<Integer> head, Nodes nodes, long longestWaitMillis) {
 
 		static Observation of(ResultSet row) throws SQLException {
 			return new Observation(row.getInt("holder"), row.getLong("term"), Nodes.pids(row.getString("head")),
-					Nodes.of(row));
+					Nodes.of(row), ServerInspection.longestWaitMillis(row));
 		}
 
 	}

@@ -38,6 +38,17 @@ class AdvisoryLockSql {
 	static final String VERSION = "SELECT pg_catalog.version()";
 
 	/**
+	 * The number of seconds from which on the server logs a statement, or checks a wait
+	 * for a deadlock.
+	 */
+	private static final String THRESHOLD = """
+			(SELECT pg_catalog.min(extract(epoch FROM duration)) FROM (
+			    SELECT pg_catalog.current_setting(name)::pg_catalog.interval FROM (VALUES ('deadlock_timeout'),
+			      ('log_min_duration_statement'), ('log_min_duration_sample')) AS settings (name)) AS settings (duration)
+			    WHERE pg_catalog.interval_gt(duration, '0')) AS threshold
+			""";
+
+	/**
 	 * Reads the version and the configuration of the server from catalogues that every
 	 * role may read. The session still has the search path of its role, so operators and
 	 * types are schema-qualified here, as functions and tables always are.
@@ -62,11 +73,7 @@ class AdvisoryLockSql {
 			      ('pg_catalog.pg_stat_get_db_stat_reset_time(oid)'),
 			      ('pg_catalog.pg_stat_get_activity(int4)'), ('pg_catalog.pg_stat_clear_snapshot()'),
 			      ('pg_catalog.pg_sleep(float8)')) AS functions (name)) AS endings,
-			  (SELECT setting::bigint FROM pg_catalog.pg_settings
-			    WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout') AS deadlock_timeout,
-			  (SELECT setting::bigint FROM pg_catalog.pg_settings
-			    WHERE name OPERATOR(pg_catalog.=) 'log_min_duration_statement') AS log_min_duration
-			""";
+			  """ + THRESHOLD;
 
 	static final String OUTCOME = "leader_election.outcome";
 
@@ -353,9 +360,9 @@ class AdvisoryLockSql {
 	private String view() {
 		return "min(pid) FILTER (WHERE %s AND pid <> pg_catalog.pg_backend_pid()) AS holder, "
 			.formatted(bigint(this.keys.main()))
-				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %s) AS term, %s AS head, %s FROM %s".formatted(
+				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %s) AS term, %s AS head, %s, %s FROM %s".formatted(
 						anyTerm(this.keys), unsigned(ElectionKeys.CLEAN),
-						pids(pair(this.keys.requestClass(), ElectionKeys.HEAD)), nodes(), this.locks);
+						pids(pair(this.keys.requestClass(), ElectionKeys.HEAD)), nodes(), THRESHOLD, this.locks);
 	}
 
 	private String nodes() {

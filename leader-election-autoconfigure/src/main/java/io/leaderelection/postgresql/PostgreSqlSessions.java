@@ -330,7 +330,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		Map<String, String> settings = new LinkedHashMap<>();
 		settings.put("idle_session_timeout", Long.toString(lease));
 		settings.put("idle_in_transaction_session_timeout", Long.toString(lease));
-		settings.put("statement_timeout", Long.toString(lease + 2 * wait));
+		settings.put("statement_timeout", Long.toString(lease + 2 * ServerInspection.LONGEST_WAIT));
 		settings.put("transaction_timeout", "0");
 		settings.put("lock_timeout", Long.toString(wait));
 		settings.put("synchronous_commit", "local");

@@ -39,12 +39,12 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param timelines whether the server provides its timeline
  * @param endings whether the role may read why sessions have ended, and the server has
  * counted a session before it shows that the session has ended
- * @param deadlockTimeout the setting in milliseconds
- * @param logMinDuration the setting in milliseconds, -1 if off
+ * @param longestWaitMillis the longest wait for a lock that neither triggers the deadlock
+ * detection of the server nor is logged as a slow statement
  */
 public record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role,
 		String login, long database, boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines,
-		boolean endings, long deadlockTimeout, long logMinDuration) {
+		boolean endings, long longestWaitMillis) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -53,7 +53,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 */
 	private static final int OLDEST_VERSION_WITH_ENDINGS = 15;
 
-	private static final long LONGEST_WAIT = 800;
+	static final long LONGEST_WAIT = 800;
 
 	/**
 	 * Waits are not shortened further: a server with a lower logging threshold may log
@@ -80,7 +80,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
-			return new ServerInspection(version, 0, 0, false, "", "", 0, false, false, false, false, false, 0, 0);
+			return new ServerInspection(version, 0, 0, false, "", "", 0, false, false, false, false, false, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
 		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
@@ -101,7 +101,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	private ServerInspection withTimelines() {
 		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.login,
 				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.endings,
-				this.deadlockTimeout, this.logMinDuration);
+				this.longestWaitMillis);
 	}
 
 	private static boolean isImitation(String version) {
@@ -113,7 +113,15 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 				row.getBoolean("in_recovery"), row.getString("role"), row.getString("login"), row.getLong("database"),
 				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
 				row.getBoolean("endings") && row.getInt("version_number") / 10_000 >= OLDEST_VERSION_WITH_ENDINGS,
-				row.getLong("deadlock_timeout"), row.getLong("log_min_duration"));
+				longestWaitMillis(row));
+	}
+
+	/**
+	 * Return the longest wait for the settings that were read with a row.
+	 */
+	static long longestWaitMillis(ResultSet row) throws SQLException {
+		long threshold = Math.round(row.getDouble("threshold") * 1000);
+		return Math.max(SHORTEST_WAIT, Math.min(LONGEST_WAIT, threshold * 4 / 5));
 	}
 
 	/**
@@ -162,19 +170,6 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 							+ "\"",
 					null);
 		}
-	}
-
-	/**
-	 * Return the longest wait for a lock that neither triggers the deadlock detection of
-	 * the server nor is logged as a slow statement.
-	 * @return the longest wait in milliseconds
-	 */
-	public long longestWaitMillis() {
-		long wait = Math.min(LONGEST_WAIT, this.deadlockTimeout * 4 / 5);
-		if (this.logMinDuration > 0) {
-			wait = Math.min(wait, this.logMinDuration * 4 / 5);
-		}
-		return Math.max(SHORTEST_WAIT, wait);
 	}
 
 }

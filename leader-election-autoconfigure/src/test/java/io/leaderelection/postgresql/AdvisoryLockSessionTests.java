@@ -570,6 +570,72 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	void waitFollowsTheSettingsOfTheServer() throws Exception {
+		ElectionSession leader = open("node-a");
+		win(leader);
+		AdvisoryLockSession waiter = (AdvisoryLockSession) open("node-b");
+		for (String setting : List.of("deadlock_timeout = '250ms'", "log_min_duration_statement = '200ms'",
+				"log_min_duration_sample = '150ms'")) {
+			execute(waiter.connection(), "SET " + setting);
+			await().atMost(LONG).until(() -> millisOfWait(leader, waiter) < 500);
+			execute(waiter.connection(), "RESET " + setting.split(" ")[0]);
+			await().atMost(LONG).until(() -> millisOfWait(leader, waiter) > 700);
+		}
+	}
+
+	@Test
+	void shortWaitsAreFewEnough() throws Exception {
+		win(open("node-a"));
+		AdvisoryLockSession waiter = (AdvisoryLockSession) open("node-b");
+		execute(waiter.connection(), "SET log_min_duration_statement = '25ms'");
+		waiter.observe();
+		long start = System.nanoTime();
+		for (int i = 0; i < 10; i++) {
+			waiter.acquire(LONG);
+		}
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(990));
+	}
+
+	@Test
+	void leaderWaitsForAStandbyThatIsBetweenTwoShortWaits() throws Exception {
+		AdvisoryLockSession leader = (AdvisoryLockSession) open("node-a");
+		AdvisoryLockSession waiter = (AdvisoryLockSession) open("node-b");
+		for (AdvisoryLockSession session : List.of(leader, waiter)) {
+			execute(session.connection(), "SET log_min_duration_statement = '25ms'");
+			session.observe();
+		}
+		win(leader);
+		Thread standby = Thread.currentThread();
+		CompletableFuture<Boolean> released = CompletableFuture.supplyAsync(() -> {
+			try {
+				long limit = System.nanoTime() + LONG.toNanos();
+				while (standby.getState() != Thread.State.TIMED_WAITING && System.nanoTime() - limit < 0) {
+					Thread.onSpinWait();
+				}
+				return leader.release(true);
+			}
+			catch (SessionException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		assertThat(waiter.acquire(LONG)).isInstanceOf(Won.class);
+		assertThat(released.get(10, TimeUnit.SECONDS)).isTrue();
+	}
+
+	private static long millisOfWait(ElectionSession leader, ElectionSession waiter) throws SessionException {
+		leader.confirm();
+		long start = System.nanoTime();
+		assertThat(waiter.acquire(LONG)).isInstanceOf(Held.class);
+		return Duration.ofNanos(System.nanoTime() - start).toMillis();
+	}
+
+	private static void execute(Connection connection, String text) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			statement.execute(text);
+		}
+	}
+
+	@Test
 	void requestOfAForeignSessionIsNamedAndDoesNotCount() throws Exception {
 		ElectionSession leader = open("node-a");
 		Term term = win(leader).term();

@@ -16,10 +16,17 @@
 
 package io.leaderelection.postgresql;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -76,25 +83,21 @@ class ServerInspectionTests {
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"app\""));
 	}
 
-	@Test
-	void waitStaysBelowWhatTheServerWouldLog() {
-		assertThat(server(1000, -1).longestWaitMillis()).isEqualTo(800);
-		assertThat(server(1000, 250).longestWaitMillis()).isEqualTo(200);
-		assertThat(server(200, -1).longestWaitMillis()).isEqualTo(160);
-		assertThat(server(1000, 0).longestWaitMillis()).isEqualTo(800);
-		assertThat(server(100, -1).longestWaitMillis()).isEqualTo(80);
-		assertThat(server(1000, 50).longestWaitMillis()).isEqualTo(40);
-		assertThat(server(1, 1).longestWaitMillis()).isEqualTo(20);
-	}
-
-	private static ServerInspection server(long deadlockTimeout, long logMinDuration) {
-		return new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", "app", 5, true, true, true, true, true,
-				deadlockTimeout, logMinDuration);
+	@ParameterizedTest
+	@CsvSource({ "1s, -1, -1, 800", "1s, 250ms, -1, 200", "200ms, -1, -1, 160", "1s, 0, -1, 800", "100ms, -1, 0, 80",
+			"1h, 1d, 50ms, 40", "1min, 2s, 100ms, 80", "1ms, 1ms, 1ms, 20" })
+	void waitStaysBelowWhatTheServerWouldLog(String deadlock, String statement, String sample, long wait)
+			throws SQLException {
+		try (Connection connection = PostgreSqlServer.shared().connect();
+				Statement settings = connection.createStatement()) {
+			settings.execute("SET deadlock_timeout = '%s'; SET log_min_duration_statement = '%s'; ".formatted(deadlock,
+					statement) + "SET log_min_duration_sample = '%s'".formatted(sample));
+			assertThat(ServerInspection.inspect(connection).longestWaitMillis()).isEqualTo(wait);
+		}
 	}
 
 	private static ServerInspection server(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, true, true, true, true,
-				1000, -1);
+		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, true, true, true, true, 800);
 	}
 
 }
