@@ -366,8 +366,8 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
 		dropPreference();
 		this.election.follow(View.NONE);
-		this.election
-			.contact(new Contact(contact.last(), contact.ever(), problem, null, this.watches || contact.watching()));
+		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null,
+				contact.ever() && (this.watches || contact.watching())));
 		SessionException reported = (failure instanceof SessionException known) ? known
 				: new SessionException(problem.message(), failure);
 		this.election.decide(reported);
@@ -413,8 +413,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			if (candidate && watch.open()) {
 				// Any problem remains until the session is open, with its time
 				Contact contact = this.election.state().contact();
-				long last = (contact.problem() == null) ? this.platform.nanoTime() : contact.last();
-				this.election.contact(new Contact(last, true, contact.problem(), null, true));
+				boolean healthy = contact.problem() == null;
+				this.election.contact(new Contact(healthy ? this.platform.nanoTime() : contact.last(),
+						healthy || contact.ever(), contact.problem(), null, true));
 				return false;
 			}
 			answered();
@@ -629,9 +630,9 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private void answered() {
 		SupervisedSession current = this.session;
-		boolean opened = current == null || current.isOpen();
-		if (this.election.state().contact().problem() != null) {
-			this.problems.ended(opened);
+		Contact contact = this.election.state().contact();
+		if (contact.problem() != null) {
+			this.problems.ended(current == null || current.isOpen(), contact.ever());
 		}
 		this.election.contact(new Contact(this.platform.nanoTime(), true, null,
 				(current != null) ? current.name() : null, this.watches || (current != null && !current.isStandby())));

@@ -88,10 +88,11 @@ final class ProblemLog {
 		}
 	}
 
-	void ended(boolean inSession) {
+	void ended(boolean inSession, boolean again) {
 		if (!this.quiet) {
-			this.election.log()
-				.info((inSession ? "Session re-established" : "Database reachable again") + " (" + this.election + ")");
+			String message = inSession ? (again ? "Session re-established" : "Session established")
+					: (again ? "Database reachable again" : "Database reachable");
+			this.election.log().info(message + " (" + this.election + ")");
 		}
 	}
 

@@ -226,6 +226,46 @@ class ElectionWatchTests {
 	}
 
 	@Test
+	void nodeDoesNotWatchBeforeItHasReachedTheStore(CapturedOutput output) {
+		for (int i = 0; i < 3; i++) {
+			this.store.next(Call.WATCH, () -> {
+				ElectionStatus status = ElectionStatus.of(this.election);
+				assertThat(status.watching()).isFalse();
+				assertThat(status.lastConfirmation()).isNull();
+				throw FakeStore.failure();
+			});
+		}
+		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(ElectionStatus.of(this.election).watching()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		assertThat(this.store.failures).isEmpty();
+		assertThat(output).containsOnlyOnce("Database reachable").doesNotContain("again", "re-established");
+	}
+
+	@Test
+	void firstSessionIsNotReestablished(CapturedOutput output) {
+		this.store.open = true;
+		this.store.next(Call.WATCH, () -> {
+			throw FakeStore.failure();
+		});
+		this.store.next(Call.OPEN, () -> {
+			throw FakeStore.failure();
+		});
+		this.store.skip(Call.ACQUIRE);
+		this.store.next(Call.ACQUIRE, () -> {
+			throw FakeStore.failure();
+		});
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.store.openings).hasSize(3);
+			assertThat(output.getAll().indexOf("Session established")).isBetween(0,
+					output.getAll().indexOf("Session re-established"));
+		});
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		assertThat(output).containsOnlyOnce("Session established")
+			.containsOnlyOnce("Session re-established")
+			.doesNotContain("Database reachable");
+	}
+
+	@Test
 	void candidateThatIsNoStandbyWaitsLongerAsLongAsThereAreEnoughOthers() {
 		this.store.canWatch = false;
 		this.store.standby = false;
