@@ -410,7 +410,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		while (!this.election.isStopping()) {
 			Watch watch = unopened.watch(this.election::isStopping);
 			boolean candidate = isCandidate();
-			if (candidate && watch.open()) {
+			if (candidate && watch != null && watch.open()) {
 				// Any problem remains until the session is open, with its time
 				Contact contact = this.election.state().contact();
 				boolean healthy = contact.problem() == null;
@@ -418,8 +418,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 						healthy || contact.ever(), contact.problem(), null, true));
 				return false;
 			}
-			answered();
-			follow(watch.view());
+			if (watch != null) {
+				answered();
+				follow(watch.view());
+			}
 			long suspended = this.election.suspensionRemaining();
 			long wait = watchPause();
 			pause((suspended > 0) ? Math.min(wait, suspended) : wait,

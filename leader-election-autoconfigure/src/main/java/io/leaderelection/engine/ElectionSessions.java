@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import io.leaderelection.engine.ElectionSession.View;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens the sessions of one election on its store, the database that holds the lock.
@@ -46,12 +47,13 @@ public interface ElectionSessions {
 	/**
 	 * Observe the election without a session. The time is bounded as that of
 	 * {@link #open()}.
-	 * @return the observation
+	 * @return the observation, or {@code null} if the store was slow: the last one
+	 * remains until the next
 	 * @throws UnusableStoreException if the store cannot hold elections without operator
 	 * action
 	 * @throws SessionException if the store cannot be reached
 	 */
-	default Watch watch() throws SessionException {
+	default @Nullable Watch watch() throws SessionException {
 		throw new UnsupportedOperationException();
 	}
 

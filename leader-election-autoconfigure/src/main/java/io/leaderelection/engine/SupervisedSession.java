@@ -74,11 +74,12 @@ final class SupervisedSession implements ElectionSession {
 	/**
 	 * Observe the election without opening the session, unless this is no longer wanted.
 	 */
-	Watch watch(BooleanSupplier unwanted) throws SessionException {
-		return unopened(unwanted, this.sessions::watch);
+	@Nullable Watch watch(BooleanSupplier unwanted) throws SessionException {
+		return this.<@Nullable Watch>unopened(unwanted, this.sessions::watch);
 	}
 
-	private <T> T unopened(BooleanSupplier unwanted, Request<T> request) throws SessionException {
+	private <T extends @Nullable Object> T unopened(BooleanSupplier unwanted, Request<T> request)
+			throws SessionException {
 		synchronized (this.openingMonitor) {
 			this.opener = Thread.currentThread();
 		}

@@ -317,7 +317,22 @@ class AdvisoryLockSql {
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND " + key(this.keys.candidate())),
 				qualifiedPids("mode OPERATOR(pg_catalog.=) 'ShareLock' AND "
 						+ key("locks", 2, unsigned(this.keys.observerClass()), ElectionKeys.OBSERVER)),
-				seat, qualifiedPids(seat), unsigned(this.keys.termClass()));
+				seat, qualifiedPids("mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND " + seat),
+				unsigned(this.keys.termClass()));
+	}
+
+	/**
+	 * Return a query for whether no seat is free and the session of a term lives. It does
+	 * not read the locks, of which there may be many, but tries to share these keys until
+	 * its transaction ends. Such a share is no sign of a term or of a node with a seat.
+	 * On another database, the key of the term is free.
+	 */
+	String isUnchanged(List<Integer> seats, Term term) {
+		return """
+				SELECT NOT EXISTS (SELECT FROM pg_catalog.unnest(ARRAY%s) AS number
+				    WHERE pg_catalog.pg_try_advisory_xact_lock_shared(%s, number))
+				  AND NOT pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)
+				""".formatted(seats, this.keys.observerClass(), this.keys.termClass(), termObject(term));
 	}
 
 	private static String key(long key) {

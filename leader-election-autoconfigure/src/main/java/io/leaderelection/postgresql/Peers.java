@@ -158,6 +158,14 @@ final class Peers {
 	}
 
 	/**
+	 * Return the term of the leader if nothing else is to be determined.
+	 */
+	@Nullable Term settledTerm() {
+		Leader known = this.known.leader();
+		return (known != null && this.known.foreign() == null && !isUndecided()) ? known.term() : null;
+	}
+
+	/**
 	 * Return the leader, unless its term was observed first a short time ago: until then,
 	 * the leader before it may live without knowing that its term has ended.
 	 * @param time that time

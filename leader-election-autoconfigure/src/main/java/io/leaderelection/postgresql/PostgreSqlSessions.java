@@ -124,13 +124,13 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
-	public Watch watch() throws SessionException {
+	public @Nullable Watch watch() throws SessionException {
 		Watcher known = this.watcher;
 		Watch watch = (known != null) ? known.watchByPool() : null;
 		if (Thread.currentThread().isInterrupted()) {
 			throw new SessionException("Interrupted while observing the election", null);
 		}
-		return (watch != null) ? watch : connect(this::watchOnce);
+		return (watch != null || (known != null && known.hasPoolJustFailed())) ? watch : connect(this::watchOnce);
 	}
 
 	private Watch watchOnce(Connection connection) throws SQLException, SessionException {

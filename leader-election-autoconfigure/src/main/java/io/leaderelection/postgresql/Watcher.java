@@ -21,7 +21,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
@@ -34,7 +36,8 @@ import org.postgresql.PGConnection;
  * Observes an election without a session: by one statement that leaves nothing behind, on
  * a connection that is borrowed from the application's pool, or else on one that is
  * opened for it. The pool may be behind a pooler in transaction mode, or lead to another
- * database or a standby; such a connection is not used. Confined to one thread.
+ * database or a standby; such a connection is not used. While the same node leads and no
+ * seat is free, the candidates are read less often. Confined to one thread.
  */
 final class Watcher {
 
@@ -42,7 +45,9 @@ final class Watcher {
 
 	private static final Duration BORROW_TIMEOUT = Duration.ofSeconds(1);
 
-	private static final int READ_TIMEOUT_MILLIS = 1000;
+	private static final int READ_TIMEOUT_MILLIS = 5000;
+
+	private static final long LONGEST_AGE = TimeUnit.SECONDS.toNanos(30);
 
 	/** In observations, about five minutes. */
 	private static final int PAUSE = 60;
@@ -62,6 +67,12 @@ final class Watcher {
 	private volatile @Nullable Connection borrowed;
 
 	private boolean poolVerified;
+
+	/** Whether the pool has lent the connection of the last observation. */
+	private boolean poolUsed;
+
+	/** When the candidates are to be read again. */
+	private long readAt = System.nanoTime();
 
 	/** How many observations do without the pool, which led elsewhere. */
 	private int pause;
@@ -99,7 +110,9 @@ final class Watcher {
 		}
 		try (lent) {
 			this.borrowed = lent;
-			return watchAndRestore(lent);
+			Watch watch = watchAndRestore(lent);
+			this.poolUsed = watch != null;
+			return watch;
 		}
 		catch (SQLException | RuntimeException ex) {
 			logger.debug("The connection of the pool could not be used to observe the election", ex);
@@ -108,6 +121,17 @@ final class Watcher {
 		finally {
 			this.borrowed = null;
 		}
+	}
+
+	/**
+	 * Return whether the last observation was possible on a connection of the pool, but
+	 * this one is not: the server may be slow, and connections of all nodes would make it
+	 * slower.
+	 */
+	boolean hasPoolJustFailed() {
+		boolean used = this.poolUsed;
+		this.poolUsed = false;
+		return used;
 	}
 
 	/**
@@ -131,21 +155,18 @@ final class Watcher {
 
 	private @Nullable Watch watchAndRestore(Connection borrowed) throws SQLException {
 		int networkTimeout = borrowed.getNetworkTimeout();
-		boolean bounded = networkTimeout != 0 && networkTimeout <= READ_TIMEOUT_MILLIS;
-		if (!bounded) {
-			borrowed.setNetworkTimeout(Runnable::run, READ_TIMEOUT_MILLIS);
-		}
+		boolean autoCommit = borrowed.getAutoCommit();
 		try {
+			borrowed.setNetworkTimeout(Runnable::run,
+					(networkTimeout != 0) ? Math.min(networkTimeout, READ_TIMEOUT_MILLIS) : READ_TIMEOUT_MILLIS);
+			// Locks end with their statement, even if this process stops
+			borrowed.setAutoCommit(true);
 			return isElectionDatabase(borrowed) ? watch(borrowed) : null;
 		}
 		finally {
 			if (!borrowed.isClosed()) {
-				if (!borrowed.getAutoCommit()) {
-					borrowed.rollback();
-				}
-				if (!bounded) {
-					borrowed.setNetworkTimeout(Runnable::run, networkTimeout);
-				}
+				borrowed.setAutoCommit(autoCommit);
+				borrowed.setNetworkTimeout(Runnable::run, networkTimeout);
 			}
 		}
 	}
@@ -168,14 +189,33 @@ final class Watcher {
 	 * the process ids of those before
 	 */
 	@Nullable Watch watch(Connection connection) throws SQLException {
+		Term term = (System.nanoTime() - this.readAt < 0) ? this.peers.settledTerm() : null;
+		if (term != null && isUnchanged(connection, term)) {
+			return new Watch(this.peers.known(), false);
+		}
 		Answer answer = Jdbc.query(connection, this.sql.watch(this.seats), Answer::of);
 		String known = (this.started != null) ? this.started : answer.started();
 		if (answer.inRecovery() || answer.database() != this.home.database() || !known.equals(answer.started())) {
 			return null;
 		}
 		this.started = known;
+		boolean open = answer.taken() < this.seats.size();
+		this.readAt = System.nanoTime() + (open ? 0 : LONGEST_AGE);
 		return new Watch(this.peers.view(connection, answer.holder(), answer.term(), answer.seats(), answer.nodes()),
-				answer.taken() < this.seats.size());
+				open);
+	}
+
+	private boolean isUnchanged(Connection connection, Term term) throws SQLException {
+		try {
+			return Jdbc.query(connection, this.sql.isUnchanged(this.seats, term), (row) -> row.getBoolean(1));
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isInterrupted(connection, ex)) {
+				throw ex;
+			}
+			logger.debug("The server may have no space for the locks", ex);
+			return false;
+		}
 	}
 
 	/**

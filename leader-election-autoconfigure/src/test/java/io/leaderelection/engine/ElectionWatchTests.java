@@ -226,6 +226,27 @@ class ElectionWatchTests {
 	}
 
 	@Test
+	void slowStoreIsObservedOneTimeLater() {
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
+			this.store.open = true;
+			this.store.slow = true;
+			this.store.watches.clear();
+		});
+		this.fixture.at(Duration.ofSeconds(40), () -> {
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.leader()).as("as observed last").isEqualTo("node-2");
+			assertThat(status.problem()).isNull();
+			assertThat(status.silence()).isGreaterThan(Duration.ofSeconds(30));
+			assertThat(this.store.openings).isEmpty();
+			assertThat(this.store.watches).hasSizeBetween(4, 10);
+			this.store.slow = false;
+		});
+		this.fixture.at(Duration.ofSeconds(48), () -> assertThat(this.store.openings).hasSize(1));
+		this.fixture.stopAt(Duration.ofSeconds(49)).run();
+	}
+
+	@Test
 	void nodeDoesNotWatchBeforeItHasReachedTheStore(CapturedOutput output) {
 		for (int i = 0; i < 3; i++) {
 			this.store.next(Call.WATCH, () -> {

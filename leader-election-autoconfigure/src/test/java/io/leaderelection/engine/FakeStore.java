@@ -132,6 +132,11 @@ final class FakeStore implements ElectionSessions {
 	boolean open;
 
 	/**
+	 * Whether the store is too slow for an observation without a session.
+	 */
+	boolean slow;
+
+	/**
 	 * When each observation without a session began.
 	 */
 	final List<Duration> watches = new ArrayList<>();
@@ -182,10 +187,10 @@ final class FakeStore implements ElectionSessions {
 	}
 
 	@Override
-	public Watch watch() throws SessionException {
+	public @Nullable Watch watch() throws SessionException {
 		this.watches.add(this.time.elapsed());
 		play(Call.WATCH);
-		return new Watch(view(), this.open);
+		return this.slow ? null : new Watch(view(), this.open);
 	}
 
 	@Override

@@ -28,8 +28,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSession.Acquisition.Held;
 import io.leaderelection.engine.ElectionSession.Acquisition.Won;
@@ -42,10 +45,12 @@ import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -308,8 +313,194 @@ class SeatTests {
 		assertThat(watching.watch().open()).isTrue();
 		this.pool.close();
 		int before = this.connections.get();
+		assertThat(watching.watch()).as("the next one is awaited").isNull();
+		assertThat(this.connections).hasValue(before);
+		for (int i = 1; i <= 2; i++) {
+			assertThat(watching.watch().open()).isTrue();
+			assertThat(this.connections).hasValue(before + i);
+		}
+	}
+
+	/**
+	 * A server that does not answer for a moment must not have to open a connection for
+	 * each node then.
+	 */
+	@Test
+	void slowServerCostsNoConnection() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			this.pool = DriverManager.getConnection(this.server.jdbcUrl(proxy.port()), this.server.username(),
+					this.server.password());
+			PostgreSqlSessions watching = sessions("node-4");
+			watching.watch();
+			assertThat(watching.watch().open()).isTrue();
+			int before = this.connections.get();
+			proxy.hold();
+			CompletableFuture<Void> released = CompletableFuture.runAsync(proxy::release,
+					CompletableFuture.delayedExecutor(2, TimeUnit.SECONDS));
+			assertThat(watching.watch()).isNotNull();
+			assertThat(released).isDone();
+			assertThat(this.pool.isClosed()).isFalse();
+			assertThat(this.connections).hasValue(before);
+		}
+	}
+
+	@Test
+	@Tag("ring2")
+	void serverThatIsSilentForLongerIsObservedOneTimeLater() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			this.pool = DriverManager.getConnection(this.server.jdbcUrl(proxy.port()), this.server.username(),
+					this.server.password());
+			PostgreSqlSessions watching = sessions("node-4");
+			watching.watch();
+			assertThat(watching.watch().open()).isTrue();
+			int before = this.connections.get();
+			proxy.hold();
+			assertThat(watching.watch()).isNull();
+			assertThat(this.connections).hasValue(before);
+			assertThat(watching.watch()).isNotNull();
+			assertThat(this.connections).hasValue(before + 1);
+		}
+	}
+
+	/**
+	 * A pool has no connection also because it waits for a slow server.
+	 */
+	@Test
+	void poolThatHasNoConnectionAnyLongerIsAskedAgainBeforeOneIsOpened() throws Exception {
+		try (Connection lent = this.server.connect()) {
+			this.pool = lent;
+			PostgreSqlSessions watching = sessions("node-4");
+			watching.watch();
+			for (int i = 0; i < 2; i++) {
+				assertThat(watching.watch()).isNotNull();
+				int before = this.connections.get();
+				this.pool = null;
+				assertThat(watching.watch()).isNull();
+				assertThat(this.connections).hasValue(before);
+				assertThat(watching.watch()).isNotNull();
+				assertThat(this.connections).hasValue(before + 1);
+				this.pool = lent;
+			}
+		}
+	}
+
+	@Test
+	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
+		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		ElectionSession leader = open("node-1");
+		leader.becomeCandidate();
+		Won won = (Won) leader.acquire(NO_WAIT);
+		ElectionSession standby = open("node-2");
+		standby.becomeCandidate();
+		ElectionSession other = open("node-3");
+		other.becomeCandidate();
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		for (int i = 0; i < 3; i++) {
+			Watch watch = watching.watch();
+			assertThat(watch.open()).isFalse();
+			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
+			assertThat(lastStatementOfThePool()).doesNotContain("pg_locks")
+				.contains("pg_try_advisory_xact_lock_shared");
+		}
+		other.close();
+		await().until(() -> seats().size() < STANDBYS);
 		assertThat(watching.watch().open()).isTrue();
-		assertThat(this.connections).hasValue(before + 1);
+		assertThat(lastStatementOfThePool()).contains("pg_locks");
+		open("node-5").becomeCandidate();
+		assertThat(watching.watch().view().candidates()).as("as soon as no seat is free").hasSize(STANDBYS + 1);
+		watching.watch();
+		assertThat(lastStatementOfThePool()).doesNotContain("pg_locks");
+		leader.close();
+		await().until(() -> standby.acquire(NO_WAIT) instanceof Won);
+		open("node-6").becomeCandidate();
+		assertThat(seats()).hasSize(STANDBYS);
+		Watch watch = watching.watch();
+		assertThat(watch.open()).isFalse();
+		assertThat(watch.view().leader()).isNotNull().extracting(Leader::nodeId).isEqualTo("node-2");
+	}
+
+	@Test
+	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
+		PostgreSqlSessions watching = new PostgreSqlSessions(settings("node-4"), this.keys, 0, false, source(),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
+
+					@Override
+					String isUnchanged(List<Integer> seats, Term term) {
+						return "DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false";
+					}
+
+				});
+		for (int i = 1; i <= STANDBYS + 1; i++) {
+			ElectionSession session = open("node-" + i);
+			session.becomeCandidate();
+			session.acquire(NO_WAIT);
+		}
+		for (boolean pooled : new boolean[] { false, true }) {
+			this.pool = pooled ? this.server.connect() : null;
+			for (int i = 0; i < 3; i++) {
+				Watch watch = watching.watch();
+				assertThat(watch).isNotNull();
+				assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
+			}
+		}
+	}
+
+	/**
+	 * A process that stops directly after the statement must not keep seats from others.
+	 */
+	@Test
+	void lockThatTriesASeatEndsWithItsStatement() throws Exception {
+		ElectionSession leader = open("node-1");
+		leader.becomeCandidate();
+		leader.acquire(NO_WAIT);
+		ElectionSession standby = open("node-2");
+		standby.becomeCandidate();
+		open("node-3").becomeCandidate();
+		List<String> left = new ArrayList<>();
+		try (Connection lent = this.server.connect()) {
+			lent.setAutoCommit(false);
+			int pid = lent.unwrap(PGConnection.class).getBackendPID();
+			this.pool = (Connection) Proxy.newProxyInstance(getClass().getClassLoader(),
+					new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
+						if (method.getName().equals("rollback")
+								|| (method.getName().equals("setAutoCommit") && Boolean.FALSE.equals(arguments[0]))) {
+							left.addAll(this.server.query("SELECT count(*) FROM pg_locks WHERE pid = " + pid));
+						}
+						return method.invoke(lent, arguments);
+					});
+			PostgreSqlSessions watching = sessions("node-4");
+			watching.watch();
+			assertThat(watching.watch().open()).isFalse();
+			standby.close();
+			await().until(() -> seats().size() < STANDBYS);
+			assertThat(watching.watch().open()).isTrue();
+			assertThat(left).hasSize(2).containsOnly("0");
+		}
+	}
+
+	@Test
+	void sessionThatTriesSeatsIsNotForeign() throws Exception {
+		open("node-1").becomeCandidate();
+		open("node-2").becomeCandidate();
+		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
+			this.sessions.get(1).close();
+			await().until(() -> seats().size() < STANDBYS);
+			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) "
+					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
+			PostgreSqlSessions watching = sessions("node-4");
+			await().pollInterval(FOREIGN_INTERVAL)
+				.during(FOREIGN_INTERVAL.multipliedBy(3))
+				.until(() -> watching.watch().view().foreign() == null);
+		}
+	}
+
+	private String lastStatementOfThePool() throws SQLException {
+		return this.server
+			.query("SELECT query FROM pg_stat_activity WHERE pid = "
+					+ this.pool.unwrap(PGConnection.class).getBackendPID())
+			.get(0);
 	}
 
 	@Test

@@ -210,8 +210,9 @@ class StandbySeatTests {
 			awaitSeats(nodes);
 			try (var taken = pool.getConnection(); var takenToo = pool.getConnection()) {
 				long connections = nodes.connections();
+				// The first observation after the last one by the pool is left out
 				Awaitility.await()
-					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(2))
+					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(3))
 					.until(() -> nodes.connections() > connections + 2);
 				assertThat(status(nodes).map(ElectionStatus::problem)).containsOnlyNulls();
 				assertThat(taken.isValid(1)).isTrue();
