@@ -50,7 +50,7 @@ class ManyElectionsTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
-	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 10));
+	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("suite.period", 10));
 
 	private static final Pattern STATEMENT = Pattern.compile(",leader-election [^,]*,LOG:  (statement|execute)");
 
@@ -66,7 +66,7 @@ class ManyElectionsTests {
 	@BeforeEach
 	void startServer() {
 		this.server = PostgreSqlServer.start("max_connections=150",
-				Boolean.getBoolean("leader-election.test.figures") ? "log_statement=all" : "log_statement=none");
+				Boolean.getBoolean("suite.figures") ? "log_statement=all" : "log_statement=none");
 	}
 
 	@AfterEach
@@ -106,7 +106,7 @@ class ManyElectionsTests {
 	 */
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 5, 20, 50 })
-	@EnabledIfSystemProperty(named = "leader-election.test.figures", matches = "true")
+	@EnabledIfSystemProperty(named = "suite.figures", matches = "true")
 	void cost(int elections) throws InterruptedException {
 		Load idle = measure();
 		awaitLeaderOfAll(start(elections, "leader-election.lease-duration=5s"));

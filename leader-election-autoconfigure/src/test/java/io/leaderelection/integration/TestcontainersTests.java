@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Testcontainers have. Skipped where tests use embedded servers.
  */
 @Testcontainers
-@EnabledIfSystemProperty(named = "leader-election.test.postgres", matches = "testcontainers")
+@EnabledIfSystemProperty(named = "suite.postgres", matches = "testcontainers")
 @SpringBootTest(classes = NodeConfiguration.class)
 @Tag("ring2")
 class TestcontainersTests {

@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Each seeded mistake has a counterexample of the guarantee that it violates. The
- * counterexamples are kept as texts; {@code -Dleader-election.test.counterexamples=write}
- * writes them again.
+ * counterexamples are kept as texts; {@code -Dsuite.counterexamples=write} writes them
+ * again.
  */
 @Tag("ring3")
 class MutantTests {
@@ -54,7 +54,7 @@ class MutantTests {
 		String text = mutant + " violates " + mutant.guarantee() + "\n(" + mutant.instance() + ")\n\n"
 				+ String.join("\n", Counterexample.of(outcome.output()).steps()) + "\n";
 		Path file = COUNTEREXAMPLES.resolve(mutant.file());
-		if ("write".equals(System.getProperty("leader-election.test.counterexamples"))) {
+		if ("write".equals(System.getProperty("suite.counterexamples"))) {
 			Files.writeString(file, text);
 		}
 		assertThat(file).content().isEqualTo(text);

@@ -25,8 +25,7 @@ import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 
 /**
  * Marks faults of sessions and locks, which the store {@code table} does not have, or
- * after which its leader goes on: they do not run with
- * {@code -Dleader-election.test.store=table}.
+ * after which its leader goes on: they do not run with {@code -Dsuite.store=table}.
  */
 @Target({ ElementType.TYPE, ElementType.METHOD })
 @Retention(RetentionPolicy.RUNTIME)

@@ -51,10 +51,10 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * The lease of clusters that need no other, in milliseconds.
 	 */
-	static final Duration LEASE = Duration.ofMillis(Long.getLong("leader-election.test.lease", 2000));
+	static final Duration LEASE = Duration.ofMillis(Long.getLong("suite.lease", 2000));
 
 	/** The system property with the store of clusters that need no other. */
-	static final String STORE = "leader-election.test.store";
+	static final String STORE = "suite.store";
 
 	static final String TABLE = "table";
 

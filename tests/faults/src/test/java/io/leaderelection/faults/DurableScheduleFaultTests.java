@@ -32,15 +32,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Each fire of a durable schedule is committed exactly once and in order, whatever
  * happens to its leaders and even if their clocks differ. The same without the claim, or
- * without the catch-up, must go wrong.
- * {@code -Dleader-election.test.schedule-failovers=1000} makes the runs longer.
+ * without the catch-up, must go wrong. {@code -Dsuite.schedule-failovers=1000} makes the
+ * runs longer.
  */
 @Tag("ring2")
 class DurableScheduleFaultTests {
 
 	private static final Duration SKEW = Duration.ofSeconds(2);
 
-	private static final int FAILOVERS = Integer.getInteger("leader-election.test.schedule-failovers", 10);
+	private static final int FAILOVERS = Integer.getInteger("suite.schedule-failovers", 10);
 
 	/** Until a mistake has shown. */
 	private static final int MOST_FAILOVERS = 100;

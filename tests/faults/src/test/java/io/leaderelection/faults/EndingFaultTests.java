@@ -39,10 +39,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring3")
 class EndingFaultTests {
 
-	private static final int ENDS = Integer.getInteger("leader-election.test.endings", 60);
+	private static final int ENDS = Integer.getInteger("suite.endings", 60);
 
-	private static final long SEED = Long.getLong("leader-election.test.endings-seed",
-			ThreadLocalRandom.current().nextInt(1_000_000));
+	private static final long SEED = Long.getLong("suite.endings-seed", ThreadLocalRandom.current().nextInt(1_000_000));
 
 	private static final int MOST_ENDS = 400;
 

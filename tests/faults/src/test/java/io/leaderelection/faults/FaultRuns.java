@@ -27,12 +27,12 @@ import org.awaitility.Awaitility;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Injects faults into the leader of a cluster, as often as
- * {@code -Dleader-election.test.runs} says, and checks after each what was recorded.
+ * Injects faults into the leader of a cluster, as often as {@code -Dsuite.runs} says, and
+ * checks after each what was recorded.
  */
 final class FaultRuns implements AutoCloseable {
 
-	static final int RUNS = Integer.getInteger("leader-election.test.runs", 1);
+	static final int RUNS = Integer.getInteger("suite.runs", 1);
 
 	/**
 	 * What a machine with too few cores may add to any time.

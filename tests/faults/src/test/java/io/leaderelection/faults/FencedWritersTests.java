@@ -31,8 +31,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * happens to its process. Several nodes write on several threads, pause at the worst
  * places and lose leadership all the time; the order of what they have committed is that
  * of the server. The same without fences must go wrong, or this would prove nothing.
- * {@code -Dleader-election.test.fenced-commits=50000} and
- * {@code -Dleader-election.test.hand-overs=300} make the fenced run longer.
+ * {@code -Dsuite.fenced-commits=50000} and {@code -Dsuite.hand-overs=300} make the fenced
+ * run longer.
  */
 @Tag("ring2")
 class FencedWritersTests {
@@ -74,8 +74,8 @@ class FencedWritersTests {
 	}
 
 	private static void runAndVerify(FencedWriters writers) throws InterruptedException {
-		writers.run(Integer.getInteger("leader-election.test.fenced-commits", COMMITS),
-				Integer.getInteger("leader-election.test.hand-overs", HAND_OVERS), LIMIT);
+		writers.run(Integer.getInteger("suite.fenced-commits", COMMITS),
+				Integer.getInteger("suite.hand-overs", HAND_OVERS), LIMIT);
 		System.out.println(writers);
 		assertThat(writers.order().violations()).isEmpty();
 		// So fences have made the difference, and not luck

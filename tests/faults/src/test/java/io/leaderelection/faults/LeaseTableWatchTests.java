@@ -46,7 +46,7 @@ class LeaseTableWatchTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
-	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("leader-election.test.period", 10));
+	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("suite.period", 10));
 
 	private final List<Node> nodes = new ArrayList<>();
 

@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Runs in rounds, each with a cluster of its own and a seed that it prints. Half of the
  * rounds are without fast takeover; only in these, a proxy resets connections.
  * {@code -Dsoak.seed} begins with the round of that seed, {@code -Dsoak.duration=PT0S}
- * ends after it. {@code -Dleader-election.test.store=table} uses the other store.
+ * ends after it. {@code -Dsuite.store=table} uses the other store.
  */
 class Soak {
 

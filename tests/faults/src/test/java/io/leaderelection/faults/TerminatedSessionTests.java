@@ -40,9 +40,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * How long a living leader takes to notice that the server has ended its session, which
- * is what the takeover delay is for. {@code -Dleader-election.test.runs} says how many
- * sessions are terminated, {@code -Dleader-election.test.load} how many threads use a
- * processor meanwhile.
+ * is what the takeover delay is for. {@code -Dsuite.runs} says how many sessions are
+ * terminated, {@code -Dsuite.load} how many threads use a processor meanwhile.
  * <p>
  * Times count from the beginning of the request to terminate the session. This is before
  * the lock is free, so that no time is too short. An observer that waits for the lock
@@ -52,7 +51,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring3")
 class TerminatedSessionTests {
 
-	private static final int LOAD = Integer.getInteger("leader-election.test.load", 0);
+	private static final int LOAD = Integer.getInteger("suite.load", 0);
 
 	/** So that what is recorded of a cluster remains small. */
 	private static final int RUNS_PER_CLUSTER = 50;

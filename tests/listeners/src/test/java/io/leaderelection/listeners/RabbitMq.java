@@ -35,8 +35,8 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * A RabbitMQ from the files that Debian's package has installed. With
- * {@code -Dleader-election.test.rabbitmq=required}, a test fails rather than being
- * skipped where there are none.
+ * {@code -Dsuite.rabbitmq=required}, a test fails rather than being skipped where there
+ * are none.
  */
 final class RabbitMq implements AutoCloseable {
 
@@ -81,8 +81,7 @@ final class RabbitMq implements AutoCloseable {
 	 */
 	static RabbitMq start() {
 		if (!Files.isExecutable(SCRIPT)) {
-			Assumptions.assumeTrue("required".equals(System.getProperty("leader-election.test.rabbitmq")),
-					"There is no " + SCRIPT);
+			Assumptions.assumeTrue("required".equals(System.getProperty("suite.rabbitmq")), "There is no " + SCRIPT);
 		}
 		try {
 			RabbitMq started = new RabbitMq();

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
  */
 @Target({ ElementType.TYPE, ElementType.METHOD })
 @Retention(RetentionPolicy.RUNTIME)
-@DisabledIfSystemProperty(named = "leader-election.test.postgres", matches = "testcontainers",
+@DisabledIfSystemProperty(named = "suite.postgres", matches = "testcontainers",
 		disabledReason = "Processes and files of a server in a container are out of reach")
 public @interface EmbeddedServerOnly {
 

@@ -53,8 +53,7 @@ public final class FrozenBackend implements AutoCloseable {
 	/**
 	 * Hold the process where it is. Aborts the test, with the reason, where there is no
 	 * debugger, where it may not attach to the process, or where the server is stripped
-	 * of its symbols. With {@code -Dleader-election.test.gdb=required}, the test fails
-	 * instead.
+	 * of its symbols. With {@code -Dsuite.gdb=required}, the test fails instead.
 	 * @param pid the process, as in {@code pg_backend_pid()}
 	 */
 	public static FrozenBackend attach(long pid) {
@@ -88,7 +87,7 @@ public final class FrozenBackend implements AutoCloseable {
 	 * @return what the test fails with
 	 */
 	private static IllegalStateException unavailable(String reason) {
-		Assumptions.assumeTrue("required".equals(System.getProperty("leader-election.test.gdb")), reason);
+		Assumptions.assumeTrue("required".equals(System.getProperty("suite.gdb")), reason);
 		return new IllegalStateException(reason);
 	}
 

@@ -30,7 +30,7 @@ import org.awaitility.Awaitility;
 
 /**
  * A real PostgreSQL for tests: embedded binaries by default, Testcontainers with
- * {@code -Dleader-election.test.postgres=testcontainers}.
+ * {@code -Dsuite.postgres=testcontainers}.
  */
 public interface PostgreSqlServer extends AutoCloseable {
 
@@ -53,8 +53,8 @@ public interface PostgreSqlServer extends AutoCloseable {
 	 * @param settings server settings in the form {@code name=value}
 	 */
 	static PostgreSqlServer start(String... settings) {
-		return "testcontainers".equals(System.getProperty("leader-election.test.postgres"))
-				? new ContainerServer(settings) : new EmbeddedServer(settings);
+		return "testcontainers".equals(System.getProperty("suite.postgres")) ? new ContainerServer(settings)
+				: new EmbeddedServer(settings);
 	}
 
 	/**
