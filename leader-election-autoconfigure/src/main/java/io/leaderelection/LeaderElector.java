@@ -130,7 +130,7 @@ public interface LeaderElector {
 
 	/**
 	 * Wait until this node leads.
-	 * @param timeout the maximum time to wait
+	 * @param timeout the maximum time to wait, however long; none if it is negative
 	 * @return whether this node leads
 	 * @throws InterruptedException if the current thread is interrupted
 	 */

@@ -57,6 +57,8 @@ final class ElectionDefinitions {
 
 	private static final Duration LONGEST_START = Duration.ofHours(24);
 
+	private static final Duration LONGEST_DRAIN = Duration.ofHours(24);
+
 	private static final Duration LONGEST_UNHEALTHY = Duration.ofDays(1);
 
 	private static final Duration SHORTEST_HOLD = Duration.ofSeconds(1);
@@ -153,6 +155,7 @@ final class ElectionDefinitions {
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
+		checkSchedules(properties.schedules());
 		checkResignWhenUnhealthy(properties.resignWhenUnhealthy());
 		return new ElectionDefinitions(definitions);
 	}
@@ -231,12 +234,10 @@ final class ElectionDefinitions {
 			Duration confirmInterval = settings.confirmInterval();
 			Duration interval = (confirmInterval.compareTo(FOLLOWER_INTERVAL) > 0) ? confirmInterval
 					: FOLLOWER_INTERVAL;
-			if (unreachableAfter.compareTo(interval) <= 0) {
-				throw new InvalidElectionPropertyException(PREFIX + "health.unreachable-after", print(unreachableAfter),
-						"In normal operation, this node receives an answer from its database only every "
-								+ print(interval) + " (election '" + settings.election() + "').",
-						"Set it to a multiple of that.");
-			}
+			rejectIf(unreachableAfter.compareTo(interval) <= 0, PREFIX + "health.unreachable-after", unreachableAfter,
+					"In normal operation, this node receives an answer from its database only every " + print(interval)
+							+ " (election '" + settings.election() + "').",
+					"Set it to a multiple of that.");
 		}
 	}
 
@@ -246,35 +247,53 @@ final class ElectionDefinitions {
 					"A service must be started at least once.",
 					"Set 1 to resign after the first failure, or a higher number to retry before that.");
 		}
-		if (services.startTimeout().compareTo(LONGEST_START) > 0) {
-			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
-					print(services.startTimeout()),
-					"A node whose service hangs at start would keep leadership for that long.",
-					"Set a duration up to " + LONGEST_START.toHours() + "h with its unit, for instance 1m.");
-		}
-		if (services.startTimeout().compareTo(Duration.ZERO) <= 0) {
-			throw new InvalidElectionPropertyException(PREFIX + "services.start-timeout",
-					print(services.startTimeout()), "A service needs time to start.",
-					"Set a duration longer than the start of the slowest service.");
-		}
+		String property = PREFIX + "services.start-timeout";
+		Duration timeout = services.startTimeout();
+		rejectIf(timeout.compareTo(LONGEST_START) > 0, property, timeout,
+				"A node whose service hangs at start would keep leadership for that long.",
+				"Set a duration up to " + LONGEST_START.toHours() + "h with its unit, for instance 1m.");
+		rejectIf(timeout.compareTo(Duration.ZERO) <= 0, property, timeout, "A service needs time to start.",
+				"Set a duration longer than the start of the slowest service.");
+	}
+
+	private static void checkSchedules(LeaderElectionProperties.Schedules schedules) {
+		String property = PREFIX + "schedules.transaction-idle-timeout";
+		Duration idle = schedules.transactionIdleTimeout();
+		rejectIf(idle.compareTo(Duration.ofMillis(1)) < 0, property, idle,
+				"It is not positive, so a leader that has stopped could hold the record of a job for ever.",
+				"Set at least the longest time for which a job executes no statement, for instance 1m.");
+		rejectIf(idle.compareTo(Duration.ofMillis(Integer.MAX_VALUE)) > 0, property, idle,
+				"It is longer than PostgreSQL supports.", "Set a shorter time, for instance 1m.");
+		Duration skew = schedules.maxClockSkew();
+		rejectIf(skew.compareTo(Duration.ZERO) <= 0, PREFIX + "schedules.max-clock-skew", skew,
+				"It is not positive, so no fire could be claimed.",
+				"Set a time that clocks are never apart, for instance 1m.");
+		Duration within = schedules.within();
+		rejectIf(within != null && within.compareTo(Duration.ZERO) <= 0, PREFIX + "schedules.within", within,
+				"It is not positive, so no fire could run.",
+				"Set the age up to which a missed fire is run, for instance 6h.");
 	}
 
 	private static void checkResignWhenUnhealthy(LeaderElectionProperties.ResignWhenUnhealthy resignWhenUnhealthy) {
 		Duration after = resignWhenUnhealthy.after();
 		String property = PREFIX + "resign-when-unhealthy.after";
 		String action = "Set a duration up to " + LONGEST_UNHEALTHY.toHours() + "h with its unit, for instance 30s.";
-		if (after.isNegative()) {
-			throw new InvalidElectionPropertyException(property, print(after), "It is negative.", action);
-		}
-		if (after.compareTo(LONGEST_UNHEALTHY) > 0) {
-			throw new InvalidElectionPropertyException(property, print(after),
-					"An unhealthy node would lead for that long.", action);
+		rejectIf(after.isNegative(), property, after, "It is negative.", action);
+		rejectIf(after.compareTo(LONGEST_UNHEALTHY) > 0, property, after, "An unhealthy node would lead for that long.",
+				action);
+	}
+
+	private static void rejectIf(boolean invalid, String property, @Nullable Duration value, String reason,
+			String action) {
+		if (invalid && value != null) {
+			throw new InvalidElectionPropertyException(property, print(value), reason, action);
 		}
 	}
 
-	// Any value, including invalid ones
+	// Any value, including invalid ones. Milliseconds of very long ones are too large
 	static String print(Duration duration) {
-		return (duration.toMillisPart() == 0) ? duration.toSeconds() + "s" : DurationStyle.SIMPLE.print(duration);
+		return (duration.toMillisPart() == 0 || duration.toDays() != 0) ? duration.toSeconds() + "s"
+				: DurationStyle.SIMPLE.print(duration);
 	}
 
 	/**
@@ -312,14 +331,10 @@ final class ElectionDefinitions {
 			String property = property("lease-duration", value);
 			String action = "Set a duration from " + print(SHORTEST_LEASE) + " to " + LONGEST_LEASE.toHours()
 					+ "h with its unit, for instance 5s.";
-			if (lease.compareTo(SHORTEST_LEASE) < 0) {
-				throw new InvalidElectionPropertyException(property, print(lease),
-						"A lease this short would expire with every pause of the JVM or the network.", action);
-			}
-			if (lease.compareTo(LONGEST_LEASE) > 0) {
-				throw new InvalidElectionPropertyException(property, print(lease),
-						"No node would lead for that long after the failure of a leader.", action);
-			}
+			rejectIf(lease.compareTo(SHORTEST_LEASE) < 0, property, lease,
+					"A lease this short would expire with every pause of the JVM or the network.", action);
+			rejectIf(lease.compareTo(LONGEST_LEASE) > 0, property, lease,
+					"No node would lead for that long after the failure of a leader.", action);
 			return lease;
 		}
 
@@ -327,17 +342,13 @@ final class ElectionDefinitions {
 			Duration value = (this.own != null) ? this.own.takeoverDelay() : null;
 			Duration delay = inherit(value, this.properties.takeoverDelay());
 			String property = property("takeover-delay", value);
-			if (delay.isNegative()) {
-				throw new InvalidElectionPropertyException(property, print(delay), "It is negative.",
-						"Set 0 for no delay, or up to the duration of the lease.");
-			}
-			if (delay.compareTo(lease.multipliedBy(LONGEST_DELAY_IN_LEASES)) > 0) {
-				throw new InvalidElectionPropertyException(property, print(delay),
-						"After one lease (" + print(lease) + " in the election '" + this.election
-								+ "') no earlier leader trusts its leadership any longer; a longer delay only "
-								+ "leaves the application without a leader.",
-						"Set at most twice the duration of the lease. The duration of the lease is sufficient.");
-			}
+			rejectIf(delay.isNegative(), property, delay, "It is negative.",
+					"Set 0 for no delay, or up to the duration of the lease.");
+			rejectIf(delay.compareTo(lease.multipliedBy(LONGEST_DELAY_IN_LEASES)) > 0, property, delay,
+					"After one lease (" + print(lease) + " in the election '" + this.election
+							+ "') no earlier leader trusts its leadership any longer; a longer delay only "
+							+ "leaves the application without a leader.",
+					"Set at most twice the duration of the lease. The duration of the lease is sufficient.");
 			return delay;
 		}
 
@@ -345,19 +356,18 @@ final class ElectionDefinitions {
 			Duration value = (this.own != null) ? this.own.drainTimeout() : null;
 			Duration timeout = inherit(value, this.properties.drainTimeout());
 			String property = property("drain-timeout", value);
-			if (timeout.isNegative()) {
-				throw new InvalidElectionPropertyException(property, print(timeout), "It is negative.",
-						"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
-			}
+			rejectIf(timeout.isNegative(), property, timeout, "It is negative.",
+					"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
+			rejectIf(timeout.compareTo(LONGEST_DRAIN) > 0, property, timeout,
+					"A hand-over could take that long, in which no node leads.",
+					"Set a duration up to " + LONGEST_DRAIN.toHours() + "h with its unit, for instance 20s.");
 			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
-			if (timeout.compareTo(longest) >= 0) {
-				throw new InvalidElectionPropertyException(property, print(timeout),
-						"With " + print(ElectionSettings.GRACE) + " of grace for interrupted work and "
-								+ print(DATABASE_GRACE) + " for a database that does not answer, it is not below the "
-								+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
-								+ ": the application would exit before the hand-over is complete.",
-						"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
-			}
+			rejectIf(timeout.compareTo(longest) >= 0, property, timeout,
+					"With " + print(ElectionSettings.GRACE) + " of grace for interrupted work and "
+							+ print(DATABASE_GRACE) + " for a database that does not answer, it is not below the "
+							+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
+							+ ": the application would exit before the hand-over is complete.",
+					"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
 			return timeout;
 		}
 
@@ -393,12 +403,11 @@ final class ElectionDefinitions {
 		private Duration priorityHold() {
 			Duration value = (this.own != null) ? this.own.priorityHold() : null;
 			Duration hold = inherit(value, this.properties.priorityHold());
-			if (hold.compareTo(SHORTEST_HOLD) < 0 || hold.compareTo(LONGEST_HOLD) > 0) {
-				throw new InvalidElectionPropertyException(property("priority-hold", value), print(hold),
-						"A shorter time would move leadership while nodes start, a longer one hardly ever.",
-						"Set a duration from " + print(SHORTEST_HOLD) + " to " + LONGEST_HOLD.toHours()
-								+ "h with its unit, for instance 1m.");
-			}
+			rejectIf(hold.compareTo(SHORTEST_HOLD) < 0 || hold.compareTo(LONGEST_HOLD) > 0,
+					property("priority-hold", value), hold,
+					"A shorter time would move leadership while nodes start, a longer one hardly ever.",
+					"Set a duration from " + print(SHORTEST_HOLD) + " to " + LONGEST_HOLD.toHours()
+							+ "h with its unit, for instance 1m.");
 			return hold;
 		}
 

@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.time.Duration;
 import java.util.function.Consumer;
 
 import javax.sql.DataSource;
@@ -158,15 +157,9 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
 			ConfigurableListableBeanFactory beanFactory, ApplicationEventPublisher publisher) {
-		Duration within = properties.schedules().within();
-		if (within != null && (within.isZero() || within.isNegative())) {
-			throw new InvalidElectionPropertyException("leader-election.schedules.within", within,
-					"It is not positive, so no fire could run.",
-					"Set the age up to which a missed fire is run, for instance 6h.");
-		}
 		DurableSchedules schedules = new DurableSchedules(
 				(properties.mode() == Mode.POSTGRESQL) ? store.getIfAvailable() : new MemoryScheduleStore(beanFactory),
-				within);
+				properties.schedules().within());
 		schedules.onFire(publisher::publishEvent);
 		return schedules;
 	}
@@ -228,24 +221,9 @@ public final class LeaderElectionAutoConfiguration {
 		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
 				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
 				ElectionSessionsFactory sessionsFactory) {
-			Duration idle = properties.schedules().transactionIdleTimeout();
-			if (idle.toMillis() <= 0) {
-				throw new InvalidElectionPropertyException("leader-election.schedules.transaction-idle-timeout", idle,
-						"It is not positive, so a leader that has stopped could hold the record of a job for ever.",
-						"Set at least the longest time for which a job executes no statement, for instance 1m.");
-			}
-			if (idle.toMillis() > Integer.MAX_VALUE) {
-				throw new InvalidElectionPropertyException("leader-election.schedules.transaction-idle-timeout", idle,
-						"It is longer than PostgreSQL supports.", "Set a shorter time, for instance 1m.");
-			}
-			Duration skew = properties.schedules().maxClockSkew();
-			if (skew.isNegative() || skew.isZero()) {
-				throw new InvalidElectionPropertyException("leader-election.schedules.max-clock-skew", skew,
-						"It is not positive, so no fire could be claimed.",
-						"Set a time that clocks are never apart, for instance 1m.");
-			}
 			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
-					properties.initializeSchema() == SchemaInitialization.ALWAYS, idle, skew,
+					properties.initializeSchema() == SchemaInitialization.ALWAYS,
+					properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew(),
 					(election) -> sessionsFactory.key(definitions.get(election)));
 		}
 

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
@@ -629,7 +630,8 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private boolean awaitChange(Duration timeout, BooleanSupplier enough) throws InterruptedException {
-		long deadline = this.platform.nanoTime() + timeout.toNanos();
+		// Saturates, unlike Duration.toNanos()
+		long deadline = this.platform.nanoTime() + Math.max(0, TimeUnit.NANOSECONDS.convert(timeout));
 		this.lock.lockInterruptibly();
 		try {
 			while (!enough.getAsBoolean()) {

@@ -41,9 +41,8 @@ record DueFires(@Nullable Instant fire, Instant lastFire, int missed, boolean mo
 		}
 		Instant after = lastFire;
 		Duration within = misfire.within();
-		if (within != null) {
-			Instant oldest = now.minus(within).minusNanos(1);
-			after = oldest.isAfter(lastFire) ? oldest : lastFire;
+		if (within != null && within.compareTo(Duration.between(lastFire, now)) < 0) {
+			after = now.minus(within).minusNanos(1);
 		}
 		int limit = (misfire.policy() == MisfirePolicy.RUN_ALL) ? misfire.limit() : 1;
 		List<Instant> fires = times.newest(after, now, limit);

@@ -16,14 +16,19 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.lang.reflect.RecordComponent;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -188,6 +193,66 @@ class ElectionDefinitionsTests {
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
 		assertThat(definitions("leader-election.resign-when-unhealthy.after", "24h").all()).hasSize(1);
 		assertThat(definitions("leader-election.resign-when-unhealthy.after", "0").all()).hasSize(1);
+	}
+
+	@ParameterizedTest
+	@MethodSource("durations")
+	void noDurationIsTooLongOrTooShortForArithmetic(String property) {
+		// With milliseconds too, which do not fit into a long
+		for (String value : List.of("9223372036854775807s", "PT9223372036854775807.999S", "0s", "-1s", "-1ns",
+				"-9223372036854775808s", "PT-9223372036854775807.001S")) {
+			try {
+				ElectionDefinitions definitions = definitions(property, value,
+						"spring.lifecycle.timeout-per-shutdown-phase", "9223372036854775807ms");
+				for (ElectionDefinition definition : definitions.all()) {
+					assertThat(definitions.longestStop().toNanos()).isPositive();
+					assertThat(definition.settings().lease().toNanos()).isPositive();
+					assertThat(definition.settings().takeoverDelay().toNanos()).isNotNegative();
+					assertThat(definition.settings().priorityHold().toNanos()).isPositive();
+				}
+			}
+			catch (InvalidElectionPropertyException ex) {
+				assertThat(ex.getProperty()).as(value).isEqualTo(property);
+			}
+		}
+	}
+
+	static Stream<String> durations() {
+		return RelaxedBindingTests.ALL.entrySet()
+			.stream()
+			.filter((entry) -> entry.getValue().matches("[0-9]+[smh]"))
+			.map(Map.Entry::getKey);
+	}
+
+	@Test
+	void everyDurationIsATestedOne() {
+		assertThat(durations()).hasSize(durations(LeaderElectionProperties.class));
+	}
+
+	private static int durations(Class<?> type) {
+		return Arrays.stream(type.getRecordComponents())
+			.map(RecordComponent::getType)
+			.mapToInt((component) -> (component == Duration.class) ? 1
+					: (component == Map.class || !component.isRecord()) ? 0 : durations(component))
+			.sum()
+				+ ((type == LeaderElectionProperties.class) ? durations(LeaderElectionProperties.Election.class) : 0);
+	}
+
+	@Test
+	void drainMustNotTakeADay() {
+		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.isThrownBy(() -> definitions("leader-election.drain-timeout", "25h",
+					"spring.lifecycle.timeout-per-shutdown-phase", "2d"))
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
+	}
+
+	@Test
+	void schedulesNeedPositiveDurations() {
+		refused("leader-election.schedules.transaction-idle-timeout", "999us");
+		refused("leader-election.schedules.transaction-idle-timeout", "25d")
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is longer than PostgreSQL supports."));
+		refused("leader-election.schedules.max-clock-skew", "0s");
+		refused("leader-election.schedules.within", "0s");
 	}
 
 	@Test

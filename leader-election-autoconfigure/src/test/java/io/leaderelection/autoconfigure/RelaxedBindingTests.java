@@ -48,7 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class RelaxedBindingTests {
 
-	private static final Map<String, String> ALL = new LinkedHashMap<>();
+	static final Map<String, String> ALL = new LinkedHashMap<>();
 
 	static {
 		ALL.put("leader-election.mode", "NEVER");

@@ -30,6 +30,8 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
@@ -86,11 +88,21 @@ class DefaultLeaderElectorTests {
 	}
 
 	@Test
-	void awaitLeadershipReturnsWhenLeadershipIsGranted() {
+	void awaitLeadershipReturnsAtOnceIfThereIsNoTime() throws Exception {
+		DefaultLeaderElector elector = elector(LocalSessions.never());
+		assertThat(elector.start()).succeedsWithin(LONG);
+		assertThat(elector.awaitLeadership(Duration.ofNanos(-1))).isFalse();
+		assertThat(elector.awaitLeadership(Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
+		assertThat(elector.stop()).succeedsWithin(LONG);
+	}
+
+	@ParameterizedTest
+	@ValueSource(longs = { 20, Long.MAX_VALUE })
+	void awaitLeadershipReturnsWhenLeadershipIsGranted(long seconds) {
 		DefaultLeaderElector elector = elector(LocalSessions.always());
 		CompletableFuture<Boolean> leads = CompletableFuture.supplyAsync(() -> {
 			try {
-				return elector.awaitLeadership(LONG);
+				return elector.awaitLeadership(Duration.ofSeconds(seconds));
 			}
 			catch (InterruptedException ex) {
 				throw new IllegalStateException(ex);

@@ -355,6 +355,18 @@ class DurableScheduleTests {
 	}
 
 	@Test
+	void ageOfAFireMayBeUnlimited() {
+		this.calledByTest.withPropertyValues("leader-election.schedules.within=9223372036854775807s")
+			.withBean(Nightly.class)
+			.run((context) -> {
+				context.getBean(Nightly.class).run();
+				this.clock.set("2026-05-04T09:00:00Z");
+				context.getBean(Nightly.class).run();
+				assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
+			});
+	}
+
+	@Test
 	void ageOfAFireHasADefault() {
 		this.calledByTest.withPropertyValues("leader-election.schedules.within=6h")
 			.withBean(Nightly.class)

@@ -17,6 +17,7 @@
 package io.leaderelection.test;
 
 import java.time.Clock;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -71,7 +72,12 @@ final class ManualSchedules implements TestSchedules {
 
 	@Override
 	public void advance(Duration duration) {
-		setTime(this.clock.instant().plus(duration));
+		try {
+			setTime(this.clock.instant().plus(duration));
+		}
+		catch (DateTimeException | ArithmeticException ex) {
+			throw new IllegalArgumentException("The clock cannot be advanced by " + duration, ex);
+		}
 	}
 
 	@Override

@@ -50,6 +50,7 @@ public interface TestSchedules {
 	/**
 	 * Set the clock to a later time. The clock stops at this time.
 	 * @param duration the duration to be added to its time
+	 * @throws IllegalArgumentException if there is no such time
 	 */
 	void advance(Duration duration);
 

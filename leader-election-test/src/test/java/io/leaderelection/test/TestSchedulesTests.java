@@ -106,6 +106,13 @@ class TestSchedulesTests {
 	}
 
 	@Test
+	void clockHasAnEnd() {
+		this.contextRunner.run((context) -> assertThatIllegalArgumentException()
+			.isThrownBy(() -> context.getBean(TestSchedules.class).advance(Duration.ofSeconds(Long.MAX_VALUE)))
+			.withMessageStartingWith("The clock cannot be advanced by PT"));
+	}
+
+	@Test
 	void unknownJob() {
 		this.contextRunner.run((context) -> assertThatIllegalArgumentException()
 			.isThrownBy(() -> context.getBean(TestSchedules.class).getFires("other"))
