@@ -54,10 +54,10 @@ public final class SerialWorker {
 	/**
 	 * Create a new {@code SerialWorker} instance.
 	 * @param name the name of the thread, which has the context class loader of the
-	 * current thread
+	 * current thread, and is not a daemon thread: threads that a task creates inherit it
 	 */
 	public SerialWorker(String name) {
-		this(Platform.SYSTEM.newWorkers(name, 1, NOTHING), NOTHING, NOTHING);
+		this(new ThreadWorkers(Platform.SYSTEM, name, 1, false, NOTHING), NOTHING, NOTHING);
 	}
 
 	/**
@@ -110,8 +110,9 @@ public final class SerialWorker {
 
 	/**
 	 * Set whether the thread is kept while it is idle.
+	 * @param retained whether to keep it
 	 */
-	void retain(boolean retained) {
+	public void retain(boolean retained) {
 		this.worker.retain(retained);
 	}
 

@@ -41,6 +41,8 @@ final class ThreadWorkers implements Platform.Workers {
 
 	private final int limit;
 
+	private final boolean daemon;
+
 	private final Runnable onStarvation;
 
 	private final Lock lock;
@@ -59,9 +61,14 @@ final class ThreadWorkers implements Platform.Workers {
 	private boolean retained;
 
 	ThreadWorkers(Platform platform, String name, int limit, Runnable onStarvation) {
+		this(platform, name, limit, true, onStarvation);
+	}
+
+	ThreadWorkers(Platform platform, String name, int limit, boolean daemon, Runnable onStarvation) {
 		this.platform = platform;
 		this.name = name;
 		this.limit = limit;
+		this.daemon = daemon;
 		this.onStarvation = onStarvation;
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
@@ -108,6 +115,7 @@ final class ThreadWorkers implements Platform.Workers {
 			while (this.threads < wanted) {
 				Thread thread = this.platform.newThread(this.name, this::work);
 				thread.setContextClassLoader(this.contextClassLoader);
+				thread.setDaemon(this.daemon);
 				thread.start();
 				this.threads++;
 				this.idle++;

@@ -27,7 +27,10 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.SerialWorker;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.DisposableBean;
 
 /**
  * The beans of an application that leadership starts and stops.
@@ -38,17 +41,26 @@ import org.jspecify.annotations.Nullable;
  * granted event and stopped before the listeners of the revoked event. An orderly
  * hand-over frees the lock after both.
  */
-public final class LeaderServices {
+public final class LeaderServices implements DisposableBean {
 
 	private final Map<String, ElectionServices> elections = new ConcurrentHashMap<>();
 
+	private final SerialWorker keepAlive = new SerialWorker("keep-alive");
+
 	/**
-	 * Have an election start and stop a service from now on.
+	 * Have an election start and stop a service from now on, also if the service is the
+	 * only reason why the application should not end.
 	 * @param election the name of the election, which exists
 	 * @param service the service
 	 */
 	public void add(String election, LeaderService service) {
+		this.keepAlive.retain(true);
 		election(election).add(service);
+	}
+
+	@Override
+	public void destroy() {
+		this.keepAlive.retain(false);
 	}
 
 	/**

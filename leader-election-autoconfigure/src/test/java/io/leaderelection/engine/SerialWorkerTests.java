@@ -76,7 +76,7 @@ class SerialWorkerTests {
 		assertThat(this.ended).containsExactlyElementsOf(IntStream.range(0, 100).boxed().toList());
 		assertThat(threads).containsOnly(threads.get(0));
 		assertThat(threads.get(0).getName()).isEqualTo("leader-election-test");
-		assertThat(threads.get(0).isDaemon()).isTrue();
+		assertThat(threads.get(0).isDaemon()).as("inherited by the threads of a service").isFalse();
 	}
 
 	@Test
