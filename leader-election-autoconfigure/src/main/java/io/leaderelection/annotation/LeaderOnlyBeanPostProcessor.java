@@ -162,17 +162,17 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (isEligible(bean, beanName)) {
-			checkClass(bean, beanName);
+			checkClass(bean.getClass(), beanName);
 			checkInitAndDestroyMethods(bean.getClass(), beanName);
 		}
 		return bean;
 	}
 
-	private void checkClass(Object bean, String beanName) {
-		Class<?> type = bean.getClass();
+	private void checkClass(Class<?> type, String beanName) {
 		boolean isFinal = Modifier.isFinal(type.getModifiers());
 		if ((isFinal || type.isSealed()) && !Proxy.isProxyClass(type) && !ClassUtils.isLambdaClass(type)) {
-			ProxyFactory proxyFactory = prepareProxyFactory(bean, beanName);
+			// Its target does not matter
+			ProxyFactory proxyFactory = prepareProxyFactory(type, beanName);
 			if (!proxyFactory.isProxyTargetClass() && proxyFactory.getProxiedInterfaces().length == 0) {
 				evaluateProxyInterfaces(type, proxyFactory);
 			}
@@ -226,7 +226,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		}
 		if (!(bean instanceof Advised) && isEligible(bean, beanName)) {
 			// The product of a FactoryBean has not been checked before
-			checkClass(bean, beanName);
+			checkClass(bean.getClass(), beanName);
 		}
 		Object result = super.postProcessAfterInitialization(bean, beanName);
 		checkProxy(AopUtils.getTargetClass(bean), result);
@@ -400,11 +400,14 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private void findRunsOnGrant(String beanName, ConfigurableListableBeanFactory beanFactory) {
 		try {
+			String targetName = beanName;
 			Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
 			if (type != null && ScopedObject.class.isAssignableFrom(type)) {
-				type = AutoProxyUtils.determineTargetClass(beanFactory, ScopedProxyUtils.getTargetBeanName(beanName));
+				targetName = ScopedProxyUtils.getTargetBeanName(beanName);
+				type = AutoProxyUtils.determineTargetClass(beanFactory, targetName);
 			}
 			if (type != null) {
+				checkDefinition(targetName, type, beanFactory);
 				this.runsOnGrant.add(beanName, type, beanFactory);
 			}
 		}
@@ -415,6 +418,26 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			// The class of an unused bean may refer to a class that is missing
 			logger.debug(LogMessage.format("Could not determine which methods of bean '%s' run on grant", beanName),
 					ex);
+		}
+	}
+
+	/**
+	 * Rejects a bean that would be rejected when it is created, perhaps long after the
+	 * start. An interface does not tell the class that a factory method returns.
+	 */
+	private void checkDefinition(String beanName, Class<?> type, ConfigurableListableBeanFactory beanFactory) {
+		boolean product = beanFactory.isFactoryBean(beanName);
+		if (beanFactory.containsSingleton(beanName) && !product) {
+			return;
+		}
+		if (!type.isInterface() && isEligible(type)) {
+			checkClass(type, beanName);
+			if (!product) {
+				checkInitAndDestroyMethods(type, beanName);
+			}
+		}
+		if (!product) {
+			LeaderServiceBeanPostProcessor.checkDefinition(beanName, type, beanFactory);
 		}
 	}
 

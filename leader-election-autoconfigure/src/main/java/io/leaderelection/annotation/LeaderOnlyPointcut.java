@@ -114,8 +114,7 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	/**
 	 * Return the methods of a class that run when leadership is granted, those with a
-	 * durable schedule included. A class without such methods is not checked, since its
-	 * beans may never be created.
+	 * durable schedule included. A class without such methods is not checked.
 	 * @param type the class
 	 * @return the methods, mostly none
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be

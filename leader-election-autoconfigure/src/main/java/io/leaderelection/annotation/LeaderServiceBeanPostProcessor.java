@@ -142,6 +142,14 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 		return ServiceRules.annotationOf(type, factoryMethod(definition(beanName, beanFactory))) != null;
 	}
 
+	static void checkDefinition(String beanName, Class<?> type, ConfigurableListableBeanFactory beanFactory) {
+		Method factoryMethod = factoryMethod(definition(beanName, beanFactory));
+		LeaderOnly annotation = ServiceRules.annotationOf(type, factoryMethod);
+		if (annotation != null && !FactoryBean.class.isAssignableFrom(type)) {
+			ServiceRules.check("Bean '" + beanName + "'", type, annotation, beanFactory.isSingleton(beanName));
+		}
+	}
+
 	/**
 	 * Rejects a reference to a service whose proxy does not exist yet.
 	 */

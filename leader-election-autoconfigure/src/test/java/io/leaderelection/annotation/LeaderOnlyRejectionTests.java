@@ -44,6 +44,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
@@ -64,6 +65,9 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Profile;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.annotation.ProxyType;
 import org.springframework.context.annotation.Proxyable;
 import org.springframework.context.event.EventListener;
@@ -217,17 +221,32 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void finalClassOfFactoryBeanIsRejectedWhenItIsCreated() {
-		this.contextRunner.withBean(FinalClassFactory.class)
-			.run((context) -> assertRejectedWhenCreated(context, FinalClass.class,
-					notExtensible("FinalClass", "final")));
+	void finalClassOfFactoryBeanIsRejected() {
+		assertRejected(this.contextRunner.withBean(FinalClassFactory.class), notExtensible("FinalClass", "final"),
+				MAKE_EXTENSIBLE);
 	}
 
 	@Test
-	void unknownElectionOfLazyBeanIsRejectedWhenItIsCreated() {
+	void unknownElectionOfLazyBeanIsRejected() {
 		withBean(this.contextRunner, UnknownElection.class, (definition) -> definition.setLazyInit(true))
-			.run((context) -> assertRejectedWhenCreated(context, UnknownElection.class,
-					unknownElection("UnknownElection", "nightly")));
+			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
+				.endsWith("which does not exist."));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lazy", "prototype", "scope", "scopedProxy", "factoryMethod" })
+	void beanThatIsCreatedLaterIsRejectedAtStart(String profile) {
+		this.contextRunner.withUserConfiguration(CreatedLater.class)
+			.withPropertyValues("spring.profiles.active=" + profile)
+			.run((context) -> assertThat(shortened(failure(context.getStartupFailure()).getDescription())).isEqualTo(
+					"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call."));
+	}
+
+	@Test
+	void beanWhoseClassIsNotDeclaredIsRejectedWhenItIsCreated() {
+		this.contextRunner.withUserConfiguration(CreatedLater.class)
+			.withPropertyValues("spring.profiles.active=interface")
+			.run((context) -> assertRejectedWhenCreated(context, Job.class, notExtensible("FinalJob", "final")));
 	}
 
 	@Test
@@ -486,6 +505,53 @@ class LeaderOnlyRejectionTests {
 		@Override
 		public Class<?> getObjectType() {
 			return FinalClass.class;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class CreatedLater {
+
+		@Bean
+		@Lazy
+		@Profile("lazy")
+		ClassWithPrimitiveResult lazy() {
+			return new ClassWithPrimitiveResult();
+		}
+
+		@Bean
+		@Scope("prototype")
+		@Profile("prototype")
+		ClassWithPrimitiveResult prototype() {
+			return new ClassWithPrimitiveResult();
+		}
+
+		@Bean
+		@Scope("request")
+		@Profile("scope")
+		ClassWithPrimitiveResult scoped() {
+			return new ClassWithPrimitiveResult();
+		}
+
+		@Bean
+		@Scope(scopeName = "request", proxyMode = ScopedProxyMode.TARGET_CLASS)
+		@Profile("scopedProxy")
+		ClassWithPrimitiveResult scopedProxy() {
+			return new ClassWithPrimitiveResult();
+		}
+
+		@Bean
+		@Lazy
+		@Profile("factoryMethod")
+		static ClassWithPrimitiveResult factoryMethod() {
+			return new ClassWithPrimitiveResult();
+		}
+
+		@Bean
+		@Lazy
+		@Profile("interface")
+		Job declaredByItsInterface() {
+			return new FinalJob();
 		}
 
 	}

@@ -101,10 +101,10 @@ class LeaderServiceRejectionTests {
 	}
 
 	@Test
-	void prototypeIsRejectedWhenItIsCreated() {
-		this.contextRunner.withUserConfiguration(PrototypeConfiguration.class)
-			.run((context) -> LeaderOnlyRejectionTests.assertRejectedWhenCreated(context, Service.class,
-					"Bean 'prototype' is annotated with @LeaderOnly, but is not a singleton: neither the container nor leadership can start and stop it."));
+	void prototypeIsRejected() {
+		LeaderOnlyRejectionTests.assertRejected(this.contextRunner.withUserConfiguration(PrototypeConfiguration.class),
+				"Bean 'prototype' is annotated with @LeaderOnly, but is not a singleton: neither the container nor leadership can start and stop it.",
+				"Make it a singleton, or annotate only its methods that are leader work.");
 	}
 
 	@Test
