@@ -19,8 +19,8 @@ package io.leaderelection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when an annotation of leader election is used where it cannot have its effect.
- * The application does not start.
+ * Thrown when an annotation or property of leader election is used where it cannot have
+ * its effect. The application does not start.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ public abstract class InvalidUsageException extends IllegalStateException {
 
 	/**
 	 * Create a new {@code InvalidUsageException} instance.
-	 * @param description what is wrong, and with which method or class
+	 * @param description what is wrong, and with which method, class or property
 	 * @param action the required change
 	 * @param cause the cause, or {@code null}
 	 */
@@ -43,7 +43,7 @@ public abstract class InvalidUsageException extends IllegalStateException {
 	}
 
 	/**
-	 * Return what is wrong, and with which method or class.
+	 * Return what is wrong, and with which method, class or property.
 	 * @return one or more sentences
 	 */
 	public String getDescription() {

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.io.IOException;
 import java.util.function.Consumer;
 
 import javax.sql.DataSource;
@@ -59,6 +60,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
@@ -99,7 +101,9 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean
-	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, Environment environment) {
+	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, ConfigurableEnvironment environment,
+			ApplicationContext context) throws IOException {
+		environment.getPropertySources().forEach(new UnknownProperties(context)::check);
 		return ElectionDefinitions.of(properties, environment);
 	}
 
