@@ -185,9 +185,6 @@ public final class DurableJob {
 		this.runs.reset();
 	}
 
-	/**
-	 * Remove the run that is pending, since the application stops.
-	 */
 	void stop() {
 		this.next.stop();
 	}

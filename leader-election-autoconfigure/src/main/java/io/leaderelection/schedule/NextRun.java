@@ -171,9 +171,6 @@ final class NextRun {
 		}
 	}
 
-	/**
-	 * Begin anew, for tests, after the runs that were submitted have ended.
-	 */
 	void begin() {
 		this.submitted = Instant.MIN;
 		try {
