@@ -192,7 +192,7 @@ class CountersTests extends AbstractDurableScheduleTests {
 
 		@LeaderOnly
 		@Transactional
-		public void write() {
+		void write() {
 			this.ran.runs().incrementAndGet();
 			this.jdbc.sql("INSERT INTO durable_run (fire) VALUES ('none')").update();
 		}

@@ -235,6 +235,7 @@ final class SimulatedJdbc implements InvocationHandler {
 					yield more;
 				}
 				case "getString" -> (value(arguments[0]) != null) ? String.valueOf(value(arguments[0])) : null;
+				case "getDouble" -> number(arguments[0]).doubleValue();
 				case "getLong" -> number(arguments[0]).longValue();
 				case "getInt" -> number(arguments[0]).intValue();
 				case "getBoolean" -> Boolean.TRUE.equals(value(arguments[0]));

@@ -101,8 +101,7 @@ public final class SimulatedLeaseTable {
 	private static Rows inspect(Backend backend) {
 		return new Rows().add("version", "PostgreSQL", "version_number", 180006, "pid", backend.pid(), "in_recovery",
 				backend.server().isInRecovery(), "role", "postgres", "database", DATABASE, "plpgsql", true,
-				"wal_file_name", true, "control_system", true, "endings", true, "deadlock_timeout", 1000,
-				"log_min_duration", -1);
+				"wal_file_name", true, "control_system", true, "endings", true, "threshold", 1);
 	}
 
 	/**
