@@ -36,7 +36,7 @@ import org.springframework.context.annotation.Configuration;
  */
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration(LeaderElectionAutoConfiguration.class)
-class WorkerApplication {
+public class WorkerApplication {
 
 	private static final long PAUSE_MILLIS = 1500;
 
