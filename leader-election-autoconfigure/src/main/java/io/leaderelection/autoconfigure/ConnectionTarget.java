@@ -16,7 +16,11 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.sql.Connection;
 import java.sql.Driver;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
 import java.util.Properties;
 
 import org.jspecify.annotations.Nullable;
@@ -29,13 +33,36 @@ import org.jspecify.annotations.Nullable;
  * @param password the password
  * @param driver the driver, or {@code null} to use the {@link java.sql.DriverManager}
  * @param driverProperties the properties of the application's own connections
+ * @param schema the schema that the application's pool sets on its connections
+ * @param initSql the statements that it runs on new connections
  */
 record ConnectionTarget(String url, @Nullable String username, @Nullable String password, @Nullable Driver driver,
-		Properties driverProperties) {
+		Properties driverProperties, @Nullable String schema, List<String> initSql) {
 
 	ConnectionTarget withCredentials(@Nullable String otherUsername, @Nullable String otherPassword) {
 		return new ConnectionTarget(this.url, (otherUsername != null) ? otherUsername : this.username,
-				(otherPassword != null) ? otherPassword : this.password, this.driver, this.driverProperties);
+				(otherPassword != null) ? otherPassword : this.password, this.driver, this.driverProperties,
+				this.schema, this.initSql);
+	}
+
+	ConnectionTarget withSettings(@Nullable String otherSchema, @Nullable String otherInitSql) {
+		return new ConnectionTarget(this.url, this.username, this.password, this.driver, this.driverProperties,
+				(otherSchema != null) ? otherSchema : this.schema,
+				(otherInitSql != null) ? List.of(otherInitSql) : this.initSql);
+	}
+
+	/**
+	 * Set on a new connection what the application's pool sets on its own.
+	 */
+	void prepare(Connection connection) throws SQLException {
+		if (this.schema != null) {
+			connection.setSchema(this.schema);
+		}
+		for (String sql : this.initSql) {
+			try (Statement statement = connection.createStatement()) {
+				statement.execute(sql);
+			}
+		}
 	}
 
 	/**

@@ -22,6 +22,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Properties;
 import java.util.function.Supplier;
 
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.jdbc.support.JdbcUtils;
 import org.springframework.util.StringUtils;
 
 /**
@@ -46,8 +47,6 @@ import org.springframework.util.StringUtils;
  * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
  * <li>{@code leader-election.datasource.url}
  * <li>the one or primary {@link DataSource} of the application
- * <li>the {@link JdbcConnectionDetails} from which it was created, if nothing can be
- * derived from the {@link DataSource} itself
  * </ol>
  * Beans are looked up once, on the thread that starts the application. URL and
  * credentials are read again for every connection, since those of a pool may change at
@@ -67,8 +66,6 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private final ObjectProvider<DataSource> dataSources;
 
-	private final ObjectProvider<JdbcConnectionDetails> connectionDetails;
-
 	private final Datasource properties;
 
 	private volatile @Nullable Origin origin;
@@ -79,14 +76,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
 	 * @param dataSources the data sources of the application
-	 * @param connectionDetails the details from which Spring Boot has created a pool
 	 * @param properties the connection properties for elections
 	 */
 	ElectionConnectionSource(ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-			ObjectProvider<JdbcConnectionDetails> connectionDetails, Datasource properties) {
+			Datasource properties) {
 		this.dedicated = dedicated;
 		this.dataSources = dataSources;
-		this.connectionDetails = connectionDetails;
 		this.properties = properties;
 	}
 
@@ -141,7 +136,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		DataSource own = this.dedicated.getIfUnique();
 		if (own != null) {
 			String name = "The @LeaderElectionDataSource";
-			return PooledDataSources.isDerivable(own) ? new Derived(() -> derive(name, own, null)) : new Direct(own);
+			return PooledDataSources.isDerivable(own) ? new Derived(() -> derive(name, own)) : new Direct(own);
 		}
 		long count = this.dedicated.stream().count();
 		if (count > 0) {
@@ -153,14 +148,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 		String url = this.properties.url();
 		if (StringUtils.hasText(url)) {
 			return new Derived(() -> target("leader-election.datasource.url",
-					new ConnectionTarget(url, null, null, null, new Properties())));
+					new ConnectionTarget(url, null, null, null, new Properties(), null, List.of())));
 		}
 		DataSource dataSource = this.dataSources.getIfUnique();
 		if (dataSource == null) {
 			throw missing();
 		}
-		JdbcConnectionDetails details = this.connectionDetails.getIfUnique();
-		return new Derived(() -> derive("The application's DataSource", dataSource, details));
+		return new Derived(() -> derive("The application's DataSource", dataSource));
 	}
 
 	private ElectionDataSourceException missing() {
@@ -178,7 +172,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
 	}
 
-	private ConnectionTarget derive(String name, DataSource dataSource, @Nullable JdbcConnectionDetails details) {
+	private ConnectionTarget derive(String name, DataSource dataSource) {
 		ConnectionTarget target = null;
 		RuntimeException failure = null;
 		try {
@@ -187,15 +181,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (RuntimeException ex) {
 			failure = ex;
 		}
-		if (target == null && details != null) {
-			target = new ConnectionTarget(details.getJdbcUrl(), details.getUsername(), details.getPassword(), null,
-					PooledDataSources.driverProperties(dataSource));
-		}
 		if (target == null) {
+			DataSource root = PooledDataSources.root(dataSource);
 			throw new ElectionDataSourceException(
 					name + " (" + dataSource.getClass().getName()
-							+ ") does not expose the URL to which it connects, but elections need connections "
-							+ "that do not come from a pool."
+							+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
+							+ ") does not expose how it connects, but elections need connections that do not come from "
+							+ "a pool, with the same URL, credentials and settings."
 							+ ((failure != null)
 									? " (" + JdbcUrl.withoutUrls(String.valueOf(failure.getMessage())) + ")" : ""),
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
@@ -292,7 +284,14 @@ final class ElectionConnectionSource implements ConnectionSource {
 			if (connection == null) {
 				throw noDriver(current, null);
 			}
-			return connection;
+			try {
+				current.prepare(connection);
+				return connection;
+			}
+			catch (SQLException | RuntimeException ex) {
+				JdbcUtils.closeConnection(connection);
+				throw ex;
+			}
 		}
 
 		private static Driver driver(ConnectionTarget target) {

@@ -52,7 +52,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
-import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
@@ -190,13 +189,12 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		ElectionSessionsFactory electionSessionsFactory(LeaderElectionProperties properties,
 				ElectionDefinitions definitions, @LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-				ObjectProvider<DataSource> dataSources, ObjectProvider<JdbcConnectionDetails> connectionDetails,
-				Environment environment) {
+				ObjectProvider<DataSource> dataSources, Environment environment) {
 			if (properties.mode() != Mode.POSTGRESQL) {
 				return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
 			}
 			return new PostgreSqlElectionSessionsFactory(properties, definitions,
-					new ElectionConnectionSource(dedicated, dataSources, connectionDetails, properties.datasource()),
+					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),
 					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
 		}
 

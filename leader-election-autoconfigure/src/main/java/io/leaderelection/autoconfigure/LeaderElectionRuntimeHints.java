@@ -22,15 +22,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
 /**
- * Hints for the scripts of the tables, and for types that are found by name. Without
- * them, a native image would treat present libraries as missing and, for instance, reject
- * guarded methods that return publishers.
+ * Hints for the scripts of the tables, for types that are found by name, and for those of
+ * data sources whose properties are read. Without them, a native image would treat
+ * present libraries as missing and, for instance, reject guarded methods that return
+ * publishers.
  */
 class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 
@@ -46,6 +48,13 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 					"org.springframework.transaction.PlatformTransactionManager", "reactor.core.publisher.Flux")
 			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, (hint) -> {
 			}));
+		Stream.of("org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSource",
+				"org.apache.tomcat.jdbc.pool.PoolProperties", "org.postgresql.ds.PGPoolingDataSource",
+				"org.postgresql.ds.PGSimpleDataSource", "org.springframework.jdbc.datasource.DriverManagerDataSource",
+				"org.springframework.jdbc.datasource.SimpleDriverDataSource",
+				"org.springframework.jdbc.datasource.SingleConnectionDataSource")
+			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, MemberCategory.INVOKE_PUBLIC_METHODS,
+					MemberCategory.INVOKE_DECLARED_METHODS));
 		reflection.registerTypeIfPresent(classLoader, "kotlinx.coroutines.reactor.MonoKt",
 				(hint) -> registerSuspendingCalls(reflection));
 	}

@@ -17,64 +17,78 @@
 package io.leaderelection.autoconfigure;
 
 import java.lang.reflect.Method;
-import java.util.Map;
+import java.sql.Driver;
+import java.util.Collection;
+import java.util.List;
 import java.util.Properties;
-import java.util.Set;
 import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
-import com.zaxxer.hikari.HikariConfigMXBean;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
+import com.zaxxer.hikari.util.PropertyElf;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.Driver;
 
-import org.springframework.aop.framework.AopProxyUtils;
-import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.TargetSource;
+import org.springframework.aop.framework.Advised;
+import org.springframework.beans.BeanUtils;
+import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.DirectFieldAccessor;
-import org.springframework.boot.jdbc.DataSourceBuilder;
-import org.springframework.boot.jdbc.DataSourceUnwrapper;
-import org.springframework.jdbc.datasource.AbstractDriverBasedDataSource;
+import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.datasource.UserCredentialsDataSourceAdapter;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
+import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Determines the target of a {@link DataSource}, so that a separate connection can be
- * opened. Covers properties of some data sources that
- * {@link DataSourceBuilder#derivedFrom(DataSource)} loses.
+ * Determines where a {@link DataSource} connects and what it sets on its connections, so
+ * that a separate connection can be opened. Looks behind wrappers. Does not follow what
+ * may obtain its connections in another way than its properties say.
  */
 final class PooledDataSources {
 
-	private static final boolean HIKARI_PRESENT = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource",
-			PooledDataSources.class.getClassLoader());
+	private static final ClassLoader CLASS_LOADER = PooledDataSources.class.getClassLoader();
 
-	/**
-	 * Classes and interfaces of pools by name, since none of them is required on the
-	 * class path.
-	 */
-	private static final Set<String> POOLS = Set.of("com.mchange.v2.c3p0.PooledDataSource",
+	private static final boolean HIKARI_PRESENT = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource",
+			CLASS_LOADER);
+
+	private static final List<Class<?>> POOLS = present("com.mchange.v2.c3p0.PooledDataSource",
 			"com.zaxxer.hikari.HikariDataSource", "io.agroal.api.AgroalDataSource", "oracle.ucp.jdbc.PoolDataSource",
 			"org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSourceProxy",
 			"org.postgresql.ds.PGPoolingDataSource", "org.vibur.dbcp.ViburDBCPDataSource");
 
 	/**
-	 * Exactly these classes, since subclasses may obtain their credentials elsewhere.
+	 * What is followed besides HikariCP. Exactly these classes, since subclasses may
+	 * obtain their credentials elsewhere.
 	 */
-	private static final Set<String> PLAIN = Set.of(SimpleDriverDataSource.class.getName(),
-			DriverManagerDataSource.class.getName(), "org.postgresql.ds.PGSimpleDataSource");
+	private static final List<Class<?>> FOLLOWED = present("org.apache.commons.dbcp2.BasicDataSource",
+			"org.apache.tomcat.jdbc.pool.DataSource", "org.postgresql.ds.PGPoolingDataSource",
+			"org.postgresql.ds.PGSimpleDataSource", DriverManagerDataSource.class.getName(),
+			SimpleDriverDataSource.class.getName(), SingleConnectionDataSource.class.getName());
 
-	/**
-	 * Methods that return the properties for the driver, by classes of pools. That of
-	 * DBCP is not public.
-	 */
-	private static final Map<String, String> DRIVER_PROPERTIES = Map.of("org.apache.commons.dbcp2.BasicDataSource",
-			"getConnectionProperties", "org.apache.tomcat.jdbc.pool.DataSourceProxy", "getDbProperties");
+	/** Each call decides which target or user they use. */
+	private static final List<Class<?>> UNDECIDED = List.of(AbstractRoutingDataSource.class,
+			UserCredentialsDataSourceAdapter.class);
+
+	/** Pools come first, since they may be wrappers of what they connect with. */
+	private static final List<Class<?>> TARGETS = Stream.of(POOLS, FOLLOWED, List.of(DataSource.class))
+		.<Class<?>>flatMap(List::stream)
+		.toList();
 
 	private PooledDataSources() {
+	}
+
+	private static List<Class<?>> present(String... names) {
+		return Stream.of(names)
+			.filter((name) -> ClassUtils.isPresent(name, CLASS_LOADER))
+			.<Class<?>>map((name) -> ClassUtils.resolveClassName(name, CLASS_LOADER))
+			.toList();
 	}
 
 	/**
@@ -83,7 +97,7 @@ final class PooledDataSources {
 	 * @return whether it is a pool, or only holds URL and credentials
 	 */
 	static boolean isDerivable(DataSource dataSource) {
-		return PLAIN.contains(dataSource.getClass().getName()) || isPool(dataSource);
+		return isFollowed(dataSource) || isPool(dataSource);
 	}
 
 	/**
@@ -92,7 +106,12 @@ final class PooledDataSources {
 	 * @return whether it is a pool
 	 */
 	static boolean isPool(DataSource dataSource) {
-		return isPool(root(dataSource).getClass());
+		DataSource root = root(dataSource);
+		return POOLS.stream().anyMatch((type) -> type.isInstance(root));
+	}
+
+	private static boolean isFollowed(DataSource dataSource) {
+		return FOLLOWED.contains(dataSource.getClass()) || (HIKARI_PRESENT && Hikari.isFollowed(dataSource));
 	}
 
 	/**
@@ -109,104 +128,111 @@ final class PooledDataSources {
 	}
 
 	/**
-	 * As {@code DataSourceUnwrapper.unwrapRoot}, which Spring Boot 4.0 does not have.
-	 * There, {@link DataSourceBuilder#derivedFrom(DataSource)} does not look behind a
-	 * {@link DelegatingDataSource} or a proxy either.
+	 * Return the data source behind all wrappers.
+	 * @param dataSource the data source
+	 * @return the innermost one that can be determined
 	 */
-	private static DataSource root(DataSource dataSource) {
-		DataSource target = target(dataSource);
+	static DataSource root(DataSource dataSource) {
+		boolean last = isFollowed(dataSource) && !(dataSource instanceof Advised);
+		DataSource target = last ? dataSource : target(dataSource);
 		return (target == null || target == dataSource) ? dataSource : root(target);
 	}
 
 	private static @Nullable DataSource target(DataSource dataSource) {
-		if (dataSource instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
-			return delegating.getTargetDataSource();
+		DataSource target = unwrap(dataSource, UNDECIDED);
+		if (target == null && dataSource instanceof DelegatingDataSource delegating) {
+			target = delegating.getTargetDataSource();
 		}
-		if (AopUtils.isAopProxy(dataSource)
-				&& AopProxyUtils.getSingletonTarget(dataSource) instanceof DataSource target) {
-			return target;
+		if (target == null && dataSource instanceof Advised advised) {
+			target = target(advised.getTargetSource());
 		}
+		return (target != null) ? target : unwrap(dataSource, TARGETS);
+	}
+
+	private static @Nullable DataSource target(TargetSource source) {
 		try {
-			return dataSource.isWrapperFor(DataSource.class) ? dataSource.unwrap(DataSource.class) : null;
+			return (source.getTarget() instanceof DataSource target) ? target : null;
 		}
 		catch (Exception ex) {
 			return null;
 		}
 	}
 
-	private static boolean isPool(Class<?> type) {
-		for (Class<?> current = type; current != null; current = current.getSuperclass()) {
-			if (POOLS.contains(current.getName())) {
-				return true;
+	private static @Nullable DataSource unwrap(DataSource dataSource, List<Class<?>> types) {
+		for (Class<?> type : types) {
+			try {
+				if (dataSource.isWrapperFor(type) && dataSource.unwrap(type) instanceof DataSource target) {
+					return target;
+				}
+			}
+			catch (Exception ex) {
+				// Not for this type
 			}
 		}
-		return ClassUtils.getAllInterfacesForClassAsSet(type)
-			.stream()
-			.anyMatch((implemented) -> POOLS.contains(implemented.getName()));
+		return null;
 	}
 
 	/**
 	 * Return the target of a data source.
 	 * @param dataSource the data source
-	 * @return the target, or {@code null} if the data source has no URL
+	 * @return the target, or {@code null} if it is not known how the data source connects
 	 * @throws RuntimeException if the target cannot be determined
 	 */
 	static @Nullable ConnectionTarget derive(DataSource dataSource) {
-		// The driver is overridden, since that of another database may be missing
-		SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(root(dataSource))
-			.type(SimpleDriverDataSource.class)
-			.driverClassName(Driver.class.getName())
-			.build();
-		String url = derived.getUrl();
+		DataSource root = root(dataSource);
+		if (HIKARI_PRESENT && Hikari.isFollowed(root)) {
+			return Hikari.derive(root);
+		}
+		return isFollowed(root) ? derive(PropertyAccessorFactory.forBeanPropertyAccess(root)) : null;
+	}
+
+	private static @Nullable ConnectionTarget derive(BeanWrapper root) {
+		for (String name : List.of("dataSource", "dataSourceJNDI", "connectionFactoryClassName")) {
+			Assert.state(value(root, name) == null, () -> "the property " + name + " is set");
+		}
+		String url = text(root, "url");
 		if (url == null) {
 			return null;
 		}
-		ConnectionTarget target = new ConnectionTarget(url, derived.getUsername(), derived.getPassword(),
-				JdbcUrl.isPlain(url) ? derived.getDriver() : wrapperDriver(dataSource), driverProperties(dataSource));
-		return HIKARI_PRESENT ? Hikari.withProvidedCredentials(dataSource, target) : target;
+		Driver driver = (value(root, "driver") instanceof Driver instance) ? instance
+				: driver(url, text(root, "driverClassName"));
+		Object init = value(root, "initSQL", "connectionInitSqls");
+		List<String> initSql = (init instanceof Collection<?> several) ? several.stream().map(String::valueOf).toList()
+				: Stream.ofNullable(init).map(Object::toString).toList();
+		return new ConnectionTarget(url, text(root, "username", "user"),
+				text(root, "poolProperties.password", "password"), driver, driverProperties(root),
+				text(root, "schema", "defaultSchema"), initSql);
 	}
 
-	private static java.sql.@Nullable Driver wrapperDriver(DataSource dataSource) {
-		try {
-			return DataSourceBuilder.derivedFrom(root(dataSource))
-				.type(SimpleDriverDataSource.class)
-				.build()
-				.getDriver();
-		}
-		catch (RuntimeException ex) {
-			// Resolved by the DriverManager later
-			return null;
-		}
-	}
-
-	/**
-	 * Return the properties that a data source passes to its driver, as far as known.
-	 * @param dataSource the data source
-	 * @return the properties
-	 */
-	static Properties driverProperties(DataSource dataSource) {
-		AbstractDriverBasedDataSource driverBased = DataSourceUnwrapper.unwrap(dataSource,
-				AbstractDriverBasedDataSource.class);
-		Properties properties = (driverBased != null) ? driverBased.getConnectionProperties() : null;
-		if (properties == null && HIKARI_PRESENT) {
-			properties = Hikari.driverProperties(dataSource);
-		}
-		if (properties == null) {
-			properties = driverPropertiesOfPool(root(dataSource));
-		}
-		return (properties != null) ? properties : new Properties();
-	}
-
-	private static @Nullable Properties driverPropertiesOfPool(DataSource pool) {
-		for (Class<?> type = pool.getClass(); type != null; type = type.getSuperclass()) {
-			String name = DRIVER_PROPERTIES.get(type.getName());
-			Method method = (name != null) ? ReflectionUtils.findMethod(type, name) : null;
-			if (method != null) {
-				ReflectionUtils.makeAccessible(method);
-				return (Properties) ReflectionUtils.invokeMethod(method, pool);
+	private static @Nullable Object value(BeanWrapper root, String... names) {
+		for (String name : names) {
+			if (root.isReadableProperty(name)) {
+				return root.getPropertyValue(name);
 			}
 		}
 		return null;
+	}
+
+	private static @Nullable String text(BeanWrapper root, String... names) {
+		Object value = value(root, names);
+		return (value != null) ? value.toString() : null;
+	}
+
+	/** The method of DBCP is not public. */
+	private static Properties driverProperties(BeanWrapper root) {
+		Object properties = value(root, "dbProperties");
+		Method method = ReflectionUtils.findMethod(root.getWrappedClass(), "getConnectionProperties");
+		if (properties == null && method != null) {
+			ReflectionUtils.makeAccessible(method);
+			properties = ReflectionUtils.invokeMethod(method, root.getWrappedInstance());
+		}
+		return (properties instanceof Properties known) ? known : new Properties();
+	}
+
+	/** The driver of another database may be missing. */
+	private static @Nullable Driver driver(String url, @Nullable String className) {
+		return (className != null && JdbcUrl.isPostgreSql(url))
+				? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, CLASS_LOADER)) : null;
 	}
 
 	/**
@@ -214,22 +240,36 @@ final class PooledDataSources {
 	 */
 	private static final class Hikari {
 
-		static @Nullable Properties driverProperties(DataSource dataSource) {
-			HikariDataSource hikari = unwrap(dataSource);
-			return (hikari != null) ? hikari.getDataSourceProperties() : null;
+		/**
+		 * A subclass may override what the pool asks for, but not how it is asked.
+		 */
+		static boolean isFollowed(DataSource dataSource) {
+			Method method = ReflectionUtils.findMethod(ClassUtils.getUserClass(dataSource), "getConnection");
+			return method != null && method.getDeclaringClass() == HikariDataSource.class;
 		}
 
-		static ConnectionTarget withProvidedCredentials(DataSource dataSource, ConnectionTarget target) {
-			HikariDataSource hikari = unwrap(dataSource);
-			if (hikari == null || hikari.getCredentialsProvider() == null) {
-				return target;
+		static @Nullable ConnectionTarget derive(DataSource root) {
+			HikariDataSource pool = (HikariDataSource) root;
+			ConnectionTarget target = target(pool);
+			Credentials credentials = (pool.getCredentialsProvider() != null)
+					? pool.getCredentialsProvider().getCredentials() : pool.getCredentials();
+			return (target != null) ? target.withCredentials(credentials.getUsername(), credentials.getPassword())
+				.withSettings(pool.getSchema(), pool.getConnectionInitSql()) : null;
+		}
+
+		private static @Nullable ConnectionTarget target(HikariDataSource pool) {
+			DataSource own = pool.getDataSource();
+			if (own == null && pool.getDataSourceClassName() != null) {
+				own = (DataSource) BeanUtils
+					.instantiateClass(ClassUtils.resolveClassName(pool.getDataSourceClassName(), CLASS_LOADER));
+				PropertyElf.setTargetFromProperties(own, pool.getDataSourceProperties());
 			}
-			Credentials credentials = hikari.getCredentialsProvider().getCredentials();
-			return target.withCredentials(credentials.getUsername(), credentials.getPassword());
-		}
-
-		private static @Nullable HikariDataSource unwrap(DataSource dataSource) {
-			return DataSourceUnwrapper.unwrap(dataSource, HikariConfigMXBean.class, HikariDataSource.class);
+			if (own != null) {
+				return PooledDataSources.derive(own);
+			}
+			String url = pool.getJdbcUrl();
+			return (url != null) ? new ConnectionTarget(url, null, null, driver(url, pool.getDriverClassName()),
+					pool.getDataSourceProperties(), null, List.of()) : null;
 		}
 
 	}

@@ -45,7 +45,6 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -169,16 +168,18 @@ class ElectionConnectionSourceTests {
 		assertThat(this.driver.properties).containsEntry("sslmode", "require").containsEntry("user", "app");
 	}
 
-	/**
-	 * It does not expose the password, so that the details are used.
-	 */
 	@Test
 	void carriesOverConnectionPropertiesOfDbcp() throws SQLException {
-		source(DbcpConfiguration.class, none()).connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://details/db");
+		BasicDataSource pool = new BasicDataSource();
+		pool.setUrl(URL);
+		pool.setUsername("app");
+		pool.setPassword("secret");
+		pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
+		source(pool).connect(NO_SETTINGS);
 		assertThat(this.driver.properties).containsEntry("sslmode", "verify-full")
 			.containsEntry("sslrootcert", "ca.crt")
-			.containsEntry("user", "details");
+			.containsEntry("user", "app")
+			.containsEntry("password", "secret");
 	}
 
 	@Test
@@ -364,21 +365,6 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
-	void detailsHelpWhereNothingCanBeDerived() throws SQLException {
-		ElectionConnectionSource source = source(DetailsConfiguration.class, none());
-		source.check();
-		source.connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://details/db");
-		assertThat(this.driver.properties).containsEntry("user", "details");
-	}
-
-	@Test
-	void detailsOfAnotherDatabaseAreIgnored() throws SQLException {
-		source(ForeignDetailsConfiguration.class, none()).connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo(URL);
-	}
-
-	@Test
 	void looksForThePrimaryAmongSeveralHosts() throws SQLException {
 		source(hikari("jdbc:notes:postgresql://a,b/db")).connect(NO_SETTINGS);
 		assertThat(this.driver.properties).containsEntry("targetServerType", "primary")
@@ -426,19 +412,17 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void refusesHikariWithoutUrl() {
-		HikariDataSource pool = new HikariDataSource();
-		pool.setDataSourceClassName("org.postgresql.ds.PGSimpleDataSource");
-		refused(source(pool)).satisfies((ex) -> {
+		refused(source(new HikariDataSource())).satisfies((ex) -> {
 			assertThat(ex).hasMessageContaining("The application's DataSource (com.zaxxer.hikari.HikariDataSource)")
-				.hasMessageContaining("does not expose the URL");
+				.hasMessageContaining("does not expose how it connects");
 			assertThat(ex.getAction()).contains("leader-election.datasource.url", "@LeaderElectionDataSource");
 		});
 	}
 
 	@Test
 	void refusesWhatNothingCanBeDerivedFrom() {
-		refused(source(new TokenDataSource())).satisfies((ex) -> assertThat(ex)
-			.hasMessageContaining("TokenDataSource) does not expose the URL to which it connects"));
+		refused(source(new TokenDataSource()))
+			.satisfies((ex) -> assertThat(ex).hasMessageContaining("TokenDataSource) does not expose how it connects"));
 	}
 
 	@Test
@@ -456,7 +440,7 @@ class ElectionConnectionSourceTests {
 	void failureAtRunTimeIsAnSqlException() {
 		HikariDataSource pool = new HikariDataSource();
 		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> source(pool).connect(NO_SETTINGS))
-			.withMessageContaining("does not expose the URL");
+			.withMessageContaining("does not expose how it connects");
 	}
 
 	private static ThrowableAssertAlternative<ElectionDataSourceException> refused(ElectionConnectionSource source) {
@@ -499,8 +483,7 @@ class ElectionConnectionSourceTests {
 		context.register(Providers.class);
 		context.refresh();
 		Providers providers = context.getBean(Providers.class);
-		return new ElectionConnectionSource(providers.dedicated, providers.dataSources, providers.connectionDetails,
-				properties);
+		return new ElectionConnectionSource(providers.dedicated, providers.dataSources, properties);
 	}
 
 	static class Providers {
@@ -509,13 +492,10 @@ class ElectionConnectionSourceTests {
 
 		private final ObjectProvider<DataSource> dataSources;
 
-		private final ObjectProvider<JdbcConnectionDetails> connectionDetails;
-
 		Providers(@LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-				ObjectProvider<DataSource> dataSources, ObjectProvider<JdbcConnectionDetails> connectionDetails) {
+				ObjectProvider<DataSource> dataSources) {
 			this.dedicated = dedicated;
 			this.dataSources = dataSources;
-			this.connectionDetails = connectionDetails;
 		}
 
 	}
@@ -590,73 +570,6 @@ class ElectionConnectionSourceTests {
 		@Primary
 		DataSource primary() {
 			return hikari("jdbc:notes:postgresql://primary/db");
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DetailsConfiguration {
-
-		@Bean
-		DataSource dataSource() {
-			return new TokenDataSource();
-		}
-
-		@Bean
-		JdbcConnectionDetails connectionDetails() {
-			return new Details("jdbc:notes:postgresql://details/db");
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DbcpConfiguration {
-
-		@Bean
-		BasicDataSource dataSource() {
-			BasicDataSource pool = new BasicDataSource();
-			pool.setUrl("jdbc:notes:postgresql://details/db");
-			pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
-			return pool;
-		}
-
-		@Bean
-		JdbcConnectionDetails connectionDetails() {
-			return new Details("jdbc:notes:postgresql://details/db");
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ForeignDetailsConfiguration {
-
-		@Bean
-		DataSource dataSource() {
-			return hikari(URL);
-		}
-
-		@Bean
-		JdbcConnectionDetails connectionDetails() {
-			return new Details("jdbc:notes:postgresql://details/db");
-		}
-
-	}
-
-	private record Details(String url) implements JdbcConnectionDetails {
-
-		@Override
-		public String getUsername() {
-			return "details";
-		}
-
-		@Override
-		public String getPassword() {
-			return "details";
-		}
-
-		@Override
-		public String getJdbcUrl() {
-			return this.url;
 		}
 
 	}

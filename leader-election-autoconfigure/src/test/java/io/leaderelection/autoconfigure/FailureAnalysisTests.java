@@ -119,7 +119,7 @@ class FailureAnalysisTests {
 	void dataSourceWithoutAccessibleUrl(CapturedOutput output) {
 		fail(SecretiveApplication.class, NO_DATA_SOURCE);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Secretive) does not expose the URL to which it connects")
+			.contains("Secretive) does not expose how it connects")
 			.contains("Set leader-election.datasource.url (and username, password)");
 	}
 

@@ -1,0 +1,127 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.SQLException;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for elections on the connections of the pool that Spring Boot has configured:
+ * what the pool sets on them, also later.
+ */
+@Tag("ring1")
+class DataSourceSettingsTests extends AbstractDurableScheduleTests {
+
+	private static final String NAME = "data_source_settings";
+
+	private static final String TABLES = "SELECT concat(schemaname, '.', tablename) FROM pg_tables "
+			+ "WHERE tablename LIKE '%s%%' AND schemaname <> 'public' ORDER BY tablename";
+
+	@BeforeEach
+	void createSchemaAndRole() {
+		this.server.execute("CREATE SCHEMA %1$s; CREATE ROLE %1$s LOGIN PASSWORD 'right'".formatted(NAME));
+	}
+
+	@AfterEach
+	void dropSchemaAndRole() {
+		closeNodes();
+		this.server.execute("DROP SCHEMA %1$s CASCADE; DROP OWNED BY %1$s; DROP ROLE %1$s".formatted(NAME));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "spring.datasource.hikari.schema=" + NAME,
+			"spring.datasource.hikari.connection-init-sql=SET search_path = " + NAME,
+			"spring.datasource.hikari.data-source-properties.currentSchema=" + NAME })
+	void allTablesAreInTheSchemaOfThePool(String setting) {
+		LocalNode node = start(InTransaction.class, "leader-election.store=table", setting);
+		node.awaitLeader();
+		assertThat(this.server.query(TABLES.formatted(TABLE))).containsExactly(NAME + "." + TABLE,
+				NAME + "." + TABLE + "_candidate", NAME + "." + TABLE + "_fence", NAME + "." + TABLE + "_schedule");
+	}
+
+	@Test
+	void passwordThatThePoolGetsLaterIsUsedBehindAWrapper() throws SQLException {
+		LocalNode node = start(WrapperConfiguration.class, "spring.datasource.username=" + NAME,
+				"spring.datasource.password=right");
+		node.awaitLeader();
+		this.server.execute("ALTER ROLE %s PASSWORD 'rotated'".formatted(NAME));
+		node.context()
+			.getBean(DataSource.class)
+			.unwrap(HikariDataSource.class)
+			.getHikariConfigMXBean()
+			.setPassword("rotated");
+		this.server
+			.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s' ".formatted(NAME)
+					+ "AND application_name LIKE 'leader-election %'");
+		Awaitility.await().atMost(LIMIT).until(() -> node.events().size() >= 3);
+		node.awaitLeader();
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class WrapperConfiguration {
+
+		/**
+		 * As the proxies of libraries that log statements.
+		 */
+		@Bean
+		static BeanPostProcessor wrapper() {
+			return new BeanPostProcessor() {
+
+				@Override
+				public Object postProcessAfterInitialization(Object bean, String beanName) {
+					return (bean instanceof DataSource dataSource) ? wrap(dataSource) : bean;
+				}
+
+			};
+		}
+
+		private static DataSource wrap(DataSource pool) {
+			return (DataSource) Proxy.newProxyInstance(pool.getClass().getClassLoader(),
+					new Class<?>[] { DataSource.class }, (proxy, method, arguments) -> {
+						if (method.getName().equals("unwrap") && arguments[0] == DataSource.class) {
+							return proxy;
+						}
+						try {
+							return method.invoke(pool, arguments);
+						}
+						catch (InvocationTargetException ex) {
+							throw ex.getCause();
+						}
+					});
+		}
+
+	}
+
+}
