@@ -96,7 +96,7 @@ final class LeaseTableConnector {
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
 			abort(connection);
 			if (ex instanceof SQLException failure) {
-				throw PostgreSqlSessions.translate(failure);
+				throw PostgreSqlSessions.translate(failure, connection == null);
 			}
 			throw ex;
 		}

@@ -16,6 +16,8 @@
 
 package io.leaderelection.postgresql;
 
+import java.io.FileNotFoundException;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -24,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.regex.Pattern;
 
 import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.ElectionSessions;
@@ -36,6 +39,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
  * Opens sessions on PostgreSQL. Checks whether the server can hold elections, and applies
@@ -48,6 +53,16 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
 
 	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
+
+	/** Invalid values, missing privileges, schemas and objects, a closed database. */
+	private static final Pattern REJECTED = Pattern.compile("22|3F|42|55000");
+
+	/**
+	 * PgBouncer reports them as violations of the protocol, like a server it cannot
+	 * reach.
+	 */
+	private static final Pattern REJECTED_BY_POOLER = Pattern
+		.compile("(?i)no such (?:user|database)|password|authentication failed|auth failed|not allowed|pg_hba");
 
 	private final ElectionSettings settings;
 
@@ -179,7 +194,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 		catch (SQLException ex) {
 			abandon(connection);
-			throw translate(ex);
+			throw translate(ex, connection == null);
 		}
 		catch (SessionException | RuntimeException | Error ex) {
 			abandon(connection);
@@ -237,7 +252,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 			throw new UnusableStoreException(
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
 							+ "several nodes: it runs in transaction mode, or does not reset sessions between clients.",
-					"Point leader-election.datasource.url at the server itself, or at a pool in session mode that resets "
+					"Point leader-election.datasource.url at the server itself (and set leader-election.datasource.username "
+							+ "and password), or at a pool in session mode that resets "
 							+ "its connections (PgBouncer: pool_mode=session, server_reset_query=DISCARD ALL). "
 							+ "Alternatively set leader-election.store=table, which works in transaction mode.",
 					null);
@@ -350,19 +366,21 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		return settings;
 	}
 
-	static SessionException translate(SQLException ex) {
+	/** More failures require operator action if there was no connection yet. */
+	static SessionException translate(SQLException ex, boolean login) {
 		String state = String.valueOf(ex.getSQLState());
-		if (state.startsWith("28")) {
-			return new UnusableStoreException(
-					"The database rejected the login for leader election: " + Jdbc.summary(ex),
-					"Check leader-election.datasource.username and password if leader-election.datasource.url is set, "
-							+ "otherwise those of the application's DataSource.",
-					ex);
-		}
 		if (state.equals("3D000")) {
 			return new UnusableStoreException("The database for leader election does not exist: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.url, or, where it is not set, that of the application's "
 							+ "DataSource.",
+					ex);
+		}
+		if (state.startsWith("28") || (login && isRejected(ex, state))) {
+			return new UnusableStoreException(
+					"The database rejected the login for leader election: " + Jdbc.summary(ex),
+					"Check leader-election.datasource.username and password if leader-election.datasource.url is set, "
+							+ "otherwise those of the application's DataSource, such as spring.datasource.username and "
+							+ "password. Check also what the URL and the pool set on connections.",
 					ex);
 		}
 		if (state.equals("53300")) {
@@ -370,6 +388,27 @@ public final class PostgreSqlSessions implements ElectionSessions {
 			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)", ex);
 		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
+	}
+
+	/**
+	 * Return whether a login fails until an operator changes something: the driver has no
+	 * password or cannot verify the server, a pooler does not know the user, the role may
+	 * not connect, or a setting of the connection is wrong.
+	 */
+	private static boolean isRejected(SQLException ex, String state) {
+		ServerErrorMessage answer = (ex instanceof PSQLException failure) ? failure.getServerErrorMessage() : null;
+		return switch (state) {
+			case "08004" -> answer == null;
+			case "08006" -> ex instanceof PSQLException && answer == null && !isNetworkFailure(ex);
+			case "08P01" -> answer != null && REJECTED_BY_POOLER.matcher(String.valueOf(answer.getMessage())).find();
+			default -> REJECTED.matcher(state).lookingAt();
+		};
+	}
+
+	private static boolean isNetworkFailure(Throwable failure) {
+		Throwable cause = failure.getCause();
+		return (cause != null) ? isNetworkFailure(cause)
+				: failure instanceof IOException && !(failure instanceof FileNotFoundException);
 	}
 
 	/**

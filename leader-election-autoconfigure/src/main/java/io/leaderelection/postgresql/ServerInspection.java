@@ -147,7 +147,8 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 			throw new UnusableStoreException(
 					"A connection pooler is between this application and PostgreSQL. In transaction mode, two nodes "
 							+ "would hold the same lock.",
-					"Point leader-election.datasource.url at the server itself. If the pooler runs in session mode, "
+					"Point leader-election.datasource.url at the server itself, and set "
+							+ "leader-election.datasource.username and password. If the pooler runs in session mode, "
 							+ "set leader-election.allow-session-pooler=true. If it runs in transaction mode, "
 							+ "leader-election.store=table works with it.",
 					null);

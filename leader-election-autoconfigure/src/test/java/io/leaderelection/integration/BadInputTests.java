@@ -19,12 +19,16 @@ package io.leaderelection.integration;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.stream.Stream;
 
+import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -48,6 +52,78 @@ class BadInputTests {
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("The database rejected the login for leader election: FATAL: password authentication failed")
 			.contains("Check leader-election.datasource.username and password");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "spring.datasource.password=", "leader-election.datasource.url=${url}",
+			"leader-election.datasource.url=${url},leader-election.datasource.username=${role}",
+			"leader-election.datasource.username=nobody", "leader-election.datasource.password=wrong",
+			"spring.datasource.url=${url}?sslmode=require",
+			"spring.datasource.url=${url}?socketFactory=missing.Factory",
+			"spring.datasource.url=${url}?options=-c%20missing=1",
+			"spring.datasource.hikari.connection-init-sql=SET ROLE missing" })
+	void loginThatOnlyAnOperatorCanChangeRefusesTheStart(String properties, CapturedOutput output) {
+		String role = role("LOGIN PASSWORD 'right'");
+		refused(Stream
+			.concat(Stream.of("spring.datasource.username=" + role, "spring.datasource.password=right"),
+					Stream.of(properties.split(","))
+						.map((property) -> property.replace("${role}", role).replace("${url}", this.server.jdbcUrl())))
+			.toArray(String[]::new));
+		assertRejected(output);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "REVOKE CONNECT ON DATABASE closed_database FROM PUBLIC",
+			"ALTER DATABASE closed_database ALLOW_CONNECTIONS false" })
+	void databaseThatIsClosedRefusesTheStart(String statement, CapturedOutput output) {
+		String role = role("LOGIN PASSWORD 'right'");
+		this.server.execute("DROP DATABASE IF EXISTS closed_database");
+		this.server.execute("CREATE DATABASE closed_database");
+		this.server.execute(statement);
+		refused("spring.datasource.url=jdbc:postgresql://%s:%s/closed_database".formatted(this.server.host(),
+				this.server.port()), "spring.datasource.username=" + role, "spring.datasource.password=right");
+		assertRejected(output);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "spring.datasource.username=nobody", "spring.datasource.password=wrong",
+			"spring.datasource.password=" })
+	void loginThatAPoolerRejectsRefusesTheStart(String property, CapturedOutput output) {
+		try (PgBouncer pooler = PgBouncer.start(this.server, "session", "auth_type=md5")) {
+			refused(url(pooler, this.server.database()), property);
+			assertRejected(output);
+		}
+	}
+
+	@Test
+	void serverThatAPoolerCannotReachLeavesAFollower(CapturedOutput output) throws Exception {
+		try (PgBouncer pooler = PgBouncer.startAt(this.server, unusedPort(), "session", "query_wait_timeout=1");
+				LocalNode node = LocalNode.start(this.server, url(pooler, this.server.database()))) {
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
+			assertThat(node.leads()).isFalse();
+		}
+	}
+
+	@Test
+	void roleWithoutFreeConnectionsLeavesAFollower(CapturedOutput output) {
+		String role = role("LOGIN PASSWORD 'right' CONNECTION LIMIT 0");
+		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.username=" + role,
+				"spring.datasource.password=right")) {
+			Awaitility.await().untilAsserted(() -> assertThat(output).contains("has no free connection"));
+			assertThat(node.leads()).isFalse();
+		}
+	}
+
+	private static String url(PgBouncer pooler, String database) {
+		return "spring.datasource.url=jdbc:postgresql://localhost:%s/%s".formatted(pooler.port(), database);
+	}
+
+	private static void assertRejected(CapturedOutput output) {
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("The database rejected the login for leader election: ")
+			.contains("Check leader-election.datasource.username and password")
+			.contains("spring.datasource.username");
 	}
 
 	@Test

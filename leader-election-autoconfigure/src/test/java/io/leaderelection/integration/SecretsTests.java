@@ -26,6 +26,7 @@ import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -71,6 +72,13 @@ class SecretsTests {
 	}
 
 	@ParameterizedTest
+	@ValueSource(strings = { "user=shop&password=m4rk3r&socketFactory=missing.Factory",
+			"user=postgres&password=m4rk3r&sslmode=require", "user=postgres&password=m4rk3r&options=-c%20missing=1" })
+	void parametersThatCannotBeUsedRefuseTheStart(String parameters, CapturedOutput output) {
+		refused(output, "leader-election.datasource.url=" + this.server.jdbcUrl() + "?" + parameters);
+	}
+
+	@ParameterizedTest
 	@ValueSource(strings = { "spring.datasource.password=m4rk3r", "leader-election.datasource.password=m4rk3r",
 			"spring.datasource.hikari.password=m4rk3r",
 			"spring.datasource.hikari.data-source-properties.password=m4rk3r" })
@@ -90,9 +98,17 @@ class SecretsTests {
 		assertThat(stackTrace.toString()).doesNotContain(MARKER);
 	}
 
+	@Test
+	void dataSourceThatCannotBeFollowedRefusesTheStart(CapturedOutput output) {
+		refused(output, "spring.datasource.type=com.zaxxer.hikari.HikariDataSource",
+				"spring.datasource.hikari.data-source-class-name=missing.DataSource",
+				"spring.datasource.hikari.password=" + MARKER,
+				"spring.datasource.hikari.data-source-properties.password=" + MARKER);
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "", "&sslmode=nonsense", "&sslmode=require&sslcert=/missing&sslpassword=m4rk3r",
-			"&socketFactory=missing.Factory", "&targetServerType=nonsense" })
+			"&targetServerType=nonsense" })
 	void databaseThatCannotBeReachedLeavesAFollower(String parameters, CapturedOutput output) throws IOException {
 		String url = this.server.jdbcUrl(unusedPort()) + "?user=shop&password=" + MARKER + parameters;
 		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.url=" + url, DEBUG)) {

@@ -23,8 +23,6 @@ import java.time.Duration;
 
 import javax.sql.DataSource;
 
-import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.testsupport.Certificates;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -42,6 +40,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
  * Tests for elections over TLS: the connection of an election verifies the server as the
@@ -100,16 +99,9 @@ class TlsTests {
 	}
 
 	private static void assertRefused(Place place, String host, Path authority, String reason) {
-		try (LocalNode node = place.start(host, authority)) {
-			ElectionStatus status = Awaitility.await()
-				.atMost(LIMIT)
-				.until(() -> node.context().getBean(DefaultLeaderElectors.class).getDefault().status(),
-						(current) -> current.problem() != null);
-			assertThat(status.problem()).contains("The database for leader election cannot be reached")
-				.contains(reason);
-			assertThat(node.leads()).isFalse();
-			assertThat(node.events()).isEmpty();
-		}
+		assertThatException().isThrownBy(() -> place.start(host, authority).close())
+			.withStackTraceContaining("The database rejected the login for leader election: ")
+			.withStackTraceContaining(reason);
 	}
 
 	/**
