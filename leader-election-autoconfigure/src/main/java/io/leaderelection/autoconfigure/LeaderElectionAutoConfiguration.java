@@ -52,6 +52,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
@@ -173,7 +174,9 @@ public final class LeaderElectionAutoConfiguration {
 		return new DurableSchedulesLifecycle(schedules, beanFactory);
 	}
 
+	/** Tables are read by its start, also if all other beans are lazy. */
 	@Bean
+	@DependsOnDatabaseInitialization
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
 			ElectionSessionsFactory sessionsFactory, LeaderServices services, LeaderElectionProperties properties,
 			ApplicationContext context) {

@@ -23,6 +23,9 @@ import java.sql.SQLException;
 import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.DurableSchedules;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,12 +37,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for elections on the connections of the pool that Spring Boot has configured:
- * what the pool sets on them, also later.
+ * what the pool sets on them, also later, and when its database is initialized.
  */
 @Tag("ring1")
 class DataSourceSettingsTests extends AbstractDurableScheduleTests {
@@ -89,6 +95,20 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 		node.awaitLeader();
 	}
 
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void tablesAreMadeBeforeTheyAreRead(boolean lazy) {
+		LocalNode node = start(LazyConfiguration.class, "spring.main.lazy-initialization=" + lazy,
+				"leader-election.store=table", "leader-election.table-name=leader_election",
+				"leader-election.initialize-schema=never", "spring.datasource.hikari.schema=" + NAME,
+				"spring.sql.init.mode=always",
+				"spring.sql.init.schema-locations=classpath:io/leaderelection/schema-postgresql.sql,"
+						+ "classpath:io/leaderelection/schema-schedule-postgresql.sql");
+		node.awaitLeader();
+		assertThat(node.context().getBean(DurableSchedules.class).jobs()).hasSize(1);
+		assertThat(this.server.query(TABLES.formatted("leader_election"))).hasSize(4);
+	}
+
 	@Configuration(proxyBeanMethods = false)
 	static class WrapperConfiguration {
 
@@ -120,6 +140,28 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 							throw ex.getCause();
 						}
 					});
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class LazyConfiguration {
+
+		@Bean
+		ScheduledJob scheduledJob() {
+			return new ScheduledJob();
+		}
+
+	}
+
+	static class ScheduledJob {
+
+		@LeaderOnly
+		@Transactional
+		@DurableSchedule(name = JOB)
+		@Scheduled(cron = "0 0 2 1 1 *", zone = "UTC")
+		void run() {
 		}
 
 	}
