@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS leader_election (
   beat        bigint NOT NULL,                   -- changed by every renewal
   lease       bigint NOT NULL,                   -- of the holder, in milliseconds
   holder      varchar(255),                      -- node id, null while nobody holds the lease
-  token       uuid,                              -- of the holder's session
+  token       pg_catalog.uuid,                   -- of the holder's session
   host        varchar(255),
   pid         bigint,
   since       timestamp with time zone,
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS leader_election_fence (
 
 -- A row with many elections is large, and its next versions should fit on its page.
 CREATE TABLE IF NOT EXISTS leader_election_candidate (
-  session     uuid NOT NULL PRIMARY KEY,
+  session     pg_catalog.uuid NOT NULL PRIMARY KEY,
   node        varchar(255) NOT NULL,
   elections   varchar(255)[] NOT NULL,
   seen        timestamp with time zone NOT NULL,

@@ -5,12 +5,12 @@ CREATE TABLE IF NOT EXISTS leader_election_schedule (
   election    varchar(255) NOT NULL,             -- group and name
   job         varchar(255) NOT NULL,
   last_fire   timestamp with time zone NOT NULL, -- nominal time of the last fire that is done, or when the job began
-  cron        text NOT NULL,                     -- a job whose fires are others begins anew
-  zone        text NOT NULL,
+  cron        pg_catalog.text NOT NULL,          -- a job whose fires are others begins anew
+  zone        pg_catalog.text NOT NULL,
   term        varchar(255),                      -- of the leader that ran it last
   node        varchar(255),
   started     timestamp with time zone,
   finished    timestamp with time zone,
-  outcome     text,                              -- running, completed or failed
+  outcome     pg_catalog.text,                   -- running, completed or failed
   PRIMARY KEY (election, job)
 ) WITH (fillfactor = 50);

@@ -68,11 +68,11 @@ class AdvisoryLockSql {
 			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system,
 			  (SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(
 			      pg_catalog.to_regprocedure(name)::pg_catalog.oid, 'EXECUTE') IS TRUE)
-			    FROM (VALUES ('pg_catalog.pg_stat_get_db_sessions_killed(oid)'),
-			      ('pg_catalog.pg_stat_get_db_sessions_fatal(oid)'),
-			      ('pg_catalog.pg_stat_get_db_stat_reset_time(oid)'),
-			      ('pg_catalog.pg_stat_get_activity(int4)'), ('pg_catalog.pg_stat_clear_snapshot()'),
-			      ('pg_catalog.pg_sleep(float8)')) AS functions (name)) AS endings,
+			    FROM (VALUES ('pg_catalog.pg_stat_get_db_sessions_killed(pg_catalog.oid)'),
+			      ('pg_catalog.pg_stat_get_db_sessions_fatal(pg_catalog.oid)'),
+			      ('pg_catalog.pg_stat_get_db_stat_reset_time(pg_catalog.oid)'),
+			      ('pg_catalog.pg_stat_get_activity(int)'), ('pg_catalog.pg_stat_clear_snapshot()'),
+			      ('pg_catalog.pg_sleep(double precision)')) AS functions (name)) AS endings,
 			  """ + THRESHOLD;
 
 	static final String OUTCOME = "leader_election.outcome";
@@ -86,7 +86,7 @@ class AdvisoryLockSql {
 	static final String TOKEN = "leader_election.token";
 
 	static final String TIMELINE = """
-			('x' || pg_catalog.substr(
+			('x' OPERATOR(pg_catalog.||) pg_catalog.substr(
 			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
 
 	/**

@@ -78,8 +78,8 @@ class LeaseTableSql {
 
 	private static final String COLUMNS = """
 			(SELECT string_agg(%1$s.relname || '.' || required.name, ', ') FROM (VALUES %2$s) AS required (name, type) WHERE NOT EXISTS (
-			    SELECT FROM pg_attribute AS a JOIN pg_type AS y ON y.oid = a.atttypid WHERE a.attrelid = %1$s.oid
-			      AND a.attname = required.name AND y.typname = required.type AND NOT a.attisdropped))""";
+			    SELECT FROM pg_attribute AS a WHERE a.attrelid = %1$s.oid AND a.attname = required.name
+			      AND a.atttypid = to_regtype('pg_catalog.' || required.type) AND NOT a.attisdropped))""";
 
 	private static final String TABLE_COLUMNS = """
 			('election', 'varchar'), ('term', 'int8'), ('timeline', 'int8'), ('beat', 'int8'), ('lease', 'int8'),

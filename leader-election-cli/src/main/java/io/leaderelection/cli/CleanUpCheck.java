@@ -47,11 +47,10 @@ final class CleanUpCheck {
 	 * @param pooled whether a pooler is in between, which keeps sessions
 	 */
 	void run(Connection connection, boolean pooled) throws InterruptedException {
-		String sessions = "SELECT count(*) FROM pg_catalog.pg_stat_activity AS a WHERE application_name LIKE '"
-				+ this.options.sessionNames() + "%' AND pid <> pg_catalog.pg_backend_pid()"
-				+ (pooled
-						? " AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid = a.pid AND locktype = 'advisory')"
-						: "");
+		String sessions = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity AS a WHERE pg_catalog.starts_with(application_name, '"
+				+ this.options.sessionNames() + "') AND pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()"
+				+ (pooled ? " AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid OPERATOR(pg_catalog.=) a.pid "
+						+ "AND locktype OPERATOR(pg_catalog.=) 'advisory')" : "");
 		try {
 			checkSchema(connection);
 			long deadline = System.nanoTime() + LIMIT.toNanos();
@@ -72,7 +71,8 @@ final class CleanUpCheck {
 
 	private void checkSchema(Connection connection) throws SQLException {
 		if (Rows.number(connection,
-				"SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = '" + this.options.schema() + "'") > 0) {
+				"SELECT pg_catalog.count(*) FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) '"
+						+ this.options.schema() + "'") > 0) {
 			this.report.note("clean-up", "the schema " + this.options.schema() + " is left: drop it");
 		}
 	}

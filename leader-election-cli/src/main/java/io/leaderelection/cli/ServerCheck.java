@@ -36,22 +36,23 @@ final class ServerCheck {
 
 	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
-	private static final String ENCRYPTION = "SELECT version FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
+	private static final String ENCRYPTION = "SELECT version FROM pg_catalog.pg_stat_ssl WHERE pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid() AND ssl";
 
 	private static final String PID = "SELECT pg_catalog.pg_backend_pid()";
 
 	private static final String SETTINGS = """
-			SELECT name || '=' || CASE
-			    WHEN name <> 'synchronous_standby_names' THEN pg_catalog.current_setting(name)
-			    WHEN pg_catalog.current_setting(name) = '' THEN '(not set)'
-			    ELSE '(set)' END AS setting, source IN ('user', 'database', 'database user') AS preset
-			FROM pg_catalog.pg_settings
-			WHERE name IN ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout',
-			    'transaction_timeout', 'default_transaction_read_only', 'default_transaction_isolation', 'synchronous_commit',
-			    'search_path', 'tcp_user_timeout', 'tcp_keepalives_idle', 'client_connection_check_interval')
-			  AND source IN ('user', 'database', 'database user')
-			  OR name IN ('deadlock_timeout', 'log_min_duration_statement', 'log_lock_waits', 'synchronous_standby_names',
-			    'max_connections')
+			SELECT pg_catalog.concat(name, '=', CASE
+			    WHEN name OPERATOR(pg_catalog.<>) 'synchronous_standby_names' THEN pg_catalog.current_setting(name)
+			    WHEN pg_catalog.current_setting(name) OPERATOR(pg_catalog.=) '' THEN '(not set)'
+			    ELSE '(set)' END) AS setting, preset
+			FROM (SELECT name, source OPERATOR(pg_catalog.=) ANY ('{user,database,database user}'::pg_catalog.text[]) AS preset
+			  FROM pg_catalog.pg_settings) AS settings
+			WHERE preset AND name OPERATOR(pg_catalog.=) ANY ('{idle_session_timeout,idle_in_transaction_session_timeout,
+			    statement_timeout,lock_timeout,transaction_timeout,default_transaction_read_only,default_transaction_isolation,
+			    synchronous_commit,search_path,tcp_user_timeout,tcp_keepalives_idle,
+			    client_connection_check_interval}'::pg_catalog.text[])
+			  OR name OPERATOR(pg_catalog.=) ANY ('{deadlock_timeout,log_min_duration_statement,log_lock_waits,
+			    synchronous_standby_names,max_connections}'::pg_catalog.text[])
 			ORDER BY name
 			""";
 

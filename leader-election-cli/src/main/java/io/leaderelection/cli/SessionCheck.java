@@ -136,9 +136,10 @@ final class SessionCheck {
 	 */
 	private String holder() {
 		long key = keys().main();
-		return ("SELECT pid FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted "
-				+ "AND objsubid = 1 AND classid = '%s' AND objid = '%s'")
-			.formatted(Integer.toUnsignedString((int) (key >>> 32)), Integer.toUnsignedString((int) key));
+		return ("SELECT pid FROM pg_catalog.pg_locks WHERE granted AND locktype %1$s 'advisory' AND mode %1$s 'ExclusiveLock' "
+				+ "AND objsubid %1$s 1 AND classid %1$s '%2$s' AND objid %1$s '%3$s'")
+			.formatted("OPERATOR(pg_catalog.=)", Integer.toUnsignedString((int) (key >>> 32)),
+					Integer.toUnsignedString((int) key));
 	}
 
 	private static long[] measure(Request request) throws SQLException, SessionException {
@@ -155,7 +156,8 @@ final class SessionCheck {
 
 	private long awaitEnd(Connection connection, long pid, long start)
 			throws SQLException, VerificationException, InterruptedException {
-		String locks = "SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = " + pid;
+		String locks = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory' "
+				+ "AND pid OPERATOR(pg_catalog.=) " + pid;
 		while (Rows.number(connection, locks) > 0) {
 			if (System.nanoTime() - start > this.options.lease().plus(TOLERANCE).toNanos()) {
 				throw new VerificationException("silence", "The server has not ended a session that was silent for "

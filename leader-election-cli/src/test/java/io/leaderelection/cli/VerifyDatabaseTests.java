@@ -38,6 +38,7 @@ import java.util.regex.Pattern;
 
 import io.leaderelection.testsupport.Certificates;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.HostileSchema;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -299,6 +300,18 @@ class VerifyDatabaseTests {
 		assertThat(outcome.status()).as(outcome.output()).isZero();
 		assertThat(outcome.output()).contains("| visibility | note | nodes do not see each other", "| hand-over |")
 			.doesNotContain("FAILED");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	@Tag("ring2")
+	void searchPathOfTheRoleIsNotUsed(String store) {
+		execute(HostileSchema.SCRIPT);
+		execute("ALTER ROLE " + ROLE + " SET search_path = " + HostileSchema.SEARCH_PATH);
+		int logged = this.server.log().length();
+		Outcome outcome = verify("--lease=2s", "--store=" + store);
+		assertThat(outcome.status()).as(outcome.output()).isZero();
+		assertThat(this.server.log().substring(logged)).doesNotContain(HostileSchema.TRACE);
 	}
 
 	@Test

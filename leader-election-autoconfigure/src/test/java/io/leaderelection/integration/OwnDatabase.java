@@ -1,0 +1,223 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.schedule.TestClock;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.annotation.Transactional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * A database and a role of a test's own, on which nodes run all statements of the
+ * library.
+ */
+final class OwnDatabase implements AutoCloseable {
+
+	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
+
+	private final PostgreSqlServer server;
+
+	private final String name = "own_" + UUID.randomUUID().toString().replace("-", "");
+
+	OwnDatabase(PostgreSqlServer server) {
+		this.server = server;
+		server.execute("CREATE ROLE " + this.name + " LOGIN PASSWORD 'right'");
+		server.execute("CREATE DATABASE " + this.name);
+		execute("CREATE TABLE public.work (id int)",
+				"GRANT CREATE, USAGE ON SCHEMA public TO " + this.name + "; GRANT INSERT ON public.work TO " + this.name);
+	}
+
+	/**
+	 * The name of the database and of the role.
+	 */
+	String name() {
+		return this.name;
+	}
+
+	/**
+	 * Run statements as a superuser.
+	 */
+	void execute(String... statements) {
+		try (Connection connection = superuser(); Statement statement = connection.createStatement()) {
+			for (String sql : statements) {
+				statement.execute(sql);
+			}
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	Connection superuser() throws SQLException {
+		return DriverManager.getConnection(url(), this.server.username(), this.server.password());
+	}
+
+	Connection connect() throws SQLException {
+		return DriverManager.getConnection(url(), this.name, "right");
+	}
+
+	private String url() {
+		return this.server.jdbcUrl().replace("/" + this.server.database(), "/" + this.name);
+	}
+
+	LocalNode start(String store, String... properties) {
+		return LocalNode.start(this.server, Application.class, Stream
+			.concat(Stream.of("spring.application.name=" + this.name + store, "spring.datasource.url=" + url(),
+					"spring.datasource.username=" + this.name, "spring.datasource.password=right",
+					"leader-election.store=" + store, "leader-election.lease-duration=5s",
+					"leader-election.takeover-delay=0", "leader-election.standbys=1",
+					"leader-election.table-name=public.leader_election", "leader-election.initialize-schema=always",
+					"leader-election.schedules.max-clock-skew=36500d"), Stream.of(properties))
+			.toArray(String[]::new));
+	}
+
+	/**
+	 * Let nodes lead, follow, watch, write in fenced transactions, some of which are
+	 * refused, run a durable schedule, wait for a transaction of the former leader and
+	 * hand over.
+	 */
+	void exercise(String store) throws SQLException {
+		try (LocalNode first = start(store).awaitLeader();
+				LocalNode second = start(store);
+				LocalNode third = start(store);
+				Connection connection = connect()) {
+			eventually().until(() -> status(first).candidates().size() > 1 && status(second).leader() != null
+					&& status(third).leader() != null);
+			eventually().until(() -> store.equals("table") || status(second).watching() || status(third).watching());
+			job(first).write();
+			assertRefusedDuring(first, store.equals("table") ? "BEGIN; SELECT FROM public.leader_election_fence FOR UPDATE"
+					: "SELECT pg_advisory_lock(" + ElectionKeys.derive(this.name + store, "default").fence() + ")");
+			job(first).run();
+			clock.set(clock.instant().plus(Duration.ofDays(1)).toString());
+			job(first).run();
+			connection.setAutoCommit(false);
+			first.elector().getLeadership().fence(connection);
+			first.elector().resign();
+			eventually().until(
+					() -> status(second).blockedBy() != null || status(third).blockedBy() != null);
+			connection.commit();
+			eventually().until(() -> second.leads() || third.leads());
+			LocalNode next = second.leads() ? second : third;
+			assertThat(next.elector().getLeadership().getTerm().timeline()).isOne();
+			job(next).write();
+			for (LocalNode node : new LocalNode[] { first, second, third }) {
+				Health health = node.context().getBean(LeadershipHealthIndicator.class).health();
+				assertThat(health.getStatus()).as(health.toString()).isEqualTo(Status.UP);
+			}
+		}
+	}
+
+	private void assertRefusedDuring(LocalNode leader, String lock) throws SQLException {
+		try (Connection foreign = superuser(); Statement statement = foreign.createStatement()) {
+			statement.execute(lock);
+			assertThatException().isThrownBy(job(leader)::write)
+				.withStackTraceContaining("is held by the session");
+		}
+	}
+
+	static ElectionStatus status(LocalNode node) {
+		return node.context().getBean(DefaultLeaderElectors.class).getDefault().status();
+	}
+
+	private static Job job(LocalNode node) {
+		return node.context().getBean(Job.class);
+	}
+
+	static ConditionFactory eventually() {
+		return Awaitility.await().atMost(Duration.ofSeconds(30));
+	}
+
+	@Override
+	public void close() {
+		this.server.execute("DROP DATABASE " + this.name + " WITH (FORCE)");
+		this.server.execute("DROP ROLE " + this.name);
+	}
+
+	/**
+	 * A job that writes.
+	 */
+	static class Job {
+
+		private final JdbcClient jdbc;
+
+		Job(JdbcClient jdbc) {
+			this.jdbc = jdbc;
+		}
+
+		@LeaderOnly
+		@Transactional
+		@DurableSchedule(name = "job")
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		public void run() {
+			insert();
+		}
+
+		@LeaderOnly
+		@Transactional
+		public void write() {
+			insert();
+		}
+
+		private void insert() {
+			this.jdbc.sql("INSERT INTO public.work VALUES (1)").update();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application {
+
+		@Bean
+		InitializingBean clock(DurableSchedules schedules) {
+			return () -> schedules.setClock(clock);
+		}
+
+		@Bean
+		Job job(JdbcClient jdbc) {
+			return new Job(jdbc);
+		}
+
+	}
+
+}
