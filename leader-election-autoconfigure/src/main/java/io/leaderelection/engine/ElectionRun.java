@@ -304,7 +304,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * Watch until a session is needed, and run it from its opening to its end.
 	 */
 	private void runSession() {
-		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::answered);
+		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::observed);
 		this.session = opened;
 		this.requested = null;
 		this.graceSpent = false;
@@ -419,7 +419,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				return false;
 			}
 			if (watch != null) {
-				answered();
+				observed();
 				follow(watch.view());
 			}
 			long suspended = this.election.suspensionRemaining();
@@ -630,7 +630,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 		}
 	}
 
-	private void answered() {
+	private void observed() {
 		SupervisedSession current = this.session;
 		Contact contact = this.election.state().contact();
 		if (contact.problem() != null) {

@@ -41,7 +41,7 @@ final class SupervisedSession implements ElectionSession {
 
 	private final Watchdog watchdog;
 
-	private final Runnable onAnswer;
+	private final Runnable onObserved;
 
 	private final Object openingMonitor = new Object();
 
@@ -53,15 +53,15 @@ final class SupervisedSession implements ElectionSession {
 
 	/**
 	 * Create a new {@code SupervisedSession} instance, to be opened.
-	 * @param onAnswer called after the store has answered
+	 * @param onObserved called after an observation or a confirmation
 	 */
-	SupervisedSession(ElectionSessions sessions, Election election, Watchdog watchdog, Runnable onAnswer) {
+	SupervisedSession(ElectionSessions sessions, Election election, Watchdog watchdog, Runnable onObserved) {
 		this.sessions = sessions;
 		this.election = election;
 		this.timings = election.timings();
 		this.platform = election.platform();
 		this.watchdog = watchdog;
-		this.onAnswer = onAnswer;
+		this.onObserved = onObserved;
 	}
 
 	/**
@@ -250,7 +250,10 @@ final class SupervisedSession implements ElectionSession {
 	private <T extends @Nullable Object> T ask(Duration wait, Question<T> question) throws SessionException {
 		ElectionSession opened = opened();
 		T answer = call(wait.plus(callLimit()), this::abort, () -> question.ask(opened));
-		this.onAnswer.run();
+		if (answer instanceof View || answer instanceof Acquisition.Held || answer instanceof Confirmation) {
+			// Other requests may succeed in a store that cannot hold elections
+			this.onObserved.run();
+		}
 		return answer;
 	}
 

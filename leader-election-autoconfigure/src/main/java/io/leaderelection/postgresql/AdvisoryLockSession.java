@@ -489,7 +489,8 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private static SessionException lost(SQLException ex) {
-		return new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
+		return Jdbc.isDenied(ex) ? PostgreSqlSessions.translate(ex)
+				: new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
 	}
 
 	/**

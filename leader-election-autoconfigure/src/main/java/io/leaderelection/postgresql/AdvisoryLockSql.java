@@ -19,6 +19,7 @@ package io.leaderelection.postgresql;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 
@@ -63,17 +64,24 @@ class AdvisoryLockSql {
 			    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
 			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
 			    WHERE lanname OPERATOR(pg_catalog.=) 'plpgsql') AS plpgsql,
-			  pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')
-			    AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE') AS wal_file_name,
-			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system,
-			  (SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(
-			      pg_catalog.to_regprocedure(name)::pg_catalog.oid, 'EXECUTE') IS TRUE)
-			    FROM (VALUES ('pg_catalog.pg_stat_get_db_sessions_killed(pg_catalog.oid)'),
-			      ('pg_catalog.pg_stat_get_db_sessions_fatal(pg_catalog.oid)'),
-			      ('pg_catalog.pg_stat_get_db_stat_reset_time(pg_catalog.oid)'),
-			      ('pg_catalog.pg_stat_get_activity(int)'), ('pg_catalog.pg_stat_clear_snapshot()'),
-			      ('pg_catalog.pg_sleep(double precision)')) AS functions (name)) AS endings,
+			  pg_catalog.array_to_string(ARRAY(
+			    SELECT pg_catalog.string_agg(oid::pg_catalog.regprocedure::pg_catalog.text, ', ') FROM pg_catalog.pg_proc
+			    WHERE pronamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace
+			      AND proname OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.name[]) GROUP BY proname
+			    HAVING NOT pg_catalog.bool_or(pg_catalog.has_function_privilege(oid, 'EXECUTE')) ORDER BY proname), ';') AS denied,
 			  """ + THRESHOLD;
+
+	/**
+	 * The functions of the statements of a session that are more than operators, casts
+	 * and the like. A failure for lack of another one has the same consequence, but only
+	 * when it occurs.
+	 */
+	static final Set<String> FUNCTIONS = Set.of("clock_timestamp", "pg_advisory_lock", "pg_advisory_unlock",
+			"pg_advisory_unlock_shared", "pg_advisory_xact_lock", "pg_current_snapshot", "pg_current_wal_lsn",
+			"pg_current_xact_id", "pg_lock_status", "pg_logical_emit_message", "pg_postmaster_start_time",
+			"pg_snapshot_xmax", "pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock",
+			"pg_try_advisory_xact_lock_shared",
+			"pg_walfile_name", "set_config", "statement_timestamp");
 
 	static final String OUTCOME = "leader_election.outcome";
 
@@ -505,16 +513,20 @@ class AdvisoryLockSql {
 				  EXCEPTION WHEN lock_not_available OR query_canceled THEN
 				    PERFORM pg_catalog.set_config('%3$s', 'blocked', false);
 				  END;
-				  FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_get_activity(NULL)
-				      WHERE pid IN (SELECT pid FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s)
-				        AND state = 'active' AND wait_event = 'ClientRead'
-				        AND state_change < pg_catalog.clock_timestamp() - interval '%6$s ms' LOOP
-				    BEGIN
-				      PERFORM pg_catalog.pg_terminate_backend(stuck);
-				    EXCEPTION WHEN insufficient_privilege OR query_canceled THEN
-				      NULL;
-				    END;
-				  END LOOP;
+				  BEGIN
+				    FOR stuck IN SELECT pid FROM pg_catalog.pg_stat_get_activity(NULL)
+				        WHERE pid IN (SELECT pid FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s)
+				          AND state = 'active' AND wait_event = 'ClientRead'
+				          AND state_change < pg_catalog.clock_timestamp() - interval '%6$s ms' LOOP
+				      BEGIN
+				        PERFORM pg_catalog.pg_terminate_backend(stuck);
+				      EXCEPTION WHEN insufficient_privilege OR query_canceled THEN
+				        NULL;
+				      END;
+				    END LOOP;
+				  EXCEPTION WHEN insufficient_privilege THEN
+				    NULL;
+				  END;
 				END $barrier$;
 				SELECT pg_catalog.current_setting('%3$s') AS outcome,
 				  (SELECT min(pid) FROM %4$s AND pid <> pg_catalog.pg_backend_pid() AND %5$s) AS holder

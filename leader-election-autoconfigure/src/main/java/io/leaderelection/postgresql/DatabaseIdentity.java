@@ -57,7 +57,8 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	 */
 	static DatabaseIdentity of(Connection connection, ServerInspection server) throws SQLException {
 		try {
-			return new DatabaseIdentity(server.database(), server.controlSystem() ? cluster(connection) : null);
+			return new DatabaseIdentity(server.database(),
+					server.mayExecute("pg_control_system") ? cluster(connection) : null);
 		}
 		catch (SQLException ex) {
 			if (!connection.isValid(TIMEOUT_SECONDS)) {

@@ -50,6 +50,9 @@ final class ForeignSessions {
 
 	private final Map<Integer, String> descriptions = new HashMap<>();
 
+	/** Whether names may not be read. */
+	private boolean denied;
+
 	/**
 	 * Determine the foreign sessions.
 	 * @param holders the process ids of sessions that hold a lock
@@ -99,7 +102,10 @@ final class ForeignSessions {
 		return description;
 	}
 
-	private static String lookUp(Connection connection, int pid) throws SQLException {
+	private String lookUp(Connection connection, int pid) throws SQLException {
+		if (this.denied) {
+			return unnamed(pid);
+		}
 		try {
 			return Jdbc.query(connection, AdvisoryLockSql.nameSessions(List.of(pid)), ForeignSessions::words);
 		}
@@ -108,8 +114,13 @@ final class ForeignSessions {
 				throw ex;
 			}
 			logger.debug("The session with pid " + pid + " has no name", ex);
-			return "session with pid " + pid;
+			this.denied = Jdbc.isDenied(ex);
+			return unnamed(pid);
 		}
+	}
+
+	private String unnamed(int pid) {
+		return "session with pid " + pid + (this.denied ? " (its name requires EXECUTE on pg_stat_get_activity)" : "");
 	}
 
 	/**

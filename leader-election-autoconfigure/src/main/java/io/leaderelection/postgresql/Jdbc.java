@@ -124,6 +124,14 @@ final class Jdbc {
 	}
 
 	/**
+	 * Return whether a statement failed for lack of a privilege. The server logs each
+	 * such failure as an error.
+	 */
+	static boolean isDenied(Exception ex) {
+		return ex instanceof SQLException failure && "42501".equals(failure.getSQLState());
+	}
+
+	/**
 	 * Return whether a statement failed because its session has ended.
 	 */
 	static boolean isBroken(Connection connection, SQLException ex) {

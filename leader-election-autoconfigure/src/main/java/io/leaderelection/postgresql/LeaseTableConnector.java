@@ -37,8 +37,6 @@ final class LeaseTableConnector {
 
 	private static final Duration SHORTEST_OPENING_TIMEOUT = Duration.ofSeconds(5);
 
-	private static final String INSUFFICIENT_PRIVILEGE = "42501";
-
 	private final ConnectionSource source;
 
 	private final String table;
@@ -133,7 +131,7 @@ final class LeaseTableConnector {
 		PGConnection pgConnection = PostgreSqlSessions.unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
-		server.check(server.pid(), true);
+		server.check(pgConnection.getBackendPID(), true, true);
 		LeaseTableShape tables = shape(connection, server);
 		LeaseTableSql sql = this.statements.of(tables.tables(), server, this.timeout.toMillis());
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
@@ -167,17 +165,8 @@ final class LeaseTableConnector {
 		return tables;
 	}
 
-	private @Nullable LeaseTableShape inspect(Connection connection) throws SQLException, SessionException {
-		try {
-			return LeaseTableShape.find(connection, LeaseTableSql.inspect(this.table));
-		}
-		catch (SQLException ex) {
-			if (INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState())) {
-				throw new UnusableStoreException("The role for leader election has no access to the table \""
-						+ this.table + "\": " + Jdbc.summary(ex), "Grant USAGE on its schema to that role.", ex);
-			}
-			throw ex;
-		}
+	private @Nullable LeaseTableShape inspect(Connection connection) throws SQLException {
+		return LeaseTableShape.find(connection, LeaseTableSql.inspect(this.table));
 	}
 
 	/**
@@ -231,6 +220,7 @@ final class LeaseTableConnector {
 					"The server is a standby or read-only, on which no node can lead; searching for the primary", ex);
 			case "55P03" ->
 				new SessionException("The lease table is locked by another session: " + Jdbc.summary(ex), ex);
+			case "42501" -> PostgreSqlSessions.translate(ex);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
 	}

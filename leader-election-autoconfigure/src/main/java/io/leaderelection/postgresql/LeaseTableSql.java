@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
@@ -42,6 +43,11 @@ import io.leaderelection.engine.NodeProfile;
 class LeaseTableSql {
 
 	static final String DEFAULT_TABLE = "leader_election";
+
+	/** See {@link AdvisoryLockSql#FUNCTIONS}. */
+	static final Set<String> FUNCTIONS = Set.of("clock_timestamp", "has_schema_privilege", "has_table_privilege",
+			"pg_current_wal_lsn", "pg_current_xact_id", "pg_lock_status", "pg_notify", "pg_walfile_name", "set_config",
+			"to_regclass");
 
 	private static final String CHANNEL = "leader_election";
 
@@ -125,6 +131,11 @@ class LeaseTableSql {
 			SELECT pg_catalog.set_config('lock_timeout', '100', true),
 			  pg_catalog.set_config('statement_timeout', '500', true);
 			""";
+
+	/** Shown in place of names if the role may not read these. */
+	private static final String NO_ACTIVITY = """
+			(SELECT DISTINCT pid, 'its name requires EXECUTE on pg_stat_get_activity' AS application_name, NULL::oid AS usesysid,
+			    '' AS state, '' AS wait_event, now() AS state_change FROM pg_locks)""";
 
 	/** How long a statement waits that delays the other elections of its node. */
 	private static final long SHORT_MILLIS = 100;
@@ -346,7 +357,7 @@ class LeaseTableSql {
 				      AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'relation' AND granted
 				        AND database = %4$s AND relation IN (to_regclass(%6$s), to_regclass(%7$s)));
 				  PERFORM set_config('leader_election.lockers', pids, true);
-				  FOR stuck IN SELECT pid FROM pg_stat_get_activity(NULL)
+				  FOR stuck IN SELECT pid FROM %8$s AS activity
 				      WHERE pid::text = ANY (string_to_array(pids, ','))
 				        AND state = 'active' AND wait_event = 'ClientRead'
 				        AND state_change < clock_timestamp() - interval '%3$s ms' LOOP
@@ -360,9 +371,10 @@ class LeaseTableSql {
 				SELECT activity.pid, activity.application_name, pg_get_userbyid(activity.usesysid) AS role
 				FROM (SELECT min(pid) AS pid FROM unnest(string_to_array(
 				    nullif(current_setting('leader_election.lockers'), ''), ',')::int[]) AS lockers (pid)) AS first
-				  LEFT JOIN pg_stat_get_activity(NULL) AS activity USING (pid)
+				  LEFT JOIN %8$s AS activity USING (pid)
 				""".formatted(this.tables.fences(), quote(election), leaseMillis, this.server.database(), this.table,
-				quote(this.tables.fences()), quote(this.table));
+				quote(this.tables.fences()), quote(this.table),
+				this.server.mayExecute("pg_stat_get_activity") ? "pg_stat_get_activity(NULL)" : NO_ACTIVITY);
 	}
 
 	/**

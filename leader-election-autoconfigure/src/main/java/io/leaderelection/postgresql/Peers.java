@@ -47,8 +47,6 @@ final class Peers {
 
 	private static final Log logger = LogFactory.getLog(Peers.class);
 
-	private static final String INSUFFICIENT_PRIVILEGE = "42501";
-
 	/**
 	 * The number of answers that are skipped after a failure, since the server logs each
 	 * failure.
@@ -193,7 +191,7 @@ final class Peers {
 			}
 			// The names are informational: a failure must not prevent this node from
 			// leading
-			this.pause = INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState()) ? Integer.MAX_VALUE : PAUSE;
+			this.pause = Jdbc.isDenied(ex) ? Integer.MAX_VALUE : PAUSE;
 			logger.warn("Could not determine the leader and the candidates: " + Jdbc.summary(ex));
 			return View.NONE;
 		}

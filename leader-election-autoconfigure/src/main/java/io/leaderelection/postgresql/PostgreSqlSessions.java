@@ -169,7 +169,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private Watcher watcher(Connection connection) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
-		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
+		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		this.fence.heldOn(identity);
 		return new Watcher(this.source, this.statements.of(this.keys, server), identity, this.names, this.termEpoch,
@@ -234,7 +234,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
-		server.check(pgConnection.getBackendPID(), this.allowSessionPooler);
+		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
 		String leaseHolder = findLeaseHolder(connection);
 		long lease = this.settings.lease().toMillis();
 		long wait = server.longestWaitMillis();
@@ -381,6 +381,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					"Check leader-election.datasource.username and password if leader-election.datasource.url is set, "
 							+ "otherwise those of the application's DataSource, such as spring.datasource.username and "
 							+ "password. Check also what the URL and the pool set on connections.",
+					ex);
+		}
+		if (Jdbc.isDenied(ex)) {
+			return new UnusableStoreException("The role for leader election lacks a privilege: " + Jdbc.summary(ex),
+					"Grant it to that role, for instance with GRANT EXECUTE ON FUNCTION, GRANT USAGE ON SCHEMA or GRANT "
+							+ "CONNECT ON DATABASE. The documentation (docs/operations/security.md) lists all of them.",
 					ex);
 		}
 		if (state.equals("53300")) {

@@ -19,6 +19,10 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -34,17 +38,13 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param login the role that has logged in
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
- * @param walFileName whether the role may read the name of a WAL file
- * @param controlSystem whether the role may read the identifier of the cluster
+ * @param denied the functions that the role may not execute, of those that elections use
  * @param timelines whether the server provides its timeline
- * @param endings whether the role may read why sessions have ended, and the server has
- * counted a session before it shows that the session has ended
  * @param longestWaitMillis the longest wait for a lock that neither triggers the deadlock
  * detection of the server nor is logged as a slow statement
  */
 public record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role,
-		String login, long database, boolean plpgsql, boolean walFileName, boolean controlSystem, boolean timelines,
-		boolean endings, long longestWaitMillis) {
+		String login, long database, boolean plpgsql, List<String> denied, boolean timelines, long longestWaitMillis) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -52,6 +52,14 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * Earlier ones report the end of a session to another process, which counts it later.
 	 */
 	private static final int OLDEST_VERSION_WITH_ENDINGS = 15;
+
+	private static final Set<String> ENDINGS = Set.of("pg_stat_get_db_sessions_killed", "pg_stat_get_db_sessions_fatal",
+			"pg_stat_get_db_stat_reset_time", "pg_stat_get_activity", "pg_stat_clear_snapshot", "pg_sleep");
+
+	private static final String INSPECT = AdvisoryLockSql.INSPECT
+		.formatted(Stream.of(AdvisoryLockSql.FUNCTIONS, LeaseTableSql.FUNCTIONS, ENDINGS, Set.of("pg_control_system"))
+			.flatMap(Set::stream)
+			.collect(Collectors.joining(",")));
 
 	static final long LONGEST_WAIT = 800;
 
@@ -80,9 +88,9 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
-			return new ServerInspection(version, 0, 0, false, "", "", 0, false, false, false, false, false, 0);
+			return new ServerInspection(version, 0, 0, false, "", "", 0, false, List.of(), false, 0);
 		}
-		ServerInspection server = Jdbc.query(connection, AdvisoryLockSql.INSPECT, ServerInspection::of);
+		ServerInspection server = Jdbc.query(connection, INSPECT, ServerInspection::of);
 		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
 				? server.withTimelines() : server;
 	}
@@ -91,7 +99,8 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * Return whether the timeline of the server can be read.
 	 */
 	private boolean isPrimary() {
-		return isSupported() && !this.inRecovery && this.plpgsql && this.walFileName;
+		return isSupported() && !this.inRecovery && this.plpgsql && mayExecute("pg_walfile_name")
+				&& mayExecute("pg_current_wal_lsn");
 	}
 
 	private boolean isSupported() {
@@ -100,8 +109,26 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 
 	private ServerInspection withTimelines() {
 		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.login,
-				this.database, this.plpgsql, this.walFileName, this.controlSystem, true, this.endings,
-				this.longestWaitMillis);
+				this.database, this.plpgsql, this.denied, true, this.longestWaitMillis);
+	}
+
+	/**
+	 * Return whether the role may execute a function, of those that elections use.
+	 * @param function its name
+	 * @return whether it may
+	 */
+	public boolean mayExecute(String function) {
+		return this.denied.stream().noneMatch((signature) -> signature.startsWith(function + "("));
+	}
+
+	/**
+	 * Return whether the role may read why sessions have ended, and the server has
+	 * counted a session before it shows that the session has ended.
+	 * @return whether both is the case
+	 */
+	public boolean endings() {
+		return this.versionNumber / 10_000 >= OLDEST_VERSION_WITH_ENDINGS
+				&& ENDINGS.stream().allMatch(this::mayExecute);
 	}
 
 	private static boolean isImitation(String version) {
@@ -111,9 +138,8 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	private static ServerInspection of(ResultSet row) throws SQLException {
 		return new ServerInspection(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
 				row.getBoolean("in_recovery"), row.getString("role"), row.getString("login"), row.getLong("database"),
-				row.getBoolean("plpgsql"), row.getBoolean("wal_file_name"), row.getBoolean("control_system"), false,
-				row.getBoolean("endings") && row.getInt("version_number") / 10_000 >= OLDEST_VERSION_WITH_ENDINGS,
-				longestWaitMillis(row));
+				row.getBoolean("plpgsql"), List.of(row.getString("denied").replace("pg_catalog.", "").split(";")),
+				false, longestWaitMillis(row));
 	}
 
 	/**
@@ -128,10 +154,11 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * Check that this server can hold elections.
 	 * @param connectionPid the process id that the driver received at login
 	 * @param allowSessionPooler whether another process may answer
+	 * @param table whether for the store {@code table}, which works with every pooler
 	 * @throws UnusableStoreException if operator action is required
 	 * @throws SessionException if the server may become usable without operator action
 	 */
-	public void check(int connectionPid, boolean allowSessionPooler) throws SessionException {
+	public void check(int connectionPid, boolean allowSessionPooler, boolean table) throws SessionException {
 		if (isImitation(this.version)) {
 			throw new UnusableStoreException(
 					"CockroachDB accepts advisory locks without locking anything: every node would lead.",
@@ -143,7 +170,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 							+ " or later (for idle_session_timeout), but the server is " + this.version,
 					"Upgrade the server, or point leader-election.datasource.url at a later one.", null);
 		}
-		if (connectionPid != this.pid && !allowSessionPooler) {
+		if (connectionPid != this.pid && !allowSessionPooler && !table) {
 			throw new UnusableStoreException(
 					"A connection pooler is between this application and PostgreSQL. In transaction mode, two nodes "
 							+ "would hold the same lock.",
@@ -163,11 +190,15 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + this.role + "\"",
 					null);
 		}
-		if (!this.walFileName) {
+		Set<String> functions = table ? LeaseTableSql.FUNCTIONS : AdvisoryLockSql.FUNCTIONS;
+		String missing = this.denied.stream()
+			.filter((signature) -> functions.contains(signature.split("\\(")[0]))
+			.collect(Collectors.joining(", "));
+		if (!missing.isEmpty()) {
 			throw new UnusableStoreException(
-					"The role \"" + this.role + "\" may not use pg_walfile_name, which returns the timeline of a term.",
-					"Run, as a superuser in that database: GRANT EXECUTE ON FUNCTION "
-							+ "pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() TO \"" + this.role
+					"The role \"" + this.role + "\" may not execute functions that leader election needs: " + missing
+							+ ".",
+					"Run, as a superuser in that database: GRANT EXECUTE ON FUNCTION " + missing + " TO \"" + this.role
 							+ "\"",
 					null);
 		}

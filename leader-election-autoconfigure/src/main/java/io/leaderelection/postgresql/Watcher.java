@@ -116,6 +116,7 @@ final class Watcher {
 		}
 		catch (SQLException | RuntimeException ex) {
 			logger.debug("The connection of the pool could not be used to observe the election", ex);
+			this.pause = Jdbc.isDenied(ex) ? PAUSE : this.pause;
 			return null;
 		}
 		finally {

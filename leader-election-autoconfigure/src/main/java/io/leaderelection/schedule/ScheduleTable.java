@@ -43,12 +43,20 @@ final class ScheduleTable {
 
 	private static final String DEFAULT_NAME = "leader_election_schedule";
 
-	/** Names are resolved with the search path of the role, as those in a script are. */
+	/**
+	 * Names are resolved with the search path of the role, as those in a script are. The
+	 * functions are those of a claim.
+	 */
 	private static final String FIND = """
 			SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
 			  c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p' AS permanent,
 			  pg_catalog.has_table_privilege(c.oid, 'SELECT') AND pg_catalog.has_table_privilege(c.oid, 'INSERT')
-			    AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS privileges, current_user AS role
+			    AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS privileges, current_user AS role,
+			  pg_catalog.array_to_string(ARRAY(SELECT oid::pg_catalog.regprocedure FROM pg_catalog.pg_proc
+			    WHERE pronamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace
+			      AND proname OPERATOR(pg_catalog.=) ANY ('{clock_timestamp,interval_gt,interval_lt,pg_current_xact_id,
+			        pg_xact_status,set_config}'::pg_catalog.name[])
+			      AND NOT pg_catalog.has_function_privilege(oid, 'EXECUTE')), ', ') AS denied
 			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('%s')::pg_catalog.oid
 			""";
@@ -126,18 +134,29 @@ final class ScheduleTable {
 				throw unsuitable("it is not a permanent table");
 			}
 			if (!row.getBoolean("privileges")) {
-				throw privileges(row.getString("role"));
+				throw privileges(row.getString("role"), "");
+			}
+			String denied = row.getString("denied");
+			if (!denied.isEmpty()) {
+				throw new InvalidDurableScheduleException(
+						"The role may not execute functions that durable schedules need: " + denied + ".",
+						"Run, as a superuser in that database: GRANT EXECUTE ON FUNCTION " + denied + " TO \""
+								+ row.getString("role") + "\"");
 			}
 			statement.executeQuery(COLUMNS.formatted(found)).close();
 			return found;
 		}
 		catch (SQLException ex) {
 			switch (String.valueOf(ex.getSQLState())) {
-				case "42703" -> throw unsuitable(String.valueOf(ex.getMessage()).lines().findFirst().orElse(""));
-				case "42501" -> throw privileges(connection.getMetaData().getUserName());
+				case "42703" -> throw unsuitable(words(ex));
+				case "42501" -> throw privileges(connection.getMetaData().getUserName(), ": " + words(ex));
 				default -> throw ex;
 			}
 		}
+	}
+
+	private static String words(SQLException ex) {
+		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
 	}
 
 	private static Statement statement(Connection connection) throws SQLException {
@@ -153,11 +172,11 @@ final class ScheduleTable {
 						+ "or set leader-election.table-name to another name.");
 	}
 
-	private InvalidDurableScheduleException privileges(String role) {
+	private InvalidDurableScheduleException privileges(String role, String words) {
 		int schema = this.name.indexOf('.');
 		return new InvalidDurableScheduleException(
 				"The role \"" + role + "\" lacks privileges on the table " + this.name
-						+ ", which records the fires of durable schedules.",
+						+ ", which records the fires of durable schedules" + words + ".",
 				"Run as its owner: GRANT SELECT, INSERT, UPDATE ON " + this.name + " TO \"" + role + "\""
 						+ ((schema < 0) ? "" : "; GRANT USAGE ON SCHEMA " + this.name.substring(0, schema) + " TO \""
 								+ role + "\""));
@@ -181,10 +200,8 @@ final class ScheduleTable {
 				return;
 			}
 			if (DENIED.contains(String.valueOf(ex.getSQLState()))) {
-				throw new InvalidDurableScheduleException(
-						"The table " + this.name
-								+ ", which records the fires of durable schedules, could not be created: "
-								+ String.valueOf(ex.getMessage()).lines().findFirst().orElse("") + ".",
+				throw new InvalidDurableScheduleException("The table " + this.name
+						+ ", which records the fires of durable schedules, could not be created: " + words(ex) + ".",
 						"Create it with the script " + SCRIPT + " as a role that may do so, or grant CREATE on the "
 								+ "schema, which must exist.");
 			}

@@ -64,8 +64,8 @@ final class OwnDatabase implements AutoCloseable {
 		this.server = server;
 		server.execute("CREATE ROLE " + this.name + " LOGIN PASSWORD 'right'");
 		server.execute("CREATE DATABASE " + this.name);
-		execute("CREATE TABLE public.work (id int)",
-				"GRANT CREATE, USAGE ON SCHEMA public TO " + this.name + "; GRANT INSERT ON public.work TO " + this.name);
+		execute("CREATE TABLE public.work (id int)", "GRANT CREATE, USAGE ON SCHEMA public TO " + this.name
+				+ "; GRANT INSERT ON public.work TO " + this.name);
 	}
 
 	/**
@@ -102,14 +102,15 @@ final class OwnDatabase implements AutoCloseable {
 	}
 
 	LocalNode start(String store, String... properties) {
-		return LocalNode.start(this.server, Application.class, Stream
-			.concat(Stream.of("spring.application.name=" + this.name + store, "spring.datasource.url=" + url(),
-					"spring.datasource.username=" + this.name, "spring.datasource.password=right",
-					"leader-election.store=" + store, "leader-election.lease-duration=5s",
-					"leader-election.takeover-delay=0", "leader-election.standbys=1",
-					"leader-election.table-name=public.leader_election", "leader-election.initialize-schema=always",
-					"leader-election.schedules.max-clock-skew=36500d"), Stream.of(properties))
-			.toArray(String[]::new));
+		return LocalNode
+			.start(this.server, Application.class, Stream
+				.concat(Stream.of("spring.application.name=" + this.name + store, "spring.datasource.url=" + url(),
+						"spring.datasource.username=" + this.name, "spring.datasource.password=right",
+						"leader-election.store=" + store, "leader-election.lease-duration=5s",
+						"leader-election.takeover-delay=0", "leader-election.standbys=1",
+						"leader-election.table-name=public.leader_election", "leader-election.initialize-schema=always",
+						"leader-election.schedules.max-clock-skew=36500d"), Stream.of(properties))
+				.toArray(String[]::new));
 	}
 
 	/**
@@ -126,7 +127,8 @@ final class OwnDatabase implements AutoCloseable {
 					&& status(third).leader() != null);
 			eventually().until(() -> store.equals("table") || status(second).watching() || status(third).watching());
 			job(first).write();
-			assertRefusedDuring(first, store.equals("table") ? "BEGIN; SELECT FROM public.leader_election_fence FOR UPDATE"
+			assertRefusedDuring(first, store.equals("table")
+					? "BEGIN; SELECT FROM public.leader_election_fence FOR UPDATE"
 					: "SELECT pg_advisory_lock(" + ElectionKeys.derive(this.name + store, "default").fence() + ")");
 			job(first).run();
 			clock.set(clock.instant().plus(Duration.ofDays(1)).toString());
@@ -134,8 +136,7 @@ final class OwnDatabase implements AutoCloseable {
 			connection.setAutoCommit(false);
 			first.elector().getLeadership().fence(connection);
 			first.elector().resign();
-			eventually().until(
-					() -> status(second).blockedBy() != null || status(third).blockedBy() != null);
+			eventually().until(() -> status(second).blockedBy() != null || status(third).blockedBy() != null);
 			connection.commit();
 			eventually().until(() -> second.leads() || third.leads());
 			LocalNode next = second.leads() ? second : third;
@@ -151,8 +152,7 @@ final class OwnDatabase implements AutoCloseable {
 	private void assertRefusedDuring(LocalNode leader, String lock) throws SQLException {
 		try (Connection foreign = superuser(); Statement statement = foreign.createStatement()) {
 			statement.execute(lock);
-			assertThatException().isThrownBy(job(leader)::write)
-				.withStackTraceContaining("is held by the session");
+			assertThatException().isThrownBy(job(leader)::write).withStackTraceContaining("is held by the session");
 		}
 	}
 

@@ -63,7 +63,11 @@ class SearchPathTests {
 	}
 
 	private List<String> traces() {
-		return this.server.log().substring(this.logged).lines().filter((line) -> line.contains(HostileSchema.TRACE)).toList();
+		return this.server.log()
+			.substring(this.logged)
+			.lines()
+			.filter((line) -> line.contains(HostileSchema.TRACE))
+			.toList();
 	}
 
 	@ParameterizedTest
@@ -83,9 +87,10 @@ class SearchPathTests {
 	 */
 	@ParameterizedTest
 	@ValueSource(strings = { "SELECT 1 = 1", "SELECT 1 IN (1, 2)", "SELECT 1 BETWEEN 1 AND 2", "SELECT 'a' LIKE 'b'",
-			"SELECT 'a' || 'b'", "SELECT CASE 1 WHEN 2 THEN 3 END", "SELECT 1 IS DISTINCT FROM 2", "SELECT nullif(1, 2)",
-			"SELECT 1 = ANY (ARRAY[1])", "SELECT FROM (VALUES (1)) AS a (i) JOIN (VALUES (1)) AS b (i) USING (i)",
-			"SELECT 1::text", "SELECT now()", "SELECT * FROM pg_locks", "DO $$ DECLARE i text := ''; BEGIN END $$",
+			"SELECT 'a' || 'b'", "SELECT CASE 1 WHEN 2 THEN 3 END", "SELECT 1 IS DISTINCT FROM 2",
+			"SELECT nullif(1, 2)", "SELECT 1 = ANY (ARRAY[1])",
+			"SELECT FROM (VALUES (1)) AS a (i) JOIN (VALUES (1)) AS b (i) USING (i)", "SELECT 1::text", "SELECT now()",
+			"SELECT * FROM pg_locks", "DO $$ DECLARE i text := ''; BEGIN END $$",
 			"DO $$ BEGIN PERFORM 1 = 1; EXCEPTION WHEN OTHERS THEN NULL; END $$" })
 	void unqualifiedStatementLeavesATrace(String sql) throws SQLException {
 		try (Connection connection = this.database.connect(); Statement statement = connection.createStatement()) {

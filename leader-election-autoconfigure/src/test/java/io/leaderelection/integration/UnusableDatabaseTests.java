@@ -105,8 +105,8 @@ class UnusableDatabaseTests {
 
 	static Stream<Arguments> unusableDatabaseRefusesTheStartOfANodeThatIsNoCandidate() {
 		return Stream.of(Arguments.of(OLD, OLD_TEXT), Arguments.of(POOLER, "A connection pooler is between"),
-				Arguments.of(new String[] { function("has_function_privilege(text, text)", "boolean", "false") },
-						"may not use pg_walfile_name"));
+				Arguments.of(new String[] { function("has_function_privilege(oid, text)", "boolean", "false") },
+						"may not execute functions that leader election needs: clock_timestamp()"));
 	}
 
 	@Test
@@ -144,10 +144,11 @@ class UnusableDatabaseTests {
 		String[] properties = { "spring.datasource.url=" + url(database), "spring.datasource.username=" + role,
 				"spring.datasource.password=right" };
 		assertRefused(database, properties);
-		String grant = "GRANT EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() "
-				+ "TO \"" + role + "\"";
+		String grant = "GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO \"" + role + "\"";
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The role \"" + role + "\" may not use pg_walfile_name")
+			.contains("The role \"" + role
+					+ "\" may not execute functions that leader election needs: pg_current_wal_lsn(), "
+					+ "pg_walfile_name(pg_lsn).")
 			.contains("Run, as a superuser in that database: " + grant);
 		execute(database, grant);
 		try (LocalNode node = LocalNode.start(this.server, properties)) {

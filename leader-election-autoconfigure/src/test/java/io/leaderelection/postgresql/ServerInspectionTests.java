@@ -19,6 +19,7 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -40,13 +41,14 @@ class ServerInspectionTests {
 
 	@Test
 	void primaryOfASupportedVersionIsUsable() {
-		assertThatNoException().isThrownBy(() -> server("PostgreSQL 14.20", 140020, false, true).check(1, false));
+		assertThatNoException()
+			.isThrownBy(() -> server("PostgreSQL 14.20", 140020, false, true).check(1, false, false));
 	}
 
 	@Test
 	void olderVersionIsRefused() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> server("PostgreSQL 13.7", 130007, false, true).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 13.7", 130007, false, true).check(1, false, false))
 			.withMessage("Leader election needs PostgreSQL 14 or later (for idle_session_timeout), but the server is "
 					+ "PostgreSQL 13.7")
 			.satisfies((ex) -> assertThat(ex.getAction()).startsWith("Upgrade the server"));
@@ -55,23 +57,24 @@ class ServerInspectionTests {
 	@Test
 	void cockroachIsRefused() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> server("CockroachDB CCL v25.1.0", 130000, false, true).check(1, false))
+			.isThrownBy(() -> server("CockroachDB CCL v25.1.0", 130000, false, true).check(1, false, false))
 			.withMessageContaining("every node would lead");
 	}
 
 	@Test
 	void poolerIsRefusedUnlessItIsAllowed() {
 		ServerInspection server = server("PostgreSQL 18.6", 180006, false, true);
-		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> server.check(-4711, false))
+		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> server.check(-4711, false, false))
 			.withMessageContaining("pooler")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("leader-election.allow-session-pooler=true"));
-		assertThatNoException().isThrownBy(() -> server.check(-4711, true));
+		assertThatNoException().isThrownBy(() -> server.check(-4711, true, false));
+		assertThatNoException().isThrownBy(() -> server.check(-4711, false, true));
 	}
 
 	@Test
 	void standbyIsNotTheEndButNoPlaceToLead() {
 		assertThatExceptionOfType(SessionException.class)
-			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, true, true).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, true, true).check(1, false, false))
 			.isNotInstanceOf(UnusableStoreException.class)
 			.withMessageContaining("standby");
 	}
@@ -79,8 +82,24 @@ class ServerInspectionTests {
 	@Test
 	void roleWithoutPlpgsqlNamesTheMissingGrant() {
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, false, false).check(1, false))
+			.isThrownBy(() -> server("PostgreSQL 18.6", 180006, false, false).check(1, false, false))
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"app\""));
+	}
+
+	@Test
+	void functionsOfTheStoreAreNamedWithTheirGrant() {
+		ServerInspection server = new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", "app", 5, true,
+				List.of("pg_notify(text,text)", "pg_sleep(double precision)",
+						"pg_try_advisory_lock(bigint), pg_try_advisory_lock(integer,integer)"),
+				true, 800);
+		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> server.check(1, false, false))
+			.withMessage("The role \"app\" may not execute functions that leader election needs: "
+					+ "pg_try_advisory_lock(bigint), pg_try_advisory_lock(integer,integer).")
+			.satisfies((ex) -> assertThat(ex.getAction()).contains(
+					"GRANT EXECUTE ON FUNCTION pg_try_advisory_lock(bigint), pg_try_advisory_lock(integer,integer) TO \"app\""));
+		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(() -> server.check(1, false, true))
+			.withMessageEndingWith("needs: pg_notify(text,text).");
+		assertThat(server.endings()).isFalse();
 	}
 
 	@ParameterizedTest
@@ -97,7 +116,7 @@ class ServerInspectionTests {
 	}
 
 	private static ServerInspection server(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, true, true, true, true, 800);
+		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, List.of(), true, 800);
 	}
 
 }

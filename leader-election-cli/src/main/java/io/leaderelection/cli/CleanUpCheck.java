@@ -49,8 +49,10 @@ final class CleanUpCheck {
 	void run(Connection connection, boolean pooled) throws InterruptedException {
 		String sessions = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity AS a WHERE pg_catalog.starts_with(application_name, '"
 				+ this.options.sessionNames() + "') AND pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()"
-				+ (pooled ? " AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid OPERATOR(pg_catalog.=) a.pid "
-						+ "AND locktype OPERATOR(pg_catalog.=) 'advisory')" : "");
+				+ (pooled
+						? " AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid OPERATOR(pg_catalog.=) a.pid "
+								+ "AND locktype OPERATOR(pg_catalog.=) 'advisory')"
+						: "");
 		try {
 			checkSchema(connection);
 			long deadline = System.nanoTime() + LIMIT.toNanos();

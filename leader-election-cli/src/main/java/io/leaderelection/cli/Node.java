@@ -176,7 +176,8 @@ final class Node implements AutoCloseable {
 		TransactionTemplate transaction = this.context.getBean(TransactionTemplate.class);
 		JdbcTemplate jdbc = this.context.getBean(JdbcTemplate.class);
 		return elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
-			Long id = jdbc.queryForObject("SELECT pg_catalog.pg_current_xact_id()::pg_catalog.text::bigint", Long.class);
+			Long id = jdbc.queryForObject("SELECT pg_catalog.pg_current_xact_id()::pg_catalog.text::bigint",
+					Long.class);
 			write.accept((id != null) ? id : 0);
 			// Fails with the reason if the server has ended the session meanwhile. A
 			// failure of the commit would be replaced by that of the rollback

@@ -188,8 +188,7 @@ final class ServerCheck {
 					null);
 		}
 		try {
-			// The other store works with every pooler
-			server.check(this.options.isTable() ? server.pid() : clientPid, this.options.allowSessionPooler());
+			server.check(clientPid, this.options.allowSessionPooler(), this.options.isTable());
 		}
 		catch (UnusableStoreException ex) {
 			throw VerificationException.of("server", ex);
@@ -204,8 +203,8 @@ final class ServerCheck {
 
 	private void privileges(String check, ServerInspection server) {
 		this.report.ok(check,
-				"role \"" + server.role() + "\" may use the language plpgsql, pg_walfile_name and pg_current_wal_lsn");
-		if (!server.controlSystem()) {
+				"role \"" + server.role() + "\" may use the language plpgsql and the functions that elections need");
+		if (!server.mayExecute("pg_control_system")) {
 			this.report.note(check,
 					"it may not execute pg_control_system: databases of different servers are told apart by their ids only");
 		}

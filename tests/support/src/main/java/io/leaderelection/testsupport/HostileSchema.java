@@ -35,9 +35,9 @@ public final class HostileSchema {
 	public static final String TRACE = "shadowed by the search path";
 
 	/**
-	 * Creates the schema, as a superuser. Functions with arguments that
-	 * PL/pgSQL does not take, for instance of {@code concat}, have the code of another
-	 * function, which fails.
+	 * Creates the schema, as a superuser. Functions with arguments that PL/pgSQL does not
+	 * take, for instance of {@code concat}, have the code of another function, which
+	 * fails.
 	 */
 	public static final String SCRIPT = """
 			CREATE SCHEMA hostile;
@@ -85,7 +85,8 @@ public final class HostileSchema {
 			  END LOOP;
 			END $create$;
 			GRANT SELECT ON ALL TABLES IN SCHEMA hostile TO PUBLIC;
-			""".formatted(TRACE);
+			"""
+		.formatted(TRACE);
 
 	private HostileSchema() {
 	}

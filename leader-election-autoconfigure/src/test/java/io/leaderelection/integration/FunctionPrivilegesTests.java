@@ -1,0 +1,298 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.integration;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSession;
+import io.leaderelection.engine.ElectionSession.Acquisition;
+import io.leaderelection.engine.ElectionSession.Acquisition.Won;
+import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.TransactionFence.Outcome;
+import io.leaderelection.engine.UnusableStoreException;
+import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.PostgreSqlSessions;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.core.io.ClassPathResource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Tests that the privileges on functions that "Security" lists suffice, that none can be
+ * left out, and that a missing one is named.
+ */
+@Timeout(300)
+@Tag("ring2")
+class FunctionPrivilegesTests {
+
+	private static final Path DOCUMENT = Path.of("..", "docs", "operations", "security.md");
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final OwnDatabase database = new OwnDatabase(this.server);
+
+	private final String role = this.database.name();
+
+	private final List<ElectionSession> sessions = new ArrayList<>();
+
+	@BeforeEach
+	void createTables() throws Exception {
+		try (Connection connection = this.database.connect(); Statement statement = connection.createStatement()) {
+			for (String script : List.of("schema-postgresql.sql", "schema-schedule-postgresql.sql")) {
+				statement.execute(new ClassPathResource("io/leaderelection/" + script)
+					.getContentAsString(StandardCharsets.UTF_8));
+			}
+		}
+	}
+
+	@AfterEach
+	void dropDatabase() {
+		this.sessions.forEach(ElectionSession::abort);
+		this.database.close();
+	}
+
+	/**
+	 * Leave the role with the documented privileges only.
+	 * @return the documented functions
+	 */
+	private List<String> grantAsDocumented() throws IOException {
+		Matcher block = Pattern.compile("```sql\\n(GRANT USAGE ON LANGUAGE .*?)```", Pattern.DOTALL)
+			.matcher(Files.readString(DOCUMENT));
+		assertThat(block.find()).isTrue();
+		this.database.execute("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog FROM PUBLIC",
+				"REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC", block.group(1).replaceAll("\\bshop\\b", this.role));
+		return Pattern.compile("'(\\w+)'[,)]").matcher(block.group(1)).results().map((name) -> name.group(1)).toList();
+	}
+
+	private void change(String statement, String function) {
+		this.database.execute(
+				"""
+						DO $$
+						DECLARE
+						  signature regprocedure;
+						BEGIN
+						  FOR signature IN SELECT oid FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = '%s' LOOP
+						    EXECUTE format('%s', signature);
+						  END LOOP;
+						END $$"""
+					.formatted(function, statement.formatted("%s", this.role)));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void documentedFunctionsSuffice(String store) throws Exception {
+		grantAsDocumented();
+		exercise(store);
+		for (String optional : List.of("pg_stat_get_activity", "pg_stat_get_db_sessions_killed", "pg_sleep",
+				"pg_stat_get_db_sessions_fatal", "pg_stat_get_db_stat_reset_time", "pg_stat_clear_snapshot",
+				"pg_control_system", "pg_terminate_backend", "pg_get_multixact_members")) {
+			assertThat(Files.readString(DOCUMENT)).contains("`" + optional + "`");
+			change("GRANT EXECUTE ON FUNCTION %s TO %s", optional);
+		}
+		this.database.exercise(store);
+	}
+
+	@Test
+	void functionThatIsMissingIsNamed() throws Exception {
+		List<String> unused = new ArrayList<>();
+		for (String function : grantAsDocumented()) {
+			change("REVOKE EXECUTE ON FUNCTION %s FROM %s", function);
+			boolean used = false;
+			for (String store : List.of("advisory-lock", "table")) {
+				Throwable failure = catchThrowable(() -> exercise(store));
+				if (failure != null) {
+					used = true;
+					assertThat(failure).as(function + " " + store)
+						.isInstanceOfAny(UnusableStoreException.class, SQLException.class)
+						.message()
+						.containsPattern("\\b" + function + "\\b");
+				}
+			}
+			if (!used) {
+				unused.add(function);
+			}
+			change("GRANT EXECUTE ON FUNCTION %s TO %s", function);
+		}
+		assertThat(unused).as("used by durable schedules, or to read names")
+			.containsExactlyInAnyOrder("int8ge", "int8mi", "pg_xact_status", "timestamptz_eq", "xid8eq", "xid8in");
+	}
+
+	@Test
+	void missingFunctionOfDurableSchedulesRefusesTheStart() {
+		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_xact_status");
+		assertThat(catchThrowable(() -> this.database.start("advisory-lock").close())).rootCause()
+			.hasMessageContaining("may not execute functions that durable schedules need: pg_xact_status(xid8)")
+			.hasMessageContaining("GRANT EXECUTE ON FUNCTION pg_xact_status(xid8) TO \"" + this.role + "\"");
+	}
+
+	/**
+	 * Each attempt is an error in the log of the server.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "advisory-lock, array_agg", "table, clock_timestamp" })
+	void functionThatIsRevokedLaterMakesTheStoreUnusable(String store, String function) {
+		int logged = this.server.log().length();
+		try (LocalNode first = this.database.start(store).awaitLeader();
+				LocalNode second = this.database.start(store)) {
+			OwnDatabase.eventually().until(() -> OwnDatabase.status(second).leader() != null);
+			change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
+			first.elector().resign();
+			for (LocalNode node : List.of(first, second)) {
+				OwnDatabase.eventually().untilAsserted(() -> {
+					Health health = node.context().getBean(LeadershipHealthIndicator.class).health();
+					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+					assertThat(health.getDetails().toString()).contains(function);
+				});
+			}
+			Awaitility.await()
+				.during(Duration.ofSeconds(6))
+				.atMost(Duration.ofSeconds(20))
+				.until(() -> OwnDatabase.status(first).unusable() && OwnDatabase.status(second).unusable());
+			assertThat(this.server.log()
+				.substring(logged)
+				.lines()
+				.filter((line) -> line.contains("ERROR") && line.contains(function))).hasSizeBetween(1, 4);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void winnerThatMayNotReadTheActivityWaitsForATransaction(String store) throws Exception {
+		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_stat_get_activity");
+		String id = UUID.randomUUID().toString();
+		ElectionKeys keys = ElectionKeys.derive("test", id);
+		ElectionSessions opened = sessions(store, id, keys, "first");
+		int logged = this.server.log().length();
+		try (Connection transaction = this.database.connect()) {
+			transaction.setAutoCommit(false);
+			ElectionSession first = open(opened);
+			Term term = ((Won) acquire(first, Won.class)).term();
+			ElectionSession second = open(sessions(store, id, keys, "second"));
+			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);
+			first.release(true);
+			acquire(second, Won.class);
+			for (int i = 0; i < 5; i++) {
+				second.confirm();
+				assertThat(second.passBarrier(Duration.ofMillis(1)))
+					.startsWith("the transaction of the session with pid")
+					.contains("its name requires EXECUTE on pg_stat_get_activity");
+			}
+			transaction.rollback();
+			assertThat(second.passBarrier(Duration.ofSeconds(1))).isNull();
+			second.confirm();
+		}
+		assertThat(this.server.log().substring(logged).lines().filter((line) -> line.contains("pg_stat_get_activity")))
+			.hasSizeLessThan(3);
+	}
+
+	/**
+	 * Run the statements of a store.
+	 */
+	private void exercise(String store) throws SQLException, SessionException {
+		String id = UUID.randomUUID().toString();
+		ElectionKeys keys = ElectionKeys.derive("test", id);
+		ElectionSessions opened = sessions(store, id, keys, "first");
+		try (Connection transaction = this.database.connect()) {
+			transaction.setAutoCommit(false);
+			ElectionSession first = open(opened);
+			Term term = ((Won) acquire(first, Won.class)).term();
+			first.confirm();
+			first.candidates();
+			assertThat(first.passBarrier(Duration.ofMillis(1))).isNull();
+			ElectionSession second = open(sessions(store, id, keys, "second"));
+			second.acquire(Duration.ofMillis(1));
+			second.warmUp();
+			second.observe();
+			second.requestResignation(term);
+			second.withdrawRequest();
+			if (opened.canWatch()) {
+				opened.watch();
+			}
+			assertThat(opened.fence().covers(transaction)).isTrue();
+			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);
+			first.release(true);
+			acquire(second, Won.class);
+			assertThat(second.passBarrier(Duration.ofMillis(1))).contains("session with pid");
+			transaction.rollback();
+			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.REFUSED);
+			second.withdraw();
+		}
+		finally {
+			this.sessions.forEach(ElectionSession::abort);
+			this.sessions.clear();
+		}
+	}
+
+	private static Acquisition acquire(ElectionSession session, Class<?> type) throws SessionException {
+		long start = System.nanoTime();
+		Acquisition acquisition = session.acquire(Duration.ofMillis(100));
+		while (!type.isInstance(acquisition) && System.nanoTime() - start < LEASE.toNanos()) {
+			acquisition = session.acquire(Duration.ofMillis(100));
+		}
+		return acquisition;
+	}
+
+	private ElectionSession open(ElectionSessions opened) throws SessionException {
+		ElectionSession session = opened.open();
+		this.sessions.add(session);
+		session.becomeCandidate();
+		return session;
+	}
+
+	private ElectionSessions sessions(String store, String id, ElectionKeys keys, String node) {
+		ConnectionSource source = (settings) -> this.database.connect();
+		ElectionSettings settings = new ElectionSettings(id, node, LEASE, Duration.ZERO, Duration.ofSeconds(1), true);
+		return store.equals("table")
+				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "public.leader_election", false, LEASE)
+					.sessions(settings, id, keys, 0)
+				: new PostgreSqlSessions(settings, keys, 0, false, source);
+	}
+
+}
