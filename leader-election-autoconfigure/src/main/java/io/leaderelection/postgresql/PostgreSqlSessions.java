@@ -25,6 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
@@ -49,6 +50,9 @@ import org.postgresql.util.ServerErrorMessage;
 public final class PostgreSqlSessions implements ElectionSessions {
 
 	private static final Log logger = LogFactory.getLog(PostgreSqlSessions.class);
+
+	/** The routines of PostgreSQL that verify the limits of a role and of a database. */
+	private static final Set<String> OWN_LIMITS = Set.of("InitializeSessionUserId", "CheckMyDatabase");
 
 	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
 
@@ -390,8 +394,8 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					ex);
 		}
 		if (state.equals("53300")) {
-			// Without the words of the server, which vary
-			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)", ex);
+			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)"
+					+ (isOwnLimit(ex) ? ": " + Jdbc.summary(ex) : ""), ex);
 		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
 	}
@@ -415,6 +419,15 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		Throwable cause = failure.getCause();
 		return (cause != null) ? isNetworkFailure(cause)
 				: failure instanceof IOException && !(failure instanceof FileNotFoundException);
+	}
+
+	/**
+	 * Return whether the limit of the role or of the database has been reached, which
+	 * only the words of the server tell. For its own limit, these vary.
+	 */
+	private static boolean isOwnLimit(SQLException ex) {
+		return ex instanceof PSQLException reported && reported.getServerErrorMessage() != null
+				&& OWN_LIMITS.contains(String.valueOf(reported.getServerErrorMessage().getRoutine()));
 	}
 
 	/**

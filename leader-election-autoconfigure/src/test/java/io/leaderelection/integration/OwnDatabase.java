@@ -189,13 +189,13 @@ final class OwnDatabase implements AutoCloseable {
 		@Transactional
 		@DurableSchedule(name = "job")
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
+		void run() {
 			insert();
 		}
 
 		@LeaderOnly
 		@Transactional
-		public void write() {
+		void write() {
 			insert();
 		}
 

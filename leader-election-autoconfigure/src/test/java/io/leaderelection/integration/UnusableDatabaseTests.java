@@ -176,6 +176,20 @@ class UnusableDatabaseTests {
 				"spring.datasource.password=wrong");
 	}
 
+	@Test
+	void limitOfTheRoleIsNamedInTheWordsOfTheServer(CapturedOutput output) {
+		String role = role();
+		this.server.execute("ALTER ROLE " + role + " CONNECTION LIMIT 0");
+		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.username=" + role,
+				"spring.datasource.password=right")) {
+			String text = "has no free connection (SQLSTATE 53300): FATAL: too many connections for role \"" + role
+					+ "\"";
+			eventually().untilAsserted(() -> assertThat(output).contains("Following without a session").contains(text));
+			assertThat(node.context().getBean(LeadershipHealthIndicator.class).health().getDetails().toString())
+				.contains(text);
+		}
+	}
+
 	private void foundLater(String database, CapturedOutput output, String text, String action, String... further) {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			proxy.refuse();
