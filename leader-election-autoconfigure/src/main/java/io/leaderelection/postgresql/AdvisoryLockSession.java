@@ -489,7 +489,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private static SessionException lost(SQLException ex) {
-		return Jdbc.isDenied(ex) ? PostgreSqlSessions.translate(ex)
+		return Jdbc.isDenied(ex) ? PostgreSqlSessions.translate(ex, false)
 				: new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
 	}
 

@@ -220,7 +220,7 @@ final class LeaseTableConnector {
 					"The server is a standby or read-only, on which no node can lead; searching for the primary", ex);
 			case "55P03" ->
 				new SessionException("The lease table is locked by another session: " + Jdbc.summary(ex), ex);
-			case "42501" -> PostgreSqlSessions.translate(ex);
+			case "42501" -> PostgreSqlSessions.translate(ex, false);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
 	}
