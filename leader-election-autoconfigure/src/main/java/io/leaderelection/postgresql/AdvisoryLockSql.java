@@ -69,7 +69,8 @@ class AdvisoryLockSql {
 			    WHERE pronamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace
 			      AND proname OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.name[]) GROUP BY proname
 			    HAVING NOT pg_catalog.bool_or(pg_catalog.has_function_privilege(oid, 'EXECUTE')) ORDER BY proname), ';') AS denied,
-			  """ + THRESHOLD;
+			  """
+			+ THRESHOLD;
 
 	/**
 	 * The functions of the statements of a session that are more than operators, casts
@@ -80,8 +81,7 @@ class AdvisoryLockSql {
 			"pg_advisory_unlock_shared", "pg_advisory_xact_lock", "pg_current_snapshot", "pg_current_wal_lsn",
 			"pg_current_xact_id", "pg_lock_status", "pg_logical_emit_message", "pg_postmaster_start_time",
 			"pg_snapshot_xmax", "pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock",
-			"pg_try_advisory_xact_lock_shared",
-			"pg_walfile_name", "set_config", "statement_timestamp");
+			"pg_try_advisory_xact_lock_shared", "pg_walfile_name", "set_config", "statement_timestamp");
 
 	static final String OUTCOME = "leader_election.outcome";
 
