@@ -78,12 +78,14 @@ class FollowedDataSourceTests {
 
 	private static final String ROLE = "followed_" + UUID.randomUUID().toString().replace("-", "");
 
+	private static final String SCHEMA = ROLE + "_schema";
+
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	@BeforeAll
 	static void createRole() {
-		server
-			.execute("CREATE ROLE %1$s LOGIN PASSWORD 'secret'; CREATE SCHEMA %1$s AUTHORIZATION %1$s".formatted(ROLE));
+		server.execute("CREATE ROLE %1$s LOGIN PASSWORD 'secret'; CREATE SCHEMA %2$s AUTHORIZATION %1$s".formatted(ROLE,
+				SCHEMA));
 	}
 
 	@AfterAll
@@ -170,7 +172,7 @@ class FollowedDataSourceTests {
 			JdbcClient jdbc = JdbcClient.create(new SingleConnectionDataSource(connection, true));
 			assertThat(jdbc.sql("SELECT current_user").query(String.class).single()).isEqualTo(ROLE);
 			if (settings.contains(Setting.SCHEMA)) {
-				assertThat(jdbc.sql("SELECT current_schema").query(String.class).single()).isEqualTo(ROLE);
+				assertThat(jdbc.sql("SELECT current_schema").query(String.class).single()).isEqualTo(SCHEMA);
 			}
 			if (settings.contains(Setting.INIT_SQL)) {
 				assertThat(jdbc.sql("SHOW work_mem").query(String.class).single()).isEqualTo("77MB");
@@ -315,7 +317,7 @@ class FollowedDataSourceTests {
 				pool.setUrl(server.jdbcUrl());
 				pool.setUsername(ROLE);
 				pool.setPassword("secret");
-				pool.setDefaultSchema(ROLE);
+				pool.setDefaultSchema(SCHEMA);
 				pool.setConnectionInitSqls(List.of("SELECT 1", INIT_SQL));
 				pool.setConnectionProperties("options=" + OPTIONS);
 				return pool;
@@ -426,7 +428,7 @@ class FollowedDataSourceTests {
 			pool.setJdbcUrl(server.jdbcUrl());
 			pool.setUsername(ROLE);
 			pool.setPassword("secret");
-			pool.setSchema(ROLE);
+			pool.setSchema(SCHEMA);
 			pool.setConnectionInitSql(INIT_SQL);
 			pool.addDataSourceProperty("options", OPTIONS);
 			return pool;
@@ -435,7 +437,7 @@ class FollowedDataSourceTests {
 		private static <T extends AbstractDriverBasedDataSource> T spring(T dataSource) {
 			dataSource.setUsername(ROLE);
 			dataSource.setPassword("secret");
-			dataSource.setSchema(ROLE);
+			dataSource.setSchema(SCHEMA);
 			Properties properties = new Properties();
 			properties.setProperty("options", OPTIONS);
 			dataSource.setConnectionProperties(properties);
@@ -448,7 +450,7 @@ class FollowedDataSourceTests {
 			dataSource.setDatabaseName(server.database());
 			dataSource.setUser(ROLE);
 			dataSource.setPassword("secret");
-			dataSource.setCurrentSchema(ROLE);
+			dataSource.setCurrentSchema(SCHEMA);
 			dataSource.setOptions(OPTIONS);
 			return dataSource;
 		}

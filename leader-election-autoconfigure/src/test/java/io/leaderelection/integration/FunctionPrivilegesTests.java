@@ -140,6 +140,7 @@ class FunctionPrivilegesTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void functionThatIsMissingIsNamed() throws Exception {
 		List<String> unused = new ArrayList<>();
 		for (String function : grantAsDocumented()) {

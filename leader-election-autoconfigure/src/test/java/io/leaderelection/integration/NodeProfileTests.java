@@ -79,7 +79,8 @@ class NodeProfileTests {
 		Routes routes = second.context().getBean(Routes.class);
 		await().untilAsserted(() -> assertThat(routes.leaders()).last()
 			.isEqualTo(new Leader(first.elector().getNodeId(), first.elector().getLeadership().getTerm(),
-					second.elector().getLeader().since(), Map.of("url", "http://first", "zone", "eu-1a"), null)));
+					second.elector().getLeader().since(), Map.of("url", "http://first", "zone", "eu-1a"),
+					store.equals("table") ? null : this.server.username())));
 		assertThat(second.elector().getLeader()).isEqualTo(routes.leaders().get(routes.leaders().size() - 1));
 		Routes routesOfFirst = first.context().getBean(Routes.class);
 		assertThat(routesOfFirst.leaders()).isEmpty();
