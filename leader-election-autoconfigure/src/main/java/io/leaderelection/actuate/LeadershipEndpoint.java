@@ -41,16 +41,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
-import org.springframework.boot.actuate.endpoint.EndpointId;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 import org.springframework.boot.actuate.endpoint.OperationType;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
-import org.springframework.boot.actuate.endpoint.invoke.OperationInvoker;
 import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
-import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
 
 /**
  * {@link Endpoint @Endpoint} that shows the leader and the candidates, and hands
@@ -58,13 +55,11 @@ import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
  * is answered at once and reaches the leader through the database.
  */
 @Endpoint(id = "leadership", defaultAccess = Access.READ_ONLY)
-public class LeadershipEndpoint implements OperationInvokerAdvisor {
+public class LeadershipEndpoint {
 
 	private static final Log logger = LogFactory.getLog(LeadershipEndpoint.class);
 
-	private static final EndpointId ID = EndpointId.of("leadership");
-
-	private final ThreadLocal<@Nullable Principal> caller = new ThreadLocal<>();
+	private static final ThreadLocal<@Nullable Principal> caller = new ThreadLocal<>();
 
 	private final DefaultLeaderElectors electors;
 
@@ -86,21 +81,22 @@ public class LeadershipEndpoint implements OperationInvokerAdvisor {
 	}
 
 	/**
-	 * Have an operation of this endpoint know who calls it. A parameter would require a
-	 * content type for every request.
+	 * Have the write operations of this endpoint know who calls them. A parameter would
+	 * require a content type for every request.
+	 * @return the advisor, which needs no endpoint yet
 	 */
-	@Override
-	public OperationInvoker apply(EndpointId endpointId, OperationType operationType, OperationParameters parameters,
-			OperationInvoker invoker) {
-		return !endpointId.equals(ID) ? invoker : (context) -> {
-			this.caller.set(context.resolveArgument(Principal.class));
-			try {
-				return invoker.invoke(context);
-			}
-			finally {
-				this.caller.remove();
-			}
-		};
+	public static OperationInvokerAdvisor callerAdvisor() {
+		return (id, type, parameters,
+				invoker) -> (type != OperationType.WRITE || !id.toLowerCaseString().equals("leadership")) ? invoker
+						: (context) -> {
+							caller.set(context.resolveArgument(Principal.class));
+							try {
+								return invoker.invoke(context);
+							}
+							finally {
+								caller.remove();
+							}
+						};
 	}
 
 	/**
@@ -151,7 +147,7 @@ public class LeadershipEndpoint implements OperationInvokerAdvisor {
 
 	/**
 	 * Ask the leader of an election to hand over if it is the given node. The node is
-	 * part of the path, for the same reason as in {@link #apply}.
+	 * part of the path, for the same reason as in {@link #callerAdvisor}.
 	 * @param election the name of the election
 	 * @param node the node that must be the leader, by its id or by the id that other
 	 * nodes see
@@ -220,8 +216,8 @@ public class LeadershipEndpoint implements OperationInvokerAdvisor {
 	}
 
 	private String cause() {
-		Principal principal = this.caller.get();
-		return (principal != null) ? "endpoint, user '" + principal.getName().replaceAll("\\p{Cntrl}", "?") + "'"
+		Principal principal = caller.get();
+		return (principal != null) ? "endpoint, user '" + principal.getName().replaceAll("(?U)\\p{Cntrl}", "?") + "'"
 				: "endpoint";
 	}
 

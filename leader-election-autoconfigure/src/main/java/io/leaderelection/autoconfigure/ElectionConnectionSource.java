@@ -87,7 +87,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	/**
 	 * Determine the source of connections.
-	 * @throws ElectionDataSourceException if there is no usable source
+	 * @throws InvalidConfigurationException if there is no usable source
 	 */
 	void check() {
 		Origin resolved = resolve();
@@ -109,8 +109,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 			Origin resolved = this.origin;
 			return ((resolved != null) ? resolved : resolve()).connect(driverSettings);
 		}
-		catch (ElectionDataSourceException ex) {
-			throw new SQLNonTransientConnectionException(ex.getMessage(), "08001", ex);
+		catch (InvalidConfigurationException ex) {
+			throw new SQLNonTransientConnectionException(ex.getDescription(), "08001", ex);
 		}
 		catch (SQLException ex) {
 			throw JdbcUrl.withoutSecrets(ex);
@@ -140,7 +140,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		long count = this.dedicated.stream().count();
 		if (count > 0) {
-			throw new ElectionDataSourceException(
+			throw new InvalidConfigurationException(
 					"Leader election cannot determine which of " + count
 							+ " @LeaderElectionDataSource beans to use, since none of them is primary.",
 					"Annotate only the one whose database holds the elections.", null);
@@ -157,16 +157,16 @@ final class ElectionConnectionSource implements ConnectionSource {
 		return new Derived(() -> derive("The application's DataSource", dataSource));
 	}
 
-	private ElectionDataSourceException missing() {
+	private InvalidConfigurationException missing() {
 		long count = this.dataSources.stream().count();
 		if (count == 0) {
-			return new ElectionDataSourceException(
+			return new InvalidConfigurationException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
 					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
 							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE,
 					null);
 		}
-		return new ElectionDataSourceException(
+		return new InvalidConfigurationException(
 				"Leader election cannot determine which of " + count
 						+ " DataSource beans to use, since none of them is primary.",
 				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
@@ -183,7 +183,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		if (target == null) {
 			DataSource root = PooledDataSources.root(dataSource);
-			throw new ElectionDataSourceException(
+			throw new InvalidConfigurationException(
 					name + " (" + dataSource.getClass().getName()
 							+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
 							+ ") does not expose how it connects, but elections need connections that do not come from "
@@ -199,7 +199,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private ConnectionTarget target(String name, ConnectionTarget target) {
 		if (!JdbcUrl.isPostgreSql(target.url())) {
-			throw new ElectionDataSourceException(
+			throw new InvalidConfigurationException(
 					name + " points to " + JdbcUrl.withoutSecrets(target.url())
 							+ ", but elections are held on PostgreSQL only.",
 					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
@@ -209,7 +209,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		// The driver would log a part of a URL that it cannot parse
 		if (JdbcUrl.isPlain(target.url()) && (!JdbcUrl.isWellFormed(target.url())
 				|| org.postgresql.Driver.parseURL(target.url(), null) == null)) {
-			throw new ElectionDataSourceException(
+			throw new InvalidConfigurationException(
 					name + " has a URL that the PostgreSQL driver cannot parse: " + JdbcUrl.withoutSecrets(target.url())
 							+ ".",
 					"Use the form jdbc:postgresql://host:5432/database, and encode special characters of parameters "
@@ -307,8 +307,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 			}
 		}
 
-		private static ElectionDataSourceException noDriver(ConnectionTarget target, @Nullable SQLException cause) {
-			return new ElectionDataSourceException(
+		private static InvalidConfigurationException noDriver(ConnectionTarget target, @Nullable SQLException cause) {
+			return new InvalidConfigurationException(
 					"There is no JDBC driver on the class path for the URL of the elections, "
 							+ JdbcUrl.withoutSecrets(target.url()) + ".",
 					"Add the dependency org.postgresql:postgresql, or correct the URL.", cause);

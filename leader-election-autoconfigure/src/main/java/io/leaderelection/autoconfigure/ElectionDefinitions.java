@@ -131,7 +131,7 @@ final class ElectionDefinitions {
 	 * @param properties their properties
 	 * @param environment the source of other properties
 	 * @return the elections
-	 * @throws InvalidElectionPropertyException if a value cannot be used
+	 * @throws InvalidConfigurationException if a value cannot be used
 	 */
 	static ElectionDefinitions of(LeaderElectionProperties properties, Environment environment) {
 		Duration phaseTimeout = Binder.get(environment)
@@ -146,7 +146,7 @@ final class ElectionDefinitions {
 			String property = PREFIX + "elections." + name;
 			checkName(property, name);
 			if (name.equals(properties.name())) {
-				throw new InvalidElectionPropertyException(property, name, "The default election has this name.",
+				throw new InvalidConfigurationException(property, name, "The default election has this name.",
 						"Configure the default election by " + PREFIX
 								+ "lease-duration and so on, or rename one of the two.");
 			}
@@ -166,7 +166,7 @@ final class ElectionDefinitions {
 			return NodeId.create(environment);
 		}
 		if (!NODE_ID.matcher(nodeId).matches()) {
-			throw new InvalidElectionPropertyException(PREFIX + "node-id", nodeId,
+			throw new InvalidConfigurationException(PREFIX + "node-id", nodeId,
 					"It is longer than 255 characters, or contains a character that is not printable ASCII, which a "
 							+ "database may not have.",
 					"Set an id by which operators recognize the node, or remove it to have one generated.");
@@ -176,7 +176,7 @@ final class ElectionDefinitions {
 
 	private static void checkName(String property, String name) {
 		if (!NAME.matcher(name).matches()) {
-			throw new InvalidElectionPropertyException(property, name,
+			throw new InvalidConfigurationException(property, name,
 					name.isEmpty() ? "The name of an election must not be empty."
 							: "The name of an election is part of thread names, metrics and PostgreSQL's views.",
 					"Use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.");
@@ -186,14 +186,14 @@ final class ElectionDefinitions {
 	private static void checkMetadata(Map<String, String> metadata) {
 		metadata.forEach((name, value) -> {
 			if (!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches()) {
-				throw new InvalidElectionPropertyException(PREFIX + "metadata." + name, value,
+				throw new InvalidConfigurationException(PREFIX + "metadata." + name, value,
 						"It contains a character that is not printable ASCII, which a database may not have, or its name contains '='.",
 						"Remove or encode other characters.");
 			}
 		});
 		int length = Profiles.metadataLength(metadata);
 		if (length > Profiles.MAX_METADATA_LENGTH) {
-			throw new InvalidElectionPropertyException(PREFIX + "metadata", metadata,
+			throw new InvalidConfigurationException(PREFIX + "metadata", metadata,
 					"As lines of the form name=value, all entries together have " + length
 							+ " characters, and a candidate holds a lock on the database for each three of them.",
 					"Publish at most " + Profiles.MAX_METADATA_LENGTH
@@ -207,7 +207,7 @@ final class ElectionDefinitions {
 			Long lockId = definition.lockId();
 			String other = (lockId != null) ? elections.putIfAbsent(lockId, definition.election()) : null;
 			if (lockId != null && other != null) {
-				throw new InvalidElectionPropertyException(lockIdProperty(definition.election(), properties.name()),
+				throw new InvalidConfigurationException(lockIdProperty(definition.election(), properties.name()),
 						lockId,
 						"The election '" + other + "' has the same lock: only one of the two could have a leader.",
 						"Set different lock ids, or remove them to have them derived from " + PREFIX
@@ -243,7 +243,7 @@ final class ElectionDefinitions {
 
 	private static void checkServices(LeaderElectionProperties.Services services) {
 		if (services.startAttempts() < 1) {
-			throw new InvalidElectionPropertyException(PREFIX + "services.start-attempts", services.startAttempts(),
+			throw new InvalidConfigurationException(PREFIX + "services.start-attempts", services.startAttempts(),
 					"A service must be started at least once.",
 					"Set 1 to resign after the first failure, or a higher number to retry before that.");
 		}
@@ -286,7 +286,7 @@ final class ElectionDefinitions {
 	private static void rejectIf(boolean invalid, String property, @Nullable Duration value, String reason,
 			String action) {
 		if (invalid && value != null) {
-			throw new InvalidElectionPropertyException(property, print(value), reason, action);
+			throw new InvalidConfigurationException(property, print(value), reason, action);
 		}
 	}
 
@@ -376,13 +376,13 @@ final class ElectionDefinitions {
 			int standbys = inherit(value, this.properties.standbys());
 			String property = property("standbys", value);
 			if (standbys < 1) {
-				throw new InvalidElectionPropertyException(property, standbys,
+				throw new InvalidConfigurationException(property, standbys,
 						"Without a standby, the application would be without a leader for several seconds after each "
 								+ "failure of the leader.",
 						"Set at least 1. To keep this node from leading, set " + PREFIX + "candidate=false.");
 			}
 			if (standbys > MOST_STANDBYS) {
-				throw new InvalidElectionPropertyException(property, standbys,
+				throw new InvalidConfigurationException(property, standbys,
 						"Each standby keeps a connection to the database.",
 						"Set a number from 1 to " + MOST_STANDBYS + ", for instance 3.");
 			}
@@ -393,7 +393,7 @@ final class ElectionDefinitions {
 			Integer value = (this.own != null) ? this.own.priority() : null;
 			int priority = inherit(value, this.properties.priority());
 			if (priority < 0 || priority > NodeProfile.MAX_PRIORITY) {
-				throw new InvalidElectionPropertyException(property("priority", value), priority,
+				throw new InvalidConfigurationException(property("priority", value), priority,
 						"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
 								+ "; a candidate with a higher number goes first.");
 			}
@@ -421,7 +421,7 @@ final class ElectionDefinitions {
 			Integer value = (this.own != null) ? this.own.termEpoch() : null;
 			int epoch = inherit(value, this.properties.termEpoch());
 			if (epoch < 0 || epoch > MAX_EPOCH) {
-				throw new InvalidElectionPropertyException(property("term-epoch", value), epoch,
+				throw new InvalidConfigurationException(property("term-epoch", value), epoch,
 						"A term has four bits for the epoch.", "Set a number from 0 to " + MAX_EPOCH
 								+ ". Increase it by one after pg_upgrade, a restore or a move.");
 			}

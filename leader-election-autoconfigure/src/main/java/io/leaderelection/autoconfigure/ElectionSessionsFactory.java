@@ -27,8 +27,8 @@ interface ElectionSessionsFactory {
 
 	/**
 	 * Check the configuration, without opening a connection.
-	 * @throws ElectionDataSourceException if no connection can be configured
-	 * @throws InvalidElectionPropertyException if the value of a property cannot be used
+	 * @throws InvalidConfigurationException if no connection can be configured
+	 * @throws InvalidConfigurationException if the value of a property cannot be used
 	 */
 	void check();
 

@@ -113,7 +113,7 @@ public final class LeaderElectionAutoConfiguration {
 			ApplicationContext context) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
-			throw new ElectionDataSourceException(
+			throw new InvalidConfigurationException(
 					"Leader election needs a PostgreSQL database, but there is no "
 							+ (driver ? "Spring Boot JDBC support" : "PostgreSQL JDBC driver") + " on the class path.",
 					"Add the dependency "

@@ -77,7 +77,7 @@ public final class LeadershipIntegrationAutoConfiguration {
 	private static Map<String, List<String>> roles(Set<String> elections, Map<String, List<String>> configured) {
 		configured.forEach((election, roles) -> {
 			if (!elections.contains(election)) {
-				throw new InvalidElectionPropertyException(PREFIX + election, roles,
+				throw new InvalidConfigurationException(PREFIX + election, roles,
 						"There is no election of that name, only " + elections + ".",
 						"Use the name of an election. Further elections are configured by leader-election.elections.");
 			}
@@ -94,7 +94,7 @@ public final class LeadershipIntegrationAutoConfiguration {
 
 	private static void checkOwner(String election, String role, @Nullable String other) {
 		if (other != null) {
-			throw new InvalidElectionPropertyException(PREFIX + election, role,
+			throw new InvalidConfigurationException(PREFIX + election, role,
 					"The role also follows the election '" + other + "', so each of the two would start and stop its "
 							+ "endpoints.",
 					"Let each role follow one election. An election that is not listed has the role of its name.");
@@ -109,7 +109,7 @@ public final class LeadershipIntegrationAutoConfiguration {
 			String role = initiator.getContext().getRole();
 			roles.forEach((election, owned) -> {
 				if (role != null && owned.contains(role)) {
-					throw new InvalidElectionPropertyException(PREFIX + election, role,
+					throw new InvalidConfigurationException(PREFIX + election, role,
 							"The LockRegistryLeaderInitiator bean '" + name + "' holds an election for the same role.",
 							"Remove one of the two: that bean, or the role from this property. To publish no events of "
 									+ "Spring Integration, set leader-election.integration.enabled=false.");

@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import java.lang.reflect.Method;
 import java.sql.Driver;
+import java.sql.DriverManager;
 import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
@@ -121,10 +122,16 @@ final class PooledDataSources {
 	 * @return {@code false} if a request would start it
 	 */
 	static boolean isStarted(DataSource pool) {
-		DirectFieldAccessor fields = new DirectFieldAccessor(root(pool));
-		return Stream.of("pool", "connectionPool")
-			.filter(fields::isReadableProperty)
-			.noneMatch((name) -> fields.getPropertyValue(name) == null);
+		try {
+			DirectFieldAccessor fields = new DirectFieldAccessor(root(pool));
+			return Stream.of("pool", "connectionPool")
+				.filter(fields::isReadableProperty)
+				.noneMatch((name) -> fields.getPropertyValue(name) == null);
+		}
+		catch (RuntimeException ex) {
+			// Its module is not open
+			return true;
+		}
 	}
 
 	/**
@@ -229,10 +236,17 @@ final class PooledDataSources {
 		return (properties instanceof Properties known) ? known : new Properties();
 	}
 
-	/** The driver of another database may be missing. */
+	/**
+	 * The driver of another database may be missing. One that is registered may have a
+	 * state, as a pool's has.
+	 */
 	private static @Nullable Driver driver(String url, @Nullable String className) {
-		return (className != null && JdbcUrl.isPostgreSql(url))
-				? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, CLASS_LOADER)) : null;
+		return (className == null || !JdbcUrl.isPostgreSql(url)) ? null
+				: DriverManager.drivers()
+					.filter((registered) -> registered.getClass().getName().equals(className))
+					.findFirst()
+					.orElseGet(() -> (Driver) BeanUtils
+						.instantiateClass(ClassUtils.resolveClassName(className, ClassUtils.getDefaultClassLoader())));
 	}
 
 	/**

@@ -75,7 +75,7 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 		if (group.equals(READINESS) && availability != null) {
 			return () -> availability.getReadinessState() == ReadinessState.ACCEPTING_TRAFFIC;
 		}
-		throw new InvalidElectionPropertyException(PREFIX + "group", group,
+		throw new InvalidConfigurationException(PREFIX + "group", group,
 				"There is no health group with this name, so this node would never resign.",
 				"Define it by management.endpoint.health.group." + group
 						+ ".include (this needs Actuator and its health endpoint), or set readiness.");

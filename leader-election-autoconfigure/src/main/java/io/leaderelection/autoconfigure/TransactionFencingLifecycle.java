@@ -142,7 +142,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		}
 		this.fencing.coverage().forEach((name, coverage) -> {
 			if (coverage.isImpossible()) {
-				throw new InvalidElectionPropertyException("leader-election.fencing", "required",
+				throw new InvalidConfigurationException("leader-election.fencing", "required",
 						"Transactions of the transaction manager '" + name + "' are " + coverage + ".",
 						action(coverage));
 			}

@@ -28,7 +28,6 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
-import io.leaderelection.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import org.apache.commons.logging.LogFactory;
 
@@ -85,7 +84,7 @@ final class UnknownProperties {
 	 * Reject unknown properties. Unknown environment variables are only reported, since
 	 * Kubernetes adds some for each service.
 	 * @param source the source of properties
-	 * @throws UnknownPropertyException if the source has an unknown property
+	 * @throws InvalidConfigurationException if the source has an unknown property
 	 */
 	void check(PropertySource<?> source) {
 		// A native image has no metadata
@@ -103,8 +102,9 @@ final class UnknownProperties {
 		}
 		else if (!unknown.isEmpty()) {
 			String name = unknown.get(0);
-			throw new UnknownPropertyException("Leader election has no property '%s' (%s).".formatted(name,
-					PropertySourceOrigin.get(source, name)), action(name));
+			// Without its value, which may be a password
+			throw new InvalidConfigurationException("Leader election has no property '%s' (%s).".formatted(name,
+					PropertySourceOrigin.get(source, name)), action(name), null);
 		}
 	}
 
@@ -157,15 +157,6 @@ final class UnknownProperties {
 			}
 		}
 		return costs[second.length()];
-	}
-
-	/** Does not contain the value of the property, which may be a password. */
-	static final class UnknownPropertyException extends InvalidUsageException {
-
-		private UnknownPropertyException(String description, String action) {
-			super(description, action, null);
-		}
-
 	}
 
 }

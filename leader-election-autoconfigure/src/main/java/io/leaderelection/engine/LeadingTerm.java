@@ -215,14 +215,11 @@ final class LeadingTerm {
 		long vacant = this.election.nanoTime() - this.reply;
 		this.election.statistics().acquired(vacant);
 		this.election.decide(null);
-		this.log
-			.info("Acquired leadership" + (this.election.announce() ? ", starting schedulers" : "") + " ("
-					+ this.election + ", term " + this.won.term()
-					+ ((this.former != null)
-							? ", after node '" + this.former.node() + "' in term " + this.former.term()
-									+ " and at least " + TimeUnit.NANOSECONDS.toMillis(vacant) + "ms without a leader"
-							: "")
-					+ ")");
+		String before = (this.former == null || this.former.term() == null) ? ""
+				: ", after node '%s' in term %s and at least %dms without a leader".formatted(this.former.node(),
+						this.former.term(), TimeUnit.NANOSECONDS.toMillis(vacant));
+		this.log.info("Acquired leadership" + (this.election.announce() ? ", starting schedulers" : "") + " ("
+				+ this.election + ", term " + this.won.term() + before + ")");
 	}
 
 	/**
@@ -289,8 +286,8 @@ final class LeadingTerm {
 		}
 		else if (!this.waiting && waited >= REPORT_BLOCKED_AFTER) {
 			this.waiting = true;
-			this.log.info("Handing over " + granted + " waits for listeners, services or this work: "
-					+ this.election.gate().describe(Work::name));
+			this.log.info("Handing over " + granted + " waits for listeners, services or work: "
+					+ this.election.gate().describe(Work::name).replace("\n", ", "));
 		}
 	}
 

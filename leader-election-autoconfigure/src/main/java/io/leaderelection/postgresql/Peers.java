@@ -160,7 +160,8 @@ final class Peers {
 	 */
 	@Nullable Term settledTerm() {
 		Leader known = this.known.leader();
-		return (known != null && this.known.foreign() == null && !isUndecided()) ? known.term() : null;
+		boolean settled = this.known.foreign() == this.otherRole && !isUndecided();
+		return (known != null && settled) ? known.term() : null;
 	}
 
 	/**
@@ -207,8 +208,8 @@ final class Peers {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
-				String role = unquoted(rows.getString("role"));
-				if (pid == holder && !this.sql.login().equals(role)) {
+				String role = rows.getString("role");
+				if (pid == holder && !rows.getString("login").equals(role)) {
 					this.otherRole = new ForeignHolder(ForeignSessions.words(rows), false, true);
 				}
 				if (pid == holder && rows.getObject("term") != null
@@ -226,10 +227,6 @@ final class Peers {
 			.map((session) -> new Candidate(session.nodeId(), session.session(), session.profile()))
 			.toList();
 		return new View(sessions.get(holder), candidates, null);
-	}
-
-	private static String unquoted(String role) {
-		return role.startsWith("\"") ? role.substring(1, role.length() - 1).replace("\"\"", "\"") : role;
 	}
 
 	private void precededBy(Predecessor leader) {

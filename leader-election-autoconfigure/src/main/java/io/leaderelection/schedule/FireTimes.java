@@ -48,9 +48,7 @@ record FireTimes(List<Cron> crons, @Nullable Instant requested) {
 	}
 
 	/**
-	 * Return the first fire after a time.
-	 * @param time the time
-	 * @return the fire, or {@code null} if there is none
+	 * Return the first fire after a time, or {@code null} if there is none.
 	 */
 	@Nullable Instant next(Instant time) {
 		Instant next = (this.requested != null && this.requested.isAfter(time)) ? this.requested : null;

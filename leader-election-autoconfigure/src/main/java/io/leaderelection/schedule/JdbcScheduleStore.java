@@ -77,19 +77,17 @@ public final class JdbcScheduleStore extends ScheduleStore {
 	@Override
 	void check(Collection<DurableJob> jobs) {
 		jobs.forEach(this::transactions);
-		jobs.forEach(this::checkElection);
+		for (DurableJob job : jobs) {
+			String key = this.electionKeys.apply(job.election());
+			if (key.length() > JobDefinition.LONGEST_NAME) {
+				throw new InvalidDurableScheduleException(
+						job + " has a durable schedule, but its election is recorded as '" + key
+								+ "', which is longer than " + JobDefinition.LONGEST_NAME + " characters.",
+						"Set a shorter leader-election.group, or a shorter name of the election.");
+			}
+		}
 		jobs.forEach((job) -> this.table.resolve(transactions(job).dataSource()));
 		jobs.forEach((job) -> transactions(job).areOnElectionDatabase());
-	}
-
-	private void checkElection(DurableJob job) {
-		String key = this.electionKeys.apply(job.election());
-		if (key.length() > JobDefinition.LONGEST_NAME) {
-			throw new InvalidDurableScheduleException(
-					job + " has a durable schedule, but its election is recorded as '" + key
-							+ "', which is longer than " + JobDefinition.LONGEST_NAME + " characters.",
-					"Set a shorter leader-election.group, or a shorter name of the election.");
-		}
 	}
 
 	private ClaimTransactions transactions(DurableJob job) {

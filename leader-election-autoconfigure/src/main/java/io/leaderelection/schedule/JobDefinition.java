@@ -48,8 +48,6 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 
 	/**
 	 * Return the definition of a job.
-	 * @param job the job
-	 * @param schedules resolve placeholders
 	 * @throws InvalidDurableScheduleException if an attribute is not valid
 	 */
 	static JobDefinition of(DurableJob job, DurableSchedules schedules) {

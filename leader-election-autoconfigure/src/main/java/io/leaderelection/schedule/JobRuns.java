@@ -167,9 +167,6 @@ final class JobRuns {
 		}
 	}
 
-	/**
-	 * Record the outcome of a run if possible.
-	 */
 	private boolean note(DurableRun run, boolean done, String outcome) {
 		try {
 			record(run, done, outcome);

@@ -443,8 +443,8 @@ class ElectionConnectionSourceTests {
 			.withMessageContaining("does not expose how it connects");
 	}
 
-	private static ThrowableAssertAlternative<ElectionDataSourceException> refused(ElectionConnectionSource source) {
-		return assertThatExceptionOfType(ElectionDataSourceException.class).isThrownBy(source::check);
+	private static ThrowableAssertAlternative<InvalidConfigurationException> refused(ElectionConnectionSource source) {
+		return assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(source::check);
 	}
 
 	private static Datasource none() {

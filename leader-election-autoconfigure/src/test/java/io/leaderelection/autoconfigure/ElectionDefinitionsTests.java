@@ -97,8 +97,8 @@ class ElectionDefinitionsTests {
 	@Test
 	void leaseMustNotBeTooShort() {
 		refused("leader-election.lease-duration", "499ms").satisfies((ex) -> {
-			assertThat(ex.getValue()).isEqualTo("499ms");
-			assertThat(ex.getReason()).contains("every pause of the JVM");
+			assertThat(ex.getDescription()).contains("Value: 499ms");
+			assertThat(ex.getDescription()).contains("every pause of the JVM");
 			assertThat(ex.getAction()).contains("from 500ms to 1h").contains("with its unit");
 		});
 		assertThat(definitions("leader-election.lease-duration", "500ms").get("default").settings().lease())
@@ -114,25 +114,25 @@ class ElectionDefinitionsTests {
 	@Test
 	void leaseMustNotBeTooLong() {
 		refused("leader-election.lease-duration", "2h")
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("No node would lead for that long"));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("No node would lead for that long"));
 	}
 
 	@Test
 	void delaysMustNotBeNegative() {
 		refused("leader-election.takeover-delay", "-1s").satisfies((ex) -> {
-			assertThat(ex.getValue()).isEqualTo("-1s");
-			assertThat(ex.getReason()).isEqualTo("It is negative.");
+			assertThat(ex.getDescription()).contains("Value: -1s");
+			assertThat(ex.getDescription()).contains("It is negative.");
 		});
 		refused("leader-election.drain-timeout", "-20ms")
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is negative."));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("It is negative."));
 		refused("leader-election.resign-when-unhealthy.after", "-1s")
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is negative."));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("It is negative."));
 	}
 
 	@Test
 	void takeoverDelayMustHaveSomethingToDoWithTheLease() {
 		refused("leader-election.takeover-delay", "11s").satisfies((ex) -> {
-			assertThat(ex.getReason()).contains("After one lease (5s in the election 'default')")
+			assertThat(ex.getDescription()).contains("After one lease (5s in the election 'default')")
 				.contains("only leaves the application without a leader");
 			assertThat(ex.getAction()).contains("at most twice the duration of the lease");
 		});
@@ -142,12 +142,12 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void inheritedValueIsRefusedByTheNameOfThePropertyThatSetsIt() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.takeover-delay", "5s",
 					"leader-election.elections.reports.lease-duration", "1s"))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.takeover-delay");
-				assertThat(ex.getReason()).contains("1s in the election 'reports'");
+				assertThat(ex.getDescription()).contains("Property: leader-election.takeover-delay");
+				assertThat(ex.getDescription()).contains("1s in the election 'reports'");
 			});
 	}
 
@@ -163,7 +163,7 @@ class ElectionDefinitionsTests {
 	@Test
 	void drainMustEndBeforeThePhaseDoes() {
 		refused("leader-election.drain-timeout", "27s").satisfies((ex) -> {
-			assertThat(ex.getReason()).contains("2s of grace")
+			assertThat(ex.getDescription()).contains("2s of grace")
 				.contains("1s for a database")
 				.contains("not below the 30s of spring.lifecycle.timeout-per-shutdown-phase");
 			assertThat(ex.getAction())
@@ -174,9 +174,9 @@ class ElectionDefinitionsTests {
 				definitions("leader-election.drain-timeout", "50s", "spring.lifecycle.timeout-per-shutdown-phase", "1m")
 					.longestStop())
 			.hasSeconds(53);
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("spring.lifecycle.timeout-per-shutdown-phase", "10s"))
-			.satisfies((ex) -> assertThat(ex.getProperty()).isEqualTo("leader-election.drain-timeout"));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("Property: leader-election.drain-timeout"));
 	}
 
 	@Test
@@ -211,8 +211,8 @@ class ElectionDefinitionsTests {
 					assertThat(definition.settings().priorityHold().toNanos()).isPositive();
 				}
 			}
-			catch (InvalidElectionPropertyException ex) {
-				assertThat(ex.getProperty()).as(value).isEqualTo(property);
+			catch (InvalidConfigurationException ex) {
+				assertThat(ex.getDescription()).as(value).contains("Property: " + property);
 			}
 		}
 	}
@@ -240,7 +240,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void drainMustNotTakeADay() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.drain-timeout", "25h",
 					"spring.lifecycle.timeout-per-shutdown-phase", "2d"))
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
@@ -250,7 +250,7 @@ class ElectionDefinitionsTests {
 	void schedulesNeedPositiveDurations() {
 		refused("leader-election.schedules.transaction-idle-timeout", "999us");
 		refused("leader-election.schedules.transaction-idle-timeout", "25d")
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo("It is longer than PostgreSQL supports."));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("It is longer than PostgreSQL supports."));
 		refused("leader-election.schedules.max-clock-skew", "0s");
 		refused("leader-election.schedules.within", "0s");
 	}
@@ -271,46 +271,46 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void nameOfFurtherElectionMustBeFitToo() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.elections[a b].candidate", "true"))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.a b");
-				assertThat(ex.getValue()).isEqualTo("a b");
+				assertThat(ex.getDescription()).contains("Property: leader-election.elections.a b");
+				assertThat(ex.getDescription()).contains("Value: a b");
 			});
 	}
 
 	@Test
 	void furtherElectionMustNotHaveTheNameOfTheDefault() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.name", "reports",
 					"leader-election.elections.reports.candidate", "true"))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports");
-				assertThat(ex.getReason()).isEqualTo("The default election has this name.");
+				assertThat(ex.getDescription()).contains("Property: leader-election.elections.reports");
+				assertThat(ex.getDescription()).contains("The default election has this name.");
 			});
 	}
 
 	@Test
 	void twoElectionsMustNotHaveTheSameLock() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.lock-id", "255", "leader-election.elections.reports.lock-id",
 					"0xFF"))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.elections.reports.lock-id");
-				assertThat(ex.getReason()).contains("The election 'default' has the same lock");
+				assertThat(ex.getDescription()).contains("Property: leader-election.elections.reports.lock-id");
+				assertThat(ex.getDescription()).contains("The election 'default' has the same lock");
 			});
 	}
 
 	@Test
 	void unreachableAfterMustBeLongerThanOrdinarySilence() {
 		refused("leader-election.health.unreachable-after", "1s")
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("only every 1s (election 'default')"));
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("only every 1s (election 'default')"));
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
 					"leader-election.health.unreachable-after", "1500ms"))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.health.unreachable-after");
-				assertThat(ex.getReason()).contains("only every 1500ms");
+				assertThat(ex.getDescription()).contains("Property: leader-election.health.unreachable-after");
+				assertThat(ex.getDescription()).contains("only every 1500ms");
 			});
 	}
 
@@ -358,12 +358,12 @@ class ElectionDefinitionsTests {
 	void metadataMustBeShortAndPrintable() {
 		refused("leader-election.metadata.url", "a\nb");
 		refused("leader-election.metadata.zone", "Zürich");
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions("leader-election.metadata.url", "x".repeat(62),
 					"leader-election.metadata.zone", "x".repeat(58)))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo("leader-election.metadata");
-				assertThat(ex.getReason())
+				assertThat(ex.getDescription()).contains("Property: leader-election.metadata");
+				assertThat(ex.getDescription())
 					.startsWith("As lines of the form name=value, all entries together have 130 characters");
 				assertThat(ex.getAction()).contains("at most 128 characters");
 			});
@@ -391,12 +391,12 @@ class ElectionDefinitionsTests {
 			.doesNotContain("s3cret", "p4ss", "w0rd");
 	}
 
-	private static ThrowableAssertAlternative<InvalidElectionPropertyException> refused(String property, String value) {
-		return assertThatExceptionOfType(InvalidElectionPropertyException.class)
+	private static ThrowableAssertAlternative<InvalidConfigurationException> refused(String property, String value) {
+		return assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> definitions(property, value))
 			.satisfies((ex) -> {
-				assertThat(ex.getProperty()).isEqualTo(property);
-				assertThat(ex.getReason()).endsWith(".");
+				assertThat(ex.getDescription()).contains("Property: " + property);
+				assertThat(ex.getDescription()).endsWith(".");
 				assertThat(ex.getAction()).endsWith(".");
 			});
 	}

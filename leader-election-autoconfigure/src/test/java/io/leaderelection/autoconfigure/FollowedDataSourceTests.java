@@ -159,7 +159,7 @@ class FollowedDataSourceTests {
 	@ParameterizedTest
 	@EnumSource
 	void refusesWhatItCannotFollow(Refused refused) {
-		assertThatExceptionOfType(ElectionDataSourceException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> source(refused.dataSource).check())
 			.satisfies((ex) -> {
 				assertThat(ex).hasMessageContaining(refused.found).hasMessageNotContaining("secret");

@@ -208,7 +208,7 @@ class LeaderElectionAutoConfigurationTests {
 		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(ElectionDataSourceException.class)
+				.isInstanceOf(InvalidConfigurationException.class)
 				.hasMessageContaining("the application has no DataSource"));
 	}
 

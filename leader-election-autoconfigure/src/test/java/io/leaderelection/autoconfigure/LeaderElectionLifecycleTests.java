@@ -255,7 +255,7 @@ class LeaderElectionLifecycleTests {
 
 			@Override
 			public void check() {
-				throw new ElectionDataSourceException("No", "Do", null);
+				throw new InvalidConfigurationException("No", "Do", null);
 			}
 
 			@Override
@@ -266,7 +266,7 @@ class LeaderElectionLifecycleTests {
 		};
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, sessionsFactory, new LeaderServices(),
 				false, this.context);
-		assertThatExceptionOfType(ElectionDataSourceException.class).isThrownBy(this.lifecycle::start);
+		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
 

@@ -248,7 +248,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 	void unknownElectionIsRejected() {
 		this.contextRunner.withPropertyValues("leader-election.integration.roles.report=orders")
 			.run((context) -> assertThat(context).getFailure()
-				.hasRootCauseInstanceOf(InvalidElectionPropertyException.class)
+				.hasRootCauseInstanceOf(InvalidConfigurationException.class)
 				.rootCause()
 				.hasMessageContaining("leader-election.integration.roles.report")
 				.hasMessageContaining("only [default]"));
@@ -261,7 +261,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 					"leader-election.integration.roles.default=reports")
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(InvalidElectionPropertyException.class)
+				.isInstanceOf(InvalidConfigurationException.class)
 				.hasMessageContaining("The role also follows the election 'default'"));
 	}
 
@@ -271,7 +271,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 				() -> new LockRegistryLeaderInitiator(new DefaultLockRegistry(), new DefaultCandidate("id", "orders")));
 		runner.withPropertyValues("leader-election.integration.roles.default=orders")
 			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidElectionPropertyException.class)
+				.isInstanceOf(InvalidConfigurationException.class)
 				.hasMessageContaining("The LockRegistryLeaderInitiator bean 'initiator' holds an election"));
 		runner.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(RoleEventPublisher.class));
 	}
@@ -280,7 +280,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 	void roleOfAnInitiatorThatIsBeingCreatedIsRejected() {
 		this.contextRunner.withUserConfiguration(DependentInitiator.class)
 			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidElectionPropertyException.class)
+				.isInstanceOf(InvalidConfigurationException.class)
 				.hasMessageContaining("The LockRegistryLeaderInitiator bean 'initiator' holds an election"));
 	}
 

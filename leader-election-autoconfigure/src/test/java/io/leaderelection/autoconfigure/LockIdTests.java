@@ -43,10 +43,10 @@ class LockIdTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "reports", "0x", "0xG", "-0x1", "1.5", "1e3", "--1", "+1" })
 	void refusesWhatIsNoNumber(String text) {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", text))
 			.satisfies((ex) -> {
-				assertThat(ex.getReason()).isEqualTo("It is not a number.");
+				assertThat(ex.getDescription()).contains("It is not a number.");
 				assertThat(ex.getAction()).contains("0x434944585F4C4452");
 			});
 	}
@@ -54,16 +54,16 @@ class LockIdTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "18446744073709551616", "-9223372036854775809", "0x10000000000000000" })
 	void refusesMoreThanSixtyFourBits(String text) {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", text))
-			.satisfies((ex) -> assertThat(ex.getReason()).contains("does not fit in the 64 bits"));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("does not fit in the 64 bits"));
 	}
 
 	@Test
 	void messageNamesPropertyAndValue() {
-		assertThatExceptionOfType(InvalidElectionPropertyException.class)
+		assertThatExceptionOfType(InvalidConfigurationException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", "x"))
-			.withMessage("Invalid value 'x' of leader-election.lock-id: It is not a number.");
+			.withMessageContainingAll("Property: leader-election.lock-id", "Value: x", "Reason: It is not a number.");
 	}
 
 }

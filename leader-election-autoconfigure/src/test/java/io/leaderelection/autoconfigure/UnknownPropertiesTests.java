@@ -25,7 +25,6 @@ import java.util.Locale;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.autoconfigure.UnknownProperties.UnknownPropertyException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -76,7 +75,7 @@ class UnknownPropertiesTests {
 		this.contextRunner.withPropertyValues(name + "=s3cr3t")
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(UnknownPropertyException.class)
+				.isInstanceOf(InvalidConfigurationException.class)
 				.hasMessage("Leader election has no property '%s' (\"%s\" from property source \"test\"). "
 					.formatted(name, name) + "Did you mean 'leader-election." + nearest + "'?"));
 	}
@@ -107,11 +106,11 @@ class UnknownPropertiesTests {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> application().run("--leader-election.enabled=false"))
 			.havingRootCause()
-			.isInstanceOf(UnknownPropertyException.class);
+			.isInstanceOf(InvalidConfigurationException.class);
 		this.contextRunner.withSystemProperties("leader-election.enabled=false")
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(UnknownPropertyException.class));
+				.isInstanceOf(InvalidConfigurationException.class));
 	}
 
 	private static SpringApplicationBuilder application() {
@@ -175,11 +174,11 @@ class UnknownPropertiesTests {
 			check(properties, "leader-election.audit.recipients[0]");
 			check(properties, "leader-election.audit.places[0]");
 			check(properties, "leader-election.audit.enabled");
-			assertThatExceptionOfType(UnknownPropertyException.class)
+			assertThatExceptionOfType(InvalidConfigurationException.class)
 				.isThrownBy(
 						() -> properties.check(new MapPropertySource("test", Map.of("leader-election.audit.on", ""))))
 				.withMessageContaining("leader-election.audit");
-			assertThatExceptionOfType(UnknownPropertyException.class).isThrownBy(() -> properties
+			assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(() -> properties
 				.check(new MapPropertySource("test", Map.of("leader-election.audit.enabled[0]", ""))));
 		}
 	}

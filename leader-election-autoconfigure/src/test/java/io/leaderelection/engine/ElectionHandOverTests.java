@@ -434,7 +434,7 @@ class ElectionHandOverTests {
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
 	void handOverThatTakesLongNamesItsWorkOnce(CapturedOutput output) {
-		String words = "waits for listeners, services or this work: job";
+		String words = "waits for listeners, services or work: job";
 		this.fixture.at(Duration.ofSeconds(1), this::enter);
 		this.fixture.at(Duration.ofSeconds(2), this::resign);
 		this.fixture.at(Duration.ofMillis(2900), () -> assertThat(output).doesNotContain(words));

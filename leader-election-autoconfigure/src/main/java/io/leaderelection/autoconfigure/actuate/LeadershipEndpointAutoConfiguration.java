@@ -27,6 +27,7 @@ import io.leaderelection.transaction.TransactionFencing;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -50,6 +51,11 @@ public final class LeadershipEndpointAutoConfiguration {
 		TransactionFencing transactions = fencing.getIfAvailable();
 		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of,
 				schedules::jobs);
+	}
+
+	@Bean
+	static OperationInvokerAdvisor leadershipEndpointCallerAdvisor() {
+		return LeadershipEndpoint.callerAdvisor();
 	}
 
 }

@@ -133,7 +133,9 @@ class ResignOverHttpTests {
 		assertThat(answer.text("/status")).isEqualTo("requested");
 		two.get(1).awaitLeader();
 		observer.awaitView(two.get(1), two.toArray(Node[]::new));
-		assertThat(observer.election().texts("/transitions", "node")).containsExactly("first", "second");
+		assertThat(observer.election().texts("/transitions", "node")).containsExactly("first", "first", "second");
+		assertThat(observer.election().texts("/transitions", "change")).containsExactly("followed", "requested",
+				"followed");
 	}
 
 	/**

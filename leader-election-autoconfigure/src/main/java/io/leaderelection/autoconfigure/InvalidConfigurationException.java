@@ -16,48 +16,29 @@
 
 package io.leaderelection.autoconfigure;
 
+import io.leaderelection.InvalidUsageException;
+import org.jspecify.annotations.Nullable;
+
 /**
- * Thrown when a property of leader election has a value that cannot be used.
+ * Thrown when a property of leader election is unknown or has a value that cannot be
+ * used, or when no connection to PostgreSQL can be configured.
  */
-class InvalidElectionPropertyException extends IllegalStateException {
+class InvalidConfigurationException extends InvalidUsageException {
 
-	private final String property;
-
-	private final String value;
-
-	private final String reason;
-
-	private final String action;
+	InvalidConfigurationException(String description, String action, @Nullable Throwable cause) {
+		super(description, action, cause);
+	}
 
 	/**
-	 * Create a new {@code InvalidElectionPropertyException} instance.
+	 * Create a new {@code InvalidConfigurationException} instance.
 	 * @param property the name of the property
 	 * @param value the effective value
 	 * @param reason why it cannot be used, a sentence
 	 * @param action what to do about it, a sentence
 	 */
-	InvalidElectionPropertyException(String property, Object value, String reason, String action) {
-		super("Invalid value '" + value + "' of " + property + ": " + reason);
-		this.property = property;
-		this.value = value.toString();
-		this.reason = reason;
-		this.action = action;
-	}
-
-	String getProperty() {
-		return this.property;
-	}
-
-	String getValue() {
-		return this.value;
-	}
-
-	String getReason() {
-		return this.reason;
-	}
-
-	String getAction() {
-		return this.action;
+	InvalidConfigurationException(String property, Object value, String reason, String action) {
+		this("Leader election cannot use the value of a property:%n%n    Property: %s%n    Value: %s%n    Reason: %s"
+			.formatted(property, value, reason), action, null);
 	}
 
 }
