@@ -59,7 +59,7 @@ class AdvisoryLockSql {
 			  pg_catalog.current_setting('server_version_num')::int AS version_number,
 			  pg_catalog.pg_backend_pid() AS pid,
 			  pg_catalog.pg_is_in_recovery() AS in_recovery,
-			  CURRENT_USER::pg_catalog.text AS role,
+			  CURRENT_USER::pg_catalog.text AS role, SESSION_USER::pg_catalog.text AS login,
 			  (SELECT oid::bigint FROM pg_catalog.pg_database
 			    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
 			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
@@ -393,6 +393,10 @@ class AdvisoryLockSql {
 				+ " AS observers";
 	}
 
+	String login() {
+		return this.server.login();
+	}
+
 	/**
 	 * Return a query for the nodes of the given sessions and for the data of their terms.
 	 * The view {@code pg_stat_activity} would lock shared catalogs, for which the server
@@ -407,7 +411,7 @@ class AdvisoryLockSql {
 				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %3$s
 				    AND objsubid::pg_catalog.int8 OPERATOR(pg_catalog.=) 2)
 				SELECT activity.pid, activity.application_name,
-				  pg_catalog.pg_get_userbyid(activity.usesysid) AS role, SESSION_USER AS login,
+				  pg_catalog.pg_get_userbyid(activity.usesysid) AS role,
 				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %1$s
 				    AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
 				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$s

@@ -209,7 +209,7 @@ final class Peers {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
 				String role = rows.getString("role");
-				if (pid == holder && !rows.getString("login").equals(role)) {
+				if (pid == holder && !this.sql.login().equals(role)) {
 					this.otherRole = new ForeignHolder(ForeignSessions.words(rows), false, true);
 				}
 				if (pid == holder && rows.getObject("term") != null

@@ -35,6 +35,7 @@ import io.leaderelection.engine.UnusableStoreException;
  * @param pid the process id of the session
  * @param inRecovery whether the server is a standby
  * @param role the role of the session
+ * @param login the role that has logged in
  * @param database the id of the database
  * @param plpgsql whether the role may use PL/pgSQL
  * @param denied the functions that the role may not execute, of those that elections use
@@ -43,7 +44,7 @@ import io.leaderelection.engine.UnusableStoreException;
  * detection of the server nor is logged as a slow statement
  */
 public record ServerInspection(String version, int versionNumber, int pid, boolean inRecovery, String role,
-		long database, boolean plpgsql, List<String> denied, boolean timelines, long longestWaitMillis) {
+		String login, long database, boolean plpgsql, List<String> denied, boolean timelines, long longestWaitMillis) {
 
 	private static final int OLDEST_VERSION = 14;
 
@@ -87,7 +88,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
-			return new ServerInspection(version, 0, 0, false, "", 0, false, List.of(), false, 0);
+			return new ServerInspection(version, 0, 0, false, "", "", 0, false, List.of(), false, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, INSPECT, ServerInspection::of);
 		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
@@ -107,7 +108,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	}
 
 	private ServerInspection withTimelines() {
-		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role,
+		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.login,
 				this.database, this.plpgsql, this.denied, true, this.longestWaitMillis);
 	}
 
@@ -136,7 +137,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 
 	private static ServerInspection of(ResultSet row) throws SQLException {
 		return new ServerInspection(row.getString("version"), row.getInt("version_number"), row.getInt("pid"),
-				row.getBoolean("in_recovery"), row.getString("role"), row.getLong("database"),
+				row.getBoolean("in_recovery"), row.getString("role"), row.getString("login"), row.getLong("database"),
 				row.getBoolean("plpgsql"), List.of(row.getString("denied").replace("pg_catalog.", "").split(";")),
 				false, longestWaitMillis(row));
 	}

@@ -401,8 +401,8 @@ class ElectionConnectionSourceTests {
 	@Test
 	void refusesOtherDatabases() {
 		refused(source(hikari("jdbc:mysql://u:p@host/db?password=x"))).satisfies((ex) -> {
-			assertThat(ex)
-				.hasMessage("The application's DataSource points to jdbc:mysql:(hidden), but elections are held on "
+			assertThat(ex.getDescription())
+				.isEqualTo("The application's DataSource points to jdbc:mysql:(hidden), but elections are held on "
 						+ "PostgreSQL only.");
 			assertThat(ex.getAction()).contains("leader-election.datasource.url").contains("mode=always");
 		});

@@ -107,8 +107,8 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void leaseWithoutUnitIsRefusedAsMilliseconds() {
-		refused("leader-election.lease-duration", "5")
-			.satisfies((ex) -> assertThat(ex.getMessage()).contains("'5ms' of leader-election.lease-duration"));
+		refused("leader-election.lease-duration", "5").satisfies(
+				(ex) -> assertThat(ex.getMessage()).contains("Property: leader-election.lease-duration", "Value: 5ms"));
 	}
 
 	@Test
@@ -364,7 +364,7 @@ class ElectionDefinitionsTests {
 			.satisfies((ex) -> {
 				assertThat(ex.getDescription()).contains("Property: leader-election.metadata");
 				assertThat(ex.getDescription())
-					.startsWith("As lines of the form name=value, all entries together have 130 characters");
+					.contains("Reason: As lines of the form name=value, all entries together have 130 characters");
 				assertThat(ex.getAction()).contains("at most 128 characters");
 			});
 		assertThat(definitions("leader-election.metadata.url", "x".repeat(60), "leader-election.metadata.zone",

@@ -48,8 +48,8 @@ class LeaderRoleTests {
 
 	private static final String STRANGER = "Leader Role";
 
-	private static final String WORDS = "role '\"" + STRANGER
-			+ "\"') leads this election but has another role than this node";
+	private static final String WORDS = "role '" + STRANGER
+			+ "') leads this election but has another role than this node";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 

@@ -88,7 +88,7 @@ class ServerInspectionTests {
 
 	@Test
 	void functionsOfTheStoreAreNamedWithTheirGrant() {
-		ServerInspection server = new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", 5, true,
+		ServerInspection server = new ServerInspection("PostgreSQL 18.6", 180006, 1, false, "app", "app", 5, true,
 				List.of("pg_notify(text,text)", "pg_sleep(double precision)",
 						"pg_try_advisory_lock(bigint), pg_try_advisory_lock(integer,integer)"),
 				true, 800);
@@ -116,7 +116,7 @@ class ServerInspectionTests {
 	}
 
 	private static ServerInspection server(String version, int number, boolean inRecovery, boolean plpgsql) {
-		return new ServerInspection(version, number, 1, inRecovery, "app", 5, plpgsql, List.of(), true, 800);
+		return new ServerInspection(version, number, 1, inRecovery, "app", "app", 5, plpgsql, List.of(), true, 800);
 	}
 
 }
