@@ -56,7 +56,7 @@ final class ScheduleTable {
 	/** Also requires the functions of a claim, although it returns no row. */
 	private static final String COLUMNS = """
 			SELECT election, job, last_fire, cron, zone, term, node, started, finished, outcome,
-			  pg_catalog.clock_timestamp(), pg_catalog.pg_current_xact_id(), pg_catalog.pg_xact_status(NULL),
+			  pg_catalog.clock_timestamp(), pg_catalog.pg_current_xact_id(), pg_catalog.pg_xact_status(pg_catalog.pg_current_xact_id()),
 			  pg_catalog.set_config('leader_election.lock_timeout', NULL, true) FROM %s LIMIT 0
 			""";
 
@@ -139,7 +139,8 @@ final class ScheduleTable {
 		catch (SQLException ex) {
 			switch (String.valueOf(ex.getSQLState())) {
 				case "42703" -> throw unsuitable(words(ex));
-				case "42501" -> throw privileges(connection.getMetaData().getUserName(), ": " + words(ex));
+				case "42501" -> throw privileges(connection.getMetaData().getUserName(),
+						", or on a function (docs/operations/security.md): " + words(ex));
 				default -> throw ex;
 			}
 		}
@@ -168,9 +169,8 @@ final class ScheduleTable {
 				"The role \"" + role + "\" lacks privileges on the table " + this.name
 						+ ", which records the fires of durable schedules" + words + ".",
 				"Run as its owner: GRANT SELECT, INSERT, UPDATE ON " + this.name + " TO \"" + role + "\""
-						+ ((schema < 0) ? ""
-								: "; GRANT USAGE ON SCHEMA " + this.name.substring(0, schema) + " TO \"" + role + "\"")
-						+ ". It may also lack EXECUTE on a function: see docs/operations/security.md.");
+						+ ((schema < 0) ? "" : "; GRANT USAGE ON SCHEMA " + this.name.substring(0, schema) + " TO \""
+								+ role + "\""));
 	}
 
 	/**
