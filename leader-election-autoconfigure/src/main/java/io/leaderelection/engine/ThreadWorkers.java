@@ -115,7 +115,9 @@ final class ThreadWorkers implements Platform.Workers {
 			while (this.threads < wanted) {
 				Thread thread = this.platform.newThread(this.name, this::work);
 				thread.setContextClassLoader(this.contextClassLoader);
-				thread.setDaemon(this.daemon);
+				if (!this.daemon) {
+					thread.setDaemon(false);
+				}
 				thread.start();
 				this.threads++;
 				this.idle++;

@@ -56,7 +56,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	private static final Set<String> ENDINGS = Set.of("pg_stat_get_db_sessions_killed", "pg_stat_get_db_sessions_fatal",
 			"pg_stat_get_db_stat_reset_time", "pg_stat_get_activity", "pg_stat_clear_snapshot", "pg_sleep");
 
-	private static final String INSPECT = AdvisoryLockSql.INSPECT
+	static final String INSPECT = AdvisoryLockSql.INSPECT
 		.formatted(Stream.of(AdvisoryLockSql.FUNCTIONS, LeaseTableSql.FUNCTIONS, ENDINGS, Set.of("pg_control_system"))
 			.flatMap(Set::stream)
 			.collect(Collectors.joining(",")));

@@ -81,7 +81,7 @@ public final class SimulatedLeaseTable {
 		this.programs = new LeaseTablePrograms(mutant);
 		this.pooled = pooled;
 		this.openings = Map.of(AdvisoryLockSql.VERSION,
-				(backend, connection) -> new Rows().add("version", "PostgreSQL"), AdvisoryLockSql.INSPECT,
+				(backend, connection) -> new Rows().add("version", "PostgreSQL"), ServerInspection.INSPECT,
 				(backend, connection) -> inspect(backend), AdvisoryLockSql.TIMELINES,
 				(backend, connection) -> new Rows().add("timelines", true), AdvisoryLockSql.DATABASE,
 				(backend, connection) -> new Rows().add("database", DATABASE, "control_system", true),
@@ -100,8 +100,8 @@ public final class SimulatedLeaseTable {
 
 	private static Rows inspect(Backend backend) {
 		return new Rows().add("version", "PostgreSQL", "version_number", 180006, "pid", backend.pid(), "in_recovery",
-				backend.server().isInRecovery(), "role", "postgres", "database", DATABASE, "plpgsql", true,
-				"wal_file_name", true, "control_system", true, "endings", true, "threshold", 1);
+				backend.server().isInRecovery(), "role", "postgres", "database", DATABASE, "plpgsql", true, "denied",
+				"", "login", "postgres", "threshold", 1);
 	}
 
 	/**
