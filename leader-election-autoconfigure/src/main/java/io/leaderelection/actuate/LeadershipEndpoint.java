@@ -86,17 +86,20 @@ public class LeadershipEndpoint {
 	 * @return the advisor, which needs no endpoint yet
 	 */
 	public static OperationInvokerAdvisor callerAdvisor() {
-		return (id, type, parameters,
-				invoker) -> (type != OperationType.WRITE || !id.toLowerCaseString().equals("leadership")) ? invoker
-						: (context) -> {
-							caller.set(context.resolveArgument(Principal.class));
-							try {
-								return invoker.invoke(context);
-							}
-							finally {
-								caller.remove();
-							}
-						};
+		return (id, type, parameters, invoker) -> {
+			if (type != OperationType.WRITE || !id.toLowerCaseString().equals("leadership")) {
+				return invoker;
+			}
+			return (context) -> {
+				caller.set(context.resolveArgument(Principal.class));
+				try {
+					return invoker.invoke(context);
+				}
+				finally {
+					caller.remove();
+				}
+			};
+		};
 	}
 
 	/**

@@ -210,9 +210,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
 						.formatted(getOrder()));
 		}
-		// Most beans that are created after the start, for instance for a request, are
-		// not
-		// guarded
+		// Most beans that are created after the start are not guarded
 		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
 				&& this.beanFactory.containsBeanDefinition(beanName) && !ScopedProxyUtils.isScopedTarget(beanName)) {
 			this.runsOnGrant.checkFound(beanName, AopUtils.getTargetClass(bean));

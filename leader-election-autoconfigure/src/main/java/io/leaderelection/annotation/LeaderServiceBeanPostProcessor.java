@@ -136,18 +136,20 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 	}
 
 	static boolean isService(Class<?> type, String beanName, @Nullable ConfigurableListableBeanFactory beanFactory) {
-		if (!Lifecycle.class.isAssignableFrom(type) || FactoryBean.class.isAssignableFrom(type)) {
-			return false;
-		}
-		return ServiceRules.annotationOf(type, factoryMethod(definition(beanName, beanFactory))) != null;
+		return annotationOf(type, beanName, beanFactory) != null;
 	}
 
 	static void checkDefinition(String beanName, Class<?> type, ConfigurableListableBeanFactory beanFactory) {
-		Method factoryMethod = factoryMethod(definition(beanName, beanFactory));
-		LeaderOnly annotation = ServiceRules.annotationOf(type, factoryMethod);
-		if (annotation != null && !FactoryBean.class.isAssignableFrom(type)) {
+		LeaderOnly annotation = annotationOf(type, beanName, beanFactory);
+		if (annotation != null) {
 			ServiceRules.check("Bean '" + beanName + "'", type, annotation, beanFactory.isSingleton(beanName));
 		}
+	}
+
+	private static @Nullable LeaderOnly annotationOf(Class<?> type, String beanName,
+			@Nullable ConfigurableListableBeanFactory beanFactory) {
+		return FactoryBean.class.isAssignableFrom(type) ? null
+				: ServiceRules.annotationOf(type, factoryMethod(definition(beanName, beanFactory)));
 	}
 
 	/**

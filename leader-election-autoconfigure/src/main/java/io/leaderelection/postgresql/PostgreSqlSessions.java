@@ -406,7 +406,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * not connect, or a setting of the connection is wrong.
 	 */
 	private static boolean isRejected(SQLException ex, String state) {
-		ServerErrorMessage answer = (ex instanceof PSQLException failure) ? failure.getServerErrorMessage() : null;
+		ServerErrorMessage answer = answer(ex);
 		return switch (state) {
 			case "08004" -> answer == null;
 			case "08006" -> ex instanceof PSQLException && answer == null && !isNetworkFailure(ex);
@@ -426,8 +426,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * only the words of the server tell. For its own limit, these vary.
 	 */
 	private static boolean isOwnLimit(SQLException ex) {
-		return ex instanceof PSQLException reported && reported.getServerErrorMessage() != null
-				&& OWN_LIMITS.contains(String.valueOf(reported.getServerErrorMessage().getRoutine()));
+		ServerErrorMessage answer = answer(ex);
+		return answer != null && OWN_LIMITS.contains(String.valueOf(answer.getRoutine()));
+	}
+
+	private static @Nullable ServerErrorMessage answer(SQLException ex) {
+		return (ex instanceof PSQLException failure) ? failure.getServerErrorMessage() : null;
 	}
 
 	/**

@@ -307,10 +307,7 @@ class SeatTests {
 
 	@Test
 	void brokenConnectionOfThePoolIsReplacedByAnOwnOne() throws Exception {
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
-		PostgreSqlSessions watching = sessions("node-4");
-		watching.watch();
-		assertThat(watching.watch().open()).isTrue();
+		PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl());
 		this.pool.close();
 		int before = this.connections.get();
 		assertThat(watching.watch()).as("the next one is awaited").isNull();
@@ -321,6 +318,14 @@ class SeatTests {
 		}
 	}
 
+	private PostgreSqlSessions watchByPool(String url) throws Exception {
+		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
+		PostgreSqlSessions watching = sessions("node-4");
+		watching.watch();
+		assertThat(watching.watch().open()).isTrue();
+		return watching;
+	}
+
 	/**
 	 * A server that does not answer for a moment must not have to open a connection for
 	 * each node then.
@@ -328,11 +333,7 @@ class SeatTests {
 	@Test
 	void slowServerCostsNoConnection() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			this.pool = DriverManager.getConnection(this.server.jdbcUrl(proxy.port()), this.server.username(),
-					this.server.password());
-			PostgreSqlSessions watching = sessions("node-4");
-			watching.watch();
-			assertThat(watching.watch().open()).isTrue();
+			PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl(proxy.port()));
 			int before = this.connections.get();
 			proxy.hold();
 			CompletableFuture<Void> released = CompletableFuture.runAsync(proxy::release,
@@ -348,11 +349,7 @@ class SeatTests {
 	@Tag("ring2")
 	void serverThatIsSilentForLongerIsObservedOneTimeLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			this.pool = DriverManager.getConnection(this.server.jdbcUrl(proxy.port()), this.server.username(),
-					this.server.password());
-			PostgreSqlSessions watching = sessions("node-4");
-			watching.watch();
-			assertThat(watching.watch().open()).isTrue();
+			PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl(proxy.port()));
 			int before = this.connections.get();
 			proxy.hold();
 			assertThat(watching.watch()).isNull();
