@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.io.IOException;
 import java.util.function.Consumer;
 
 import javax.sql.DataSource;
@@ -101,9 +100,8 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean
-	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, ConfigurableEnvironment environment,
-			ApplicationContext context) throws IOException {
-		environment.getPropertySources().forEach(new UnknownProperties(context)::check);
+	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, ConfigurableEnvironment environment) {
+		environment.getPropertySources().forEach(UnknownProperties::check);
 		return ElectionDefinitions.of(properties, environment);
 	}
 

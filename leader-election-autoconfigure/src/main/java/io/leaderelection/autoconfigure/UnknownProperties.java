@@ -16,68 +16,52 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.io.IOException;
 import java.lang.reflect.RecordComponent;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
-import java.util.regex.Pattern;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.origin.PropertySourceOrigin;
+import org.springframework.core.NativeDetector;
 import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
-import org.springframework.core.io.Resource;
-import org.springframework.core.io.support.ResourcePatternResolver;
 
 /**
- * Finds properties below {@code leader-election} that no configuration metadata on the
- * class path describes. If they were ignored, a node that should not lead would lead.
+ * Finds properties below {@code leader-election} that {@link LeaderElectionProperties}
+ * does not have. If they were ignored, a node that should not lead would lead.
  */
 final class UnknownProperties {
 
-	private static final String ROOT = "leader-election.";
+	/** By their uniform form. Those of maps end with a wildcard. */
+	private static final Map<String, String> KNOWN = names("leader-election.", LeaderElectionProperties.class)
+		.collect(Collectors.toUnmodifiableMap((name) -> uniform(name, false), (name) -> name));
 
-	private static final String ELECTION = ROOT + "elections.*.";
-
-	/** In JSON, for which an application may have no parser. */
-	private static final Pattern PROPERTY = Pattern
-		.compile("\\{[^{}]*\"name\"\\s*:\\s*\"(leader-election\\.[^\"]+)\"[^{}]*");
-
-	private static final Pattern CONTAINER = Pattern.compile("\"type\"\\s*:\\s*\"(java\\.util\\.|[^\"]*\\[]\")");
-
-	/** Those of maps and lists end with a wildcard. */
-	private final Set<String> known = new HashSet<>();
-
-	UnknownProperties(ResourcePatternResolver resources) throws IOException {
-		for (String prefix : List.of("", "additional-")) {
-			for (Resource resource : resources
-				.getResources("classpath*:META-INF/" + prefix + "spring-configuration-metadata.json")) {
-				PROPERTY.matcher(resource.getContentAsString(StandardCharsets.UTF_8))
-					.results()
-					.forEach((property) -> add(property.group(1), property.group()));
-			}
-		}
+	private UnknownProperties() {
 	}
 
-	private void add(String name, String description) {
-		if (description.contains(Election.class.getName())) {
-			for (RecordComponent component : Election.class.getRecordComponents()) {
-				this.known.add(ELECTION + DataObjectPropertyName.toDashedForm(component.getName()));
-			}
+	private static Stream<String> names(String prefix, Class<?> properties) {
+		return Arrays.stream(properties.getRecordComponents())
+			.flatMap(
+					(component) -> names(prefix + DataObjectPropertyName.toDashedForm(component.getName()), component));
+	}
+
+	private static Stream<String> names(String name, RecordComponent component) {
+		if (component.getType() == Map.class) {
+			return component.getName().equals("elections") ? names(name + ".*.", Election.class)
+					: Stream.of(name + ".*");
 		}
-		else {
-			this.known.add(CONTAINER.matcher(description).find() ? name + ".*" : name);
-		}
+		return component.getType().isRecord() ? names(name + ".", component.getType()) : Stream.of(name);
 	}
 
 	/**
@@ -86,15 +70,14 @@ final class UnknownProperties {
 	 * @param source the source of properties
 	 * @throws InvalidConfigurationException if the source has an unknown property
 	 */
-	void check(PropertySource<?> source) {
-		// A native image has no metadata
-		if (!this.known.contains(ROOT + "mode") || !(source instanceof EnumerablePropertySource<?> enumerable)) {
+	static void check(PropertySource<?> source) {
+		// A native image does not have the components of records
+		if (NativeDetector.inNativeImage() || !(source instanceof EnumerablePropertySource<?> enumerable)) {
 			return;
 		}
 		boolean variables = source instanceof SystemEnvironmentPropertySource;
 		List<String> unknown = Arrays.stream(enumerable.getPropertyNames())
-			.filter((name) -> uniform(name, variables).startsWith(uniform(ROOT, variables)))
-			.filter((name) -> this.known.stream().noneMatch((other) -> matches(name, other, variables)))
+			.filter((name) -> isUnknown(uniform(name, variables), variables))
 			.toList();
 		if (variables && !unknown.isEmpty()) {
 			LogFactory.getLog(UnknownProperties.class)
@@ -108,12 +91,16 @@ final class UnknownProperties {
 		}
 	}
 
-	private static boolean matches(String name, String known, boolean variable) {
-		String actual = uniform(name, variable);
-		String expected = uniform(known, variable);
-		int wildcard = variable ? expected.indexOf('*') : expected.length() - 1;
-		return expected.equals(actual) || expected.startsWith(actual + ".")
-				|| (expected.startsWith("*", wildcard) && actual.startsWith(expected.substring(0, wildcard)));
+	private static boolean isUnknown(String name, boolean variable) {
+		return name.startsWith(variable ? "leaderelection" : "leaderelection.") && KNOWN.keySet()
+			.stream()
+			.map((known) -> variable ? known.replace(".", "") : known)
+			.noneMatch((known) -> matches(name, known, variable ? known.indexOf('*') : known.length() - 1));
+	}
+
+	private static boolean matches(String name, String known, int wildcard) {
+		return known.equals(name) || known.startsWith(name + ".")
+				|| (known.startsWith("*", wildcard) && name.startsWith(known.substring(0, wildcard)));
 	}
 
 	/**
@@ -128,17 +115,16 @@ final class UnknownProperties {
 		return variable ? uniform.replace(".", "") : uniform;
 	}
 
-	private String action(String name) {
+	private static String action(String name) {
 		String uniform = uniform(name, false);
 		if (uniform.matches("leaderelection\\.(elections\\.\\*\\.)?enabled?")) {
 			return "Set leader-election.mode=always to run without elections, or leader-election.candidate=false if this node must not lead.";
 		}
 		String last = uniform.substring(uniform.lastIndexOf('.'));
-		return this.known.stream()
-			.min(Comparator.comparing((String candidate) -> !isRelated(uniform(candidate, false), uniform, last))
-				.thenComparing((candidate) -> distance(uniform, uniform(candidate, false))))
-			.map("Did you mean '%s'?"::formatted)
-			.orElseThrow();
+		String nearest = Collections.min(KNOWN.keySet(),
+				Comparator.comparing((String known) -> !isRelated(known, uniform, last))
+					.thenComparing((known) -> distance(uniform, known)));
+		return "Did you mean '%s'?".formatted(KNOWN.get(nearest));
 	}
 
 	private static boolean isRelated(String known, String name, String last) {

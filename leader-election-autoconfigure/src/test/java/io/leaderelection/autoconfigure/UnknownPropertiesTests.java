@@ -17,8 +17,6 @@
 package io.leaderelection.autoconfigure;
 
 import java.io.IOException;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -43,7 +41,6 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
-import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -55,8 +52,6 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 @Tag("ring1")
 @ExtendWith(OutputCaptureExtension.class)
 class UnknownPropertiesTests {
-
-	private static final String METADATA = "META-INF/spring-configuration-metadata.json";
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
@@ -136,59 +131,22 @@ class UnknownPropertiesTests {
 	}
 
 	@Test
-	void everyPropertyIsKnownHoweverItIsSpelt() throws IOException {
-		UnknownProperties properties = new UnknownProperties(new PathMatchingResourcePatternResolver());
+	void everyPropertyIsKnownHoweverItIsSpelt() {
 		for (String name : RelaxedBindingTests.ALL.keySet()) {
-			check(properties, name);
-			check(properties, name.replace("-", ""));
-			check(properties, name.replace('-', '_'));
-			check(properties, name.toUpperCase(Locale.ROOT));
-			properties.check(new MapPropertySource("test",
+			check(name);
+			check(name.replace("-", ""));
+			check(name.replace('-', '_'));
+			check(name.toUpperCase(Locale.ROOT));
+			UnknownProperties.check(new MapPropertySource("test",
 					Map.of("leader-election.metadata[a.b]", "", "leader-election.integration.roles.reports[0]", "",
 							"leader-election.elections[a.b].candidate", "", "leader-election.elections.reports", "",
 							"leader-election.services", "", "leader-election", "")));
 		}
 	}
 
-	private static void check(UnknownProperties properties, String name) {
+	private static void check(String name) {
 		assertThatNoException().as(name)
-			.isThrownBy(() -> properties.check(new MapPropertySource("test", Map.of(name, ""))));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { METADATA, "META-INF/additional-spring-configuration-metadata.json" })
-	void metadataOfOthersDescribeTheirProperties(String location, @TempDir Path directory) throws IOException {
-		Path file = directory.resolve(location);
-		Files.createDirectories(file.getParent());
-		Files.writeString(file, """
-				{ "properties": [
-					{ "type": "java.util.List<java.lang.String>", "name": "leader-election.audit.recipients" },
-					{ "name": "leader-election.audit.places",
-						"description": "Places, \\"here\\" or there.", "type": "java.lang.String[]" },
-					{ "name": "leader-election.audit.enabled", "type": "java.lang.Boolean" },
-					{ "name": "other.enabled" } ] }
-				""");
-		try (URLClassLoader classLoader = new URLClassLoader(new URL[] { directory.toUri().toURL() },
-				getClass().getClassLoader())) {
-			UnknownProperties properties = new UnknownProperties(new PathMatchingResourcePatternResolver(classLoader));
-			check(properties, "leader-election.audit.recipients[0]");
-			check(properties, "leader-election.audit.places[0]");
-			check(properties, "leader-election.audit.enabled");
-			assertThatExceptionOfType(InvalidConfigurationException.class)
-				.isThrownBy(
-						() -> properties.check(new MapPropertySource("test", Map.of("leader-election.audit.on", ""))))
-				.withMessageContaining("leader-election.audit");
-			assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(() -> properties
-				.check(new MapPropertySource("test", Map.of("leader-election.audit.enabled[0]", ""))));
-		}
-	}
-
-	@Test
-	void nothingIsCheckedWithoutMetadata() throws IOException {
-		try (URLClassLoader classLoader = new URLClassLoader(new URL[0], null)) {
-			check(new UnknownProperties(new PathMatchingResourcePatternResolver(classLoader)),
-					"leader-election.enabled");
-		}
+			.isThrownBy(() -> UnknownProperties.check(new MapPropertySource("test", Map.of(name, ""))));
 	}
 
 	@Test
