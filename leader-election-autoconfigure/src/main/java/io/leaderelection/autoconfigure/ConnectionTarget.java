@@ -39,14 +39,10 @@ import org.jspecify.annotations.Nullable;
 record ConnectionTarget(String url, @Nullable String username, @Nullable String password, @Nullable Driver driver,
 		Properties driverProperties, @Nullable String schema, List<String> initSql) {
 
-	ConnectionTarget withCredentials(@Nullable String otherUsername, @Nullable String otherPassword) {
+	ConnectionTarget with(@Nullable String otherUsername, @Nullable String otherPassword, @Nullable String otherSchema,
+			@Nullable String otherInitSql) {
 		return new ConnectionTarget(this.url, (otherUsername != null) ? otherUsername : this.username,
 				(otherPassword != null) ? otherPassword : this.password, this.driver, this.driverProperties,
-				this.schema, this.initSql);
-	}
-
-	ConnectionTarget withSettings(@Nullable String otherSchema, @Nullable String otherInitSql) {
-		return new ConnectionTarget(this.url, this.username, this.password, this.driver, this.driverProperties,
 				(otherSchema != null) ? otherSchema : this.schema,
 				(otherInitSql != null) ? List.of(otherInitSql) : this.initSql);
 	}

@@ -173,23 +173,18 @@ final class ElectionConnectionSource implements ConnectionSource {
 	}
 
 	private ConnectionTarget derive(String name, DataSource dataSource) {
-		ConnectionTarget target = null;
-		RuntimeException failure = null;
+		ConnectionTarget target;
 		try {
 			target = PooledDataSources.derive(dataSource);
 		}
 		catch (RuntimeException ex) {
-			failure = ex;
-		}
-		if (target == null) {
 			DataSource root = PooledDataSources.root(dataSource);
 			throw new InvalidConfigurationException(
 					name + " (" + dataSource.getClass().getName()
 							+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
 							+ ") does not expose how it connects, but elections need connections that do not come from "
-							+ "a pool, with the same URL, credentials and settings."
-							+ ((failure != null)
-									? " (" + JdbcUrl.withoutUrls(String.valueOf(failure.getMessage())) + ")" : ""),
+							+ "a pool, with the same URL, credentials and settings. ("
+							+ JdbcUrl.withoutUrls(String.valueOf(ex.getMessage())) + ")",
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
 							+ " that is not a pool.",
 					null);
@@ -216,7 +211,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 							+ "as in '%25' for '%'. User and password are properties of their own.",
 					null);
 		}
-		return target.withCredentials(this.properties.username(), this.properties.password());
+		return target.with(this.properties.username(), this.properties.password(), null, null);
 	}
 
 	/** The source of connections. */

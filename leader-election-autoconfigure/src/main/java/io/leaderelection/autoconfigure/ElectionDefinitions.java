@@ -55,15 +55,10 @@ final class ElectionDefinitions {
 
 	private static final Duration LONGEST_LEASE = Duration.ofHours(1);
 
-	private static final Duration LONGEST_START = Duration.ofHours(24);
-
-	private static final Duration LONGEST_DRAIN = Duration.ofHours(24);
-
-	private static final Duration LONGEST_UNHEALTHY = Duration.ofDays(1);
+	/** For waits that would keep a node from handing over, or from leading. */
+	private static final Duration LONGEST_WAIT = Duration.ofHours(24);
 
 	private static final Duration SHORTEST_HOLD = Duration.ofSeconds(1);
-
-	private static final Duration LONGEST_HOLD = Duration.ofDays(1);
 
 	private static final int LONGEST_DELAY_IN_LEASES = 2;
 
@@ -145,11 +140,9 @@ final class ElectionDefinitions {
 		properties.elections().forEach((name, election) -> {
 			String property = PREFIX + "elections." + name;
 			checkName(property, name);
-			if (name.equals(properties.name())) {
-				throw new InvalidConfigurationException(property, name, "The default election has this name.",
-						"Configure the default election by " + PREFIX
-								+ "lease-duration and so on, or rename one of the two.");
-			}
+			rejectIf(name.equals(properties.name()), property, name, "The default election has this name.",
+					"Configure the default election by " + PREFIX
+							+ "lease-duration and so on, or rename one of the two.");
 			definitions.add(new Reader(properties, election, name, phaseTimeout).read(nodeId));
 		});
 		checkLockIds(properties, definitions);
@@ -165,40 +158,32 @@ final class ElectionDefinitions {
 		if (!StringUtils.hasText(nodeId)) {
 			return NodeId.create(environment);
 		}
-		if (!NODE_ID.matcher(nodeId).matches()) {
-			throw new InvalidConfigurationException(PREFIX + "node-id", nodeId,
-					"It is longer than 255 characters, or contains a character that is not printable ASCII, which a "
-							+ "database may not have.",
-					"Set an id by which operators recognize the node, or remove it to have one generated.");
-		}
+		rejectIf(!NODE_ID.matcher(nodeId).matches(), PREFIX + "node-id", nodeId,
+				"It is longer than 255 characters, or contains a character that is not printable ASCII, which a "
+						+ "database may not have.",
+				"Set an id by which operators recognize the node, or remove it to have one generated.");
 		return nodeId;
 	}
 
 	private static void checkName(String property, String name) {
-		if (!NAME.matcher(name).matches()) {
-			throw new InvalidConfigurationException(property, name,
-					name.isEmpty() ? "The name of an election must not be empty."
-							: "The name of an election is part of thread names, metrics and PostgreSQL's views.",
-					"Use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.");
-		}
+		rejectIf(!NAME.matcher(name).matches(), property, name,
+				name.isEmpty() ? "The name of an election must not be empty."
+						: "The name of an election is part of thread names, metrics and PostgreSQL's views.",
+				"Use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.");
 	}
 
 	private static void checkMetadata(Map<String, String> metadata) {
-		metadata.forEach((name, value) -> {
-			if (!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches()) {
-				throw new InvalidConfigurationException(PREFIX + "metadata." + name, value,
-						"It contains a character that is not printable ASCII, which a database may not have, or its name contains '='.",
-						"Remove or encode other characters.");
-			}
-		});
+		metadata.forEach((name, value) -> rejectIf(
+				!METADATA.matcher(value).matches() || !METADATA_NAME.matcher(name).matches(),
+				PREFIX + "metadata." + name, value,
+				"It contains a character that is not printable ASCII, which a database may not have, or its name contains '='.",
+				"Remove or encode other characters."));
 		int length = Profiles.metadataLength(metadata);
-		if (length > Profiles.MAX_METADATA_LENGTH) {
-			throw new InvalidConfigurationException(PREFIX + "metadata", metadata,
-					"As lines of the form name=value, all entries together have " + length
-							+ " characters, and a candidate holds a lock on the database for each three of them.",
-					"Publish at most " + Profiles.MAX_METADATA_LENGTH
-							+ " characters, for instance a URL from which other nodes can read the rest.");
-		}
+		rejectIf(length > Profiles.MAX_METADATA_LENGTH, PREFIX + "metadata", metadata,
+				"As lines of the form name=value, all entries together have " + length
+						+ " characters, and a candidate holds a lock on the database for each three of them.",
+				"Publish at most " + Profiles.MAX_METADATA_LENGTH
+						+ " characters, for instance a URL from which other nodes can read the rest.");
 	}
 
 	private static void checkLockIds(LeaderElectionProperties properties, List<ElectionDefinition> definitions) {
@@ -206,13 +191,10 @@ final class ElectionDefinitions {
 		for (ElectionDefinition definition : definitions) {
 			Long lockId = definition.lockId();
 			String other = (lockId != null) ? elections.putIfAbsent(lockId, definition.election()) : null;
-			if (lockId != null && other != null) {
-				throw new InvalidConfigurationException(lockIdProperty(definition.election(), properties.name()),
-						lockId,
-						"The election '" + other + "' has the same lock: only one of the two could have a leader.",
-						"Set different lock ids, or remove them to have them derived from " + PREFIX
-								+ "group and the names of the elections.");
-			}
+			rejectIf(other != null, lockIdProperty(definition.election(), properties.name()), lockId,
+					"The election '" + other + "' has the same lock: only one of the two could have a leader.",
+					"Set different lock ids, or remove them to have them derived from " + PREFIX
+							+ "group and the names of the elections.");
 		}
 	}
 
@@ -242,16 +224,14 @@ final class ElectionDefinitions {
 	}
 
 	private static void checkServices(LeaderElectionProperties.Services services) {
-		if (services.startAttempts() < 1) {
-			throw new InvalidConfigurationException(PREFIX + "services.start-attempts", services.startAttempts(),
-					"A service must be started at least once.",
-					"Set 1 to resign after the first failure, or a higher number to retry before that.");
-		}
+		rejectIf(services.startAttempts() < 1, PREFIX + "services.start-attempts", services.startAttempts(),
+				"A service must be started at least once.",
+				"Set 1 to resign after the first failure, or a higher number to retry before that.");
 		String property = PREFIX + "services.start-timeout";
 		Duration timeout = services.startTimeout();
-		rejectIf(timeout.compareTo(LONGEST_START) > 0, property, timeout,
+		rejectIf(timeout.compareTo(LONGEST_WAIT) > 0, property, timeout,
 				"A node whose service hangs at start would keep leadership for that long.",
-				"Set a duration up to " + LONGEST_START.toHours() + "h with its unit, for instance 1m.");
+				"Set a duration up to " + LONGEST_WAIT.toHours() + "h with its unit, for instance 1m.");
 		rejectIf(timeout.compareTo(Duration.ZERO) <= 0, property, timeout, "A service needs time to start.",
 				"Set a duration longer than the start of the slowest service.");
 	}
@@ -277,16 +257,17 @@ final class ElectionDefinitions {
 	private static void checkResignWhenUnhealthy(LeaderElectionProperties.ResignWhenUnhealthy resignWhenUnhealthy) {
 		Duration after = resignWhenUnhealthy.after();
 		String property = PREFIX + "resign-when-unhealthy.after";
-		String action = "Set a duration up to " + LONGEST_UNHEALTHY.toHours() + "h with its unit, for instance 30s.";
+		String action = "Set a duration up to " + LONGEST_WAIT.toHours() + "h with its unit, for instance 30s.";
 		rejectIf(after.isNegative(), property, after, "It is negative.", action);
-		rejectIf(after.compareTo(LONGEST_UNHEALTHY) > 0, property, after, "An unhealthy node would lead for that long.",
+		rejectIf(after.compareTo(LONGEST_WAIT) > 0, property, after, "An unhealthy node would lead for that long.",
 				action);
 	}
 
-	private static void rejectIf(boolean invalid, String property, @Nullable Duration value, String reason,
+	private static void rejectIf(boolean invalid, String property, @Nullable Object value, String reason,
 			String action) {
 		if (invalid && value != null) {
-			throw new InvalidConfigurationException(property, print(value), reason, action);
+			throw new InvalidConfigurationException(property,
+					(value instanceof Duration duration) ? print(duration) : value, reason, action);
 		}
 	}
 
@@ -358,9 +339,9 @@ final class ElectionDefinitions {
 			String property = property("drain-timeout", value);
 			rejectIf(timeout.isNegative(), property, timeout, "It is negative.",
 					"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
-			rejectIf(timeout.compareTo(LONGEST_DRAIN) > 0, property, timeout,
+			rejectIf(timeout.compareTo(LONGEST_WAIT) > 0, property, timeout,
 					"A hand-over could take that long, in which no node leads.",
-					"Set a duration up to " + LONGEST_DRAIN.toHours() + "h with its unit, for instance 20s.");
+					"Set a duration up to " + LONGEST_WAIT.toHours() + "h with its unit, for instance 20s.");
 			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
 			rejectIf(timeout.compareTo(longest) >= 0, property, timeout,
 					"With " + print(ElectionSettings.GRACE) + " of grace for interrupted work and "
@@ -375,38 +356,31 @@ final class ElectionDefinitions {
 			Integer value = (this.own != null) ? this.own.standbys() : null;
 			int standbys = inherit(value, this.properties.standbys());
 			String property = property("standbys", value);
-			if (standbys < 1) {
-				throw new InvalidConfigurationException(property, standbys,
-						"Without a standby, the application would be without a leader for several seconds after each "
-								+ "failure of the leader.",
-						"Set at least 1. To keep this node from leading, set " + PREFIX + "candidate=false.");
-			}
-			if (standbys > MOST_STANDBYS) {
-				throw new InvalidConfigurationException(property, standbys,
-						"Each standby keeps a connection to the database.",
-						"Set a number from 1 to " + MOST_STANDBYS + ", for instance 3.");
-			}
+			rejectIf(standbys < 1, property, standbys,
+					"Without a standby, the application would be without a leader for several seconds after each "
+							+ "failure of the leader.",
+					"Set at least 1. To keep this node from leading, set " + PREFIX + "candidate=false.");
+			rejectIf(standbys > MOST_STANDBYS, property, standbys, "Each standby keeps a connection to the database.",
+					"Set a number from 1 to " + MOST_STANDBYS + ", for instance 3.");
 			return standbys;
 		}
 
 		private int priority() {
 			Integer value = (this.own != null) ? this.own.priority() : null;
 			int priority = inherit(value, this.properties.priority());
-			if (priority < 0 || priority > NodeProfile.MAX_PRIORITY) {
-				throw new InvalidConfigurationException(property("priority", value), priority,
-						"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
-								+ "; a candidate with a higher number goes first.");
-			}
+			rejectIf(priority < 0 || priority > NodeProfile.MAX_PRIORITY, property("priority", value), priority,
+					"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
+							+ "; a candidate with a higher number goes first.");
 			return priority;
 		}
 
 		private Duration priorityHold() {
 			Duration value = (this.own != null) ? this.own.priorityHold() : null;
 			Duration hold = inherit(value, this.properties.priorityHold());
-			rejectIf(hold.compareTo(SHORTEST_HOLD) < 0 || hold.compareTo(LONGEST_HOLD) > 0,
+			rejectIf(hold.compareTo(SHORTEST_HOLD) < 0 || hold.compareTo(LONGEST_WAIT) > 0,
 					property("priority-hold", value), hold,
 					"A shorter time would move leadership while nodes start, a longer one hardly ever.",
-					"Set a duration from " + print(SHORTEST_HOLD) + " to " + LONGEST_HOLD.toHours()
+					"Set a duration from " + print(SHORTEST_HOLD) + " to " + LONGEST_WAIT.toHours()
 							+ "h with its unit, for instance 1m.");
 			return hold;
 		}
@@ -420,11 +394,9 @@ final class ElectionDefinitions {
 		private int termEpoch() {
 			Integer value = (this.own != null) ? this.own.termEpoch() : null;
 			int epoch = inherit(value, this.properties.termEpoch());
-			if (epoch < 0 || epoch > MAX_EPOCH) {
-				throw new InvalidConfigurationException(property("term-epoch", value), epoch,
-						"A term has four bits for the epoch.", "Set a number from 0 to " + MAX_EPOCH
-								+ ". Increase it by one after pg_upgrade, a restore or a move.");
-			}
+			rejectIf(epoch < 0 || epoch > MAX_EPOCH, property("term-epoch", value), epoch,
+					"A term has four bits for the epoch.", "Set a number from 0 to " + MAX_EPOCH
+							+ ". Increase it by one after pg_upgrade, a restore or a move.");
 			return epoch;
 		}
 

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a property of leader election is unknown or has a value that cannot be
- * used, or when no connection to PostgreSQL can be configured.
+ * used, or when elections cannot be held on the configured database.
  */
 class InvalidConfigurationException extends InvalidUsageException {
 

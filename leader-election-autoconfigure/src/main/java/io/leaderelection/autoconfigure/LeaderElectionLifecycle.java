@@ -17,7 +17,6 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -119,16 +118,22 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 		catch (SessionException ex) {
 			await(stopAll());
-			throw new IllegalStateException("Leader election could not be started: " + ex.getMessage(), ex);
+			throw (ex instanceof UnusableStoreException unusable) ? new InvalidConfigurationException(
+					"Elections cannot be held on the configured database. " + ex.getMessage(), unusable.getAction(), ex)
+					: new InvalidConfigurationException("Leader election could not be started: " + ex.getMessage()
+							+ ". The application does not start without it, since leader-election.fail-fast is set.",
+							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that "
+									+ "keeps trying.",
+							ex);
 		}
 	}
 
 	private void awaitDecisions() throws SessionException {
-		List<CompletableFuture<@Nullable Void>> decisions = new ArrayList<>();
 		long deadline = System.nanoTime() + LONGEST_START.toNanos();
-		for (DefaultLeaderElector elector : this.electors.all()) {
-			decisions.add(elector.start());
-		}
+		List<CompletableFuture<@Nullable Void>> decisions = this.electors.all()
+			.stream()
+			.map(DefaultLeaderElector::start)
+			.toList();
 		SessionException failure = null;
 		try {
 			for (CompletableFuture<@Nullable Void> decision : decisions) {

@@ -31,7 +31,6 @@ import com.zaxxer.hikari.util.Credentials;
 import com.zaxxer.hikari.util.PropertyElf;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.TargetSource;
 import org.springframework.aop.framework.Advised;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeanWrapper;
@@ -150,19 +149,15 @@ final class PooledDataSources {
 		if (target == null && dataSource instanceof DelegatingDataSource delegating) {
 			target = delegating.getTargetDataSource();
 		}
-		if (target == null && dataSource instanceof Advised advised) {
-			target = target(advised.getTargetSource());
-		}
-		return (target != null) ? target : unwrap(dataSource, TARGETS);
-	}
-
-	private static @Nullable DataSource target(TargetSource source) {
 		try {
-			return (source.getTarget() instanceof DataSource target) ? target : null;
+			if (target == null && dataSource instanceof Advised advised) {
+				target = (DataSource) advised.getTargetSource().getTarget();
+			}
 		}
 		catch (Exception ex) {
-			return null;
+			// Not outside of its scope
 		}
+		return (target != null) ? target : unwrap(dataSource, TARGETS);
 	}
 
 	private static @Nullable DataSource unwrap(DataSource dataSource, List<Class<?>> types) {
@@ -182,25 +177,22 @@ final class PooledDataSources {
 	/**
 	 * Return the target of a data source.
 	 * @param dataSource the data source
-	 * @return the target, or {@code null} if it is not known how the data source connects
-	 * @throws RuntimeException if the target cannot be determined
+	 * @return the target
+	 * @throws RuntimeException if it is not known how the data source connects
 	 */
-	static @Nullable ConnectionTarget derive(DataSource dataSource) {
+	static ConnectionTarget derive(DataSource dataSource) {
 		DataSource root = root(dataSource);
-		if (HIKARI_PRESENT && Hikari.isFollowed(root)) {
-			return Hikari.derive(root);
-		}
-		return isFollowed(root) ? derive(PropertyAccessorFactory.forBeanPropertyAccess(root)) : null;
+		Assert.state(isFollowed(root), "its type is not known");
+		return (HIKARI_PRESENT && Hikari.isFollowed(root)) ? Hikari.derive(root)
+				: derive(PropertyAccessorFactory.forBeanPropertyAccess(root));
 	}
 
-	private static @Nullable ConnectionTarget derive(BeanWrapper root) {
+	private static ConnectionTarget derive(BeanWrapper root) {
 		for (String name : List.of("dataSource", "dataSourceJNDI", "connectionFactoryClassName")) {
 			Assert.state(value(root, name) == null, () -> "the property " + name + " is set");
 		}
 		String url = text(root, "url");
-		if (url == null) {
-			return null;
-		}
+		Assert.state(url != null, "it has no URL");
 		Driver driver = (value(root, "driver") instanceof Driver instance) ? instance
 				: driver(url, text(root, "driverClassName"));
 		Object init = value(root, "initSQL", "connectionInitSqls");
@@ -262,16 +254,15 @@ final class PooledDataSources {
 			return method != null && method.getDeclaringClass() == HikariDataSource.class;
 		}
 
-		static @Nullable ConnectionTarget derive(DataSource root) {
+		static ConnectionTarget derive(DataSource root) {
 			HikariDataSource pool = (HikariDataSource) root;
-			ConnectionTarget target = target(pool);
 			Credentials credentials = (pool.getCredentialsProvider() != null)
 					? pool.getCredentialsProvider().getCredentials() : pool.getCredentials();
-			return (target != null) ? target.withCredentials(credentials.getUsername(), credentials.getPassword())
-				.withSettings(pool.getSchema(), pool.getConnectionInitSql()) : null;
+			return target(pool).with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
+					pool.getConnectionInitSql());
 		}
 
-		private static @Nullable ConnectionTarget target(HikariDataSource pool) {
+		private static ConnectionTarget target(HikariDataSource pool) {
 			DataSource own = pool.getDataSource();
 			if (own == null && pool.getDataSourceClassName() != null) {
 				own = (DataSource) BeanUtils
@@ -282,8 +273,9 @@ final class PooledDataSources {
 				return PooledDataSources.derive(own);
 			}
 			String url = pool.getJdbcUrl();
-			return (url != null) ? new ConnectionTarget(url, null, null, driver(url, pool.getDriverClassName()),
-					pool.getDataSourceProperties(), null, List.of()) : null;
+			Assert.state(url != null, "it has no URL");
+			return new ConnectionTarget(url, null, null, driver(url, pool.getDriverClassName()),
+					pool.getDataSourceProperties(), null, List.of());
 		}
 
 	}

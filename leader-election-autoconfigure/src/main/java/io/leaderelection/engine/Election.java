@@ -321,7 +321,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	Leader own(TermLeadership leadership) {
 		return new Leader(leadership.getNodeId(), String.valueOf(this.state.contact().session()), leadership.getTerm(),
-				leadership.getSince(), this.settings.profile());
+				leadership.getSince(), this.settings.profile(), null);
 	}
 
 	/**

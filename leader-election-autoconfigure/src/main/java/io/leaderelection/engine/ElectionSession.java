@@ -269,13 +269,8 @@ public interface ElectionSession {
 	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile,
 			@Nullable String role) {
 
-		public Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since,
-				NodeProfile profile) {
-			this(nodeId, session, term, since, profile, null);
-		}
-
 		Leader(String nodeId, String session) {
-			this(nodeId, session, null, null, NodeProfile.UNKNOWN);
+			this(nodeId, session, null, null, NodeProfile.UNKNOWN, null);
 		}
 
 		/**
@@ -306,10 +301,6 @@ public interface ElectionSession {
 	 * @param leads whether it leads, but has another role on the store than this node
 	 */
 	record ForeignHolder(String session, boolean blocking, boolean leads) {
-
-		public ForeignHolder(String session, boolean blocking) {
-			this(session, blocking, false);
-		}
 
 		@Override
 		public String toString() {

@@ -368,7 +368,7 @@ final class LeadingTerm {
 	}
 
 	private void observe(@Nullable String session) throws SessionException {
-		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, false) : null;
+		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, false, false) : null;
 		if (foreign != null && !foreign.equals(this.election.state().view().foreign())) {
 			this.log.warn("The " + foreign + " (" + this.election + ")");
 		}

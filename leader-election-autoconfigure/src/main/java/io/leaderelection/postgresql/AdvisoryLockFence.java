@@ -127,9 +127,7 @@ final class AdvisoryLockFence implements TransactionFence {
 			return row.next() ? Outcome.blockedBy(ForeignSessions.words(row)) : Outcome.REFUSED;
 		}
 		catch (SQLException ex) {
-			if (Jdbc.isInterrupted(connection, ex)) {
-				throw ex;
-			}
+			Jdbc.throwIfInterrupted(connection, ex);
 			logger.debug("Could not determine the holder of the fence", ex);
 			return Outcome.REFUSED;
 		}

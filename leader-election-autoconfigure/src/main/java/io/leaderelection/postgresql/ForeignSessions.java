@@ -110,9 +110,7 @@ final class ForeignSessions {
 			return Jdbc.query(connection, AdvisoryLockSql.nameSessions(List.of(pid)), ForeignSessions::words);
 		}
 		catch (SQLException ex) {
-			if (Jdbc.isInterrupted(connection, ex)) {
-				throw ex;
-			}
+			Jdbc.throwIfInterrupted(connection, ex);
 			logger.debug("The session with pid " + pid + " has no name", ex);
 			this.denied = Jdbc.isDenied(ex);
 			return unnamed(pid);

@@ -115,12 +115,14 @@ final class Jdbc {
 	}
 
 	/**
-	 * Return whether a statement failed for an external reason: its session has ended or
-	 * it was cancelled.
+	 * Throw the failure of a statement that failed for an external reason: its session
+	 * has ended or it was cancelled.
 	 */
-	static boolean isInterrupted(Connection connection, SQLException ex) throws SQLException {
+	static void throwIfInterrupted(Connection connection, SQLException ex) throws SQLException {
 		String state = String.valueOf(ex.getSQLState());
-		return connection.isClosed() || state.startsWith("08") || state.startsWith("57");
+		if (connection.isClosed() || state.startsWith("08") || state.startsWith("57")) {
+			throw ex;
+		}
 	}
 
 	/**

@@ -179,9 +179,7 @@ final class LeaseTableConnector {
 					(row) -> true);
 		}
 		catch (SQLException ex) {
-			if (Jdbc.isInterrupted(connection, ex)) {
-				throw ex;
-			}
+			Jdbc.throwIfInterrupted(connection, ex);
 			if (inspect(connection) == null) {
 				throw new UnusableStoreException(
 						"The table \"" + this.table + "\" for leader election could not be created: "

@@ -226,11 +226,11 @@ final class LeaseTableSession implements ElectionSession {
 		Takeover takeover = this.requests.run(this, (connection, sql) -> unlessLocked(Takeover.LOCKED, connection,
 				sql.takeOver(row, this.keys, this.holder), (taken) -> Takeover.of(taken, this.termEpoch)));
 		if (takeover == Takeover.LOCKED) {
-			this.foreign = new ForeignHolder("session that has locked a table of the elections", true);
+			this.foreign = new ForeignHolder("session that has locked a table of the elections", true, false);
 			return null;
 		}
 		if (takeover.otherStore() != 0) {
-			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), true);
+			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), true, false);
 			return null;
 		}
 		Term taken = takeover.term();
@@ -290,7 +290,7 @@ final class LeaseTableSession implements ElectionSession {
 		// A holder whose lease has expired does not lead any longer
 		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
 		Leader leader = (row != null && node != null)
-				? new Leader(node, NAMES.of(node), term(row), row.since(), profile(snapshot, node)) : null;
+				? new Leader(node, NAMES.of(node), term(row), row.since(), profile(snapshot, node), null) : null;
 		return new View(leader, snapshot.candidates(), this.foreign);
 	}
 

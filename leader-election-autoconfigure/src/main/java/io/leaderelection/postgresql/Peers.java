@@ -117,7 +117,7 @@ final class Peers {
 		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
 		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
 		this.known = new View(held ? null : view.leader(), view.candidates(),
-				(words != null) ? new ForeignHolder(words, held) : this.otherRole);
+				(words != null) ? new ForeignHolder(words, held, false) : this.otherRole);
 		return this.known;
 	}
 
@@ -187,9 +187,7 @@ final class Peers {
 			return lookUp(connection, holder, candidatePids);
 		}
 		catch (SQLException ex) {
-			if (Jdbc.isInterrupted(connection, ex)) {
-				throw ex;
-			}
+			Jdbc.throwIfInterrupted(connection, ex);
 			// The names are informational: a failure must not prevent this node from
 			// leading
 			this.pause = Jdbc.isDenied(ex) ? Integer.MAX_VALUE : PAUSE;

@@ -91,6 +91,9 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	/** Set by the thread that opens sessions. */
 	private volatile @Nullable Watcher watcher;
 
+	/** Whether the last observation was made on a connection of the pool. */
+	private boolean poolUsed;
+
 	/**
 	 * Create a new {@code PostgreSqlSessions} instance.
 	 * @param settings the settings of the election
@@ -98,34 +101,16 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param termEpoch the epoch of its terms
 	 * @param allowSessionPooler whether a pooler in session mode may be in between
 	 * @param source opens the connections
+	 * @param row where a node with the other store would hold its lease: while it does,
+	 * sessions are no candidates
 	 */
 	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new, null);
-	}
-
-	/**
-	 * Create a new {@code PostgreSqlSessions} instance whose sessions are no candidates
-	 * while a node leads by a lease table.
-	 * @param settings the settings of the election
-	 * @param keys the keys of the election
-	 * @param termEpoch the epoch of its terms
-	 * @param allowSessionPooler whether a pooler in session mode may be in between
-	 * @param source opens the connections
-	 * @param row where a node with the other store would hold its lease
-	 */
-	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, TableRow row) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, AdvisoryLockSql::new, row);
+			ConnectionSource source, @Nullable TableRow row) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, row, AdvisoryLockSql::new);
 	}
 
 	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, Statements statements) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, statements, null);
-	}
-
-	private PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, Statements statements, @Nullable TableRow row) {
+			ConnectionSource source, @Nullable TableRow row, Statements statements) {
 		this.row = row;
 		this.settings = settings;
 		this.keys = keys;
@@ -149,7 +134,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		if (Thread.currentThread().isInterrupted()) {
 			throw new SessionException("Interrupted while observing the election", null);
 		}
-		return (watch != null || (known != null && known.hasPoolJustFailed())) ? watch : connect(this::watchOnce);
+		// If the server is slow, connections of all nodes would make it slower
+		boolean failed = watch == null && this.poolUsed;
+		this.poolUsed = watch != null;
+		return (watch != null || failed) ? watch : connect(this::watchOnce);
 	}
 
 	private Watch watchOnce(Connection connection) throws SQLException, SessionException {
@@ -373,13 +361,14 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	/** More failures require operator action if there was no connection yet. */
 	static SessionException translate(SQLException ex, boolean login) {
 		String state = String.valueOf(ex.getSQLState());
+		ServerErrorMessage answer = (ex instanceof PSQLException failure) ? failure.getServerErrorMessage() : null;
 		if (state.equals("3D000")) {
 			return new UnusableStoreException("The database for leader election does not exist: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.url, or, where it is not set, that of the application's "
 							+ "DataSource.",
 					ex);
 		}
-		if (state.startsWith("28") || (login && isRejected(ex, state))) {
+		if (state.startsWith("28") || (login && isRejected(ex, state, answer))) {
 			return new UnusableStoreException(
 					"The database rejected the login for leader election: " + Jdbc.summary(ex),
 					"Check leader-election.datasource.username and password if leader-election.datasource.url is set, "
@@ -394,8 +383,10 @@ public final class PostgreSqlSessions implements ElectionSessions {
 					ex);
 		}
 		if (state.equals("53300")) {
+			// The server's words for its own limit vary
+			boolean own = answer != null && OWN_LIMITS.contains(String.valueOf(answer.getRoutine()));
 			return new SessionException("The database for leader election has no free connection (SQLSTATE 53300)"
-					+ (isOwnLimit(ex) ? ": " + Jdbc.summary(ex) : ""), ex);
+					+ (own ? ": " + Jdbc.summary(ex) : ""), ex);
 		}
 		return new SessionException("The database for leader election cannot be reached: " + Jdbc.summary(ex), ex);
 	}
@@ -405,8 +396,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * password or cannot verify the server, a pooler does not know the user, the role may
 	 * not connect, or a setting of the connection is wrong.
 	 */
-	private static boolean isRejected(SQLException ex, String state) {
-		ServerErrorMessage answer = answer(ex);
+	private static boolean isRejected(SQLException ex, String state, @Nullable ServerErrorMessage answer) {
 		return switch (state) {
 			case "08004" -> answer == null;
 			case "08006" -> ex instanceof PSQLException && answer == null && !isNetworkFailure(ex);
@@ -419,19 +409,6 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		Throwable cause = failure.getCause();
 		return (cause != null) ? isNetworkFailure(cause)
 				: failure instanceof IOException && !(failure instanceof FileNotFoundException);
-	}
-
-	/**
-	 * Return whether the limit of the role or of the database has been reached, which
-	 * only the words of the server tell. For its own limit, these vary.
-	 */
-	private static boolean isOwnLimit(SQLException ex) {
-		ServerErrorMessage answer = answer(ex);
-		return answer != null && OWN_LIMITS.contains(String.valueOf(answer.getRoutine()));
-	}
-
-	private static @Nullable ServerErrorMessage answer(SQLException ex) {
-		return (ex instanceof PSQLException failure) ? failure.getServerErrorMessage() : null;
 	}
 
 	/**

@@ -91,8 +91,10 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 			return new ServerInspection(version, 0, 0, false, "", "", 0, false, List.of(), false, 0);
 		}
 		ServerInspection server = Jdbc.query(connection, INSPECT, ServerInspection::of);
-		return (server.isPrimary() && Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines")))
-				? server.withTimelines() : server;
+		boolean readable = server.isPrimary()
+				&& Jdbc.query(connection, timelines, (row) -> row.getBoolean("timelines"));
+		return new ServerInspection(version, server.versionNumber, server.pid, server.inRecovery, server.role,
+				server.login, server.database, server.plpgsql, server.denied, readable, server.longestWaitMillis);
 	}
 
 	/**
@@ -105,11 +107,6 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 
 	private boolean isSupported() {
 		return this.versionNumber / 10_000 >= OLDEST_VERSION;
-	}
-
-	private ServerInspection withTimelines() {
-		return new ServerInspection(this.version, this.versionNumber, this.pid, this.inRecovery, this.role, this.login,
-				this.database, this.plpgsql, this.denied, true, this.longestWaitMillis);
 	}
 
 	/**

@@ -68,9 +68,6 @@ final class Watcher {
 
 	private boolean poolVerified;
 
-	/** Whether the pool has lent the connection of the last observation. */
-	private boolean poolUsed;
-
 	/** When the candidates are to be read again. */
 	private long readAt = System.nanoTime();
 
@@ -110,9 +107,7 @@ final class Watcher {
 		}
 		try (lent) {
 			this.borrowed = lent;
-			Watch watch = watchAndRestore(lent);
-			this.poolUsed = watch != null;
-			return watch;
+			return watchAndRestore(lent);
 		}
 		catch (SQLException | RuntimeException ex) {
 			logger.debug("The connection of the pool could not be used to observe the election", ex);
@@ -122,17 +117,6 @@ final class Watcher {
 		finally {
 			this.borrowed = null;
 		}
-	}
-
-	/**
-	 * Return whether the last observation was possible on a connection of the pool, but
-	 * this one is not: the server may be slow, and connections of all nodes would make it
-	 * slower.
-	 */
-	boolean hasPoolJustFailed() {
-		boolean used = this.poolUsed;
-		this.poolUsed = false;
-		return used;
 	}
 
 	/**
@@ -211,9 +195,7 @@ final class Watcher {
 			return Jdbc.query(connection, this.sql.isUnchanged(this.seats, term), (row) -> row.getBoolean(1));
 		}
 		catch (SQLException ex) {
-			if (Jdbc.isInterrupted(connection, ex)) {
-				throw ex;
-			}
+			Jdbc.throwIfInterrupted(connection, ex);
 			logger.debug("The server may have no space for the locks", ex);
 			return false;
 		}

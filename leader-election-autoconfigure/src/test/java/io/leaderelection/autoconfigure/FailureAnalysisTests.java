@@ -24,8 +24,6 @@ import javax.sql.DataSource;
 import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
-import io.leaderelection.engine.SessionException;
-import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.ElectionKeys;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,7 +35,6 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
@@ -233,22 +230,6 @@ class FailureAnalysisTests {
 	void otherMissingBean(CapturedOutput output) {
 		fail(DataSourceUser.class);
 		assertThat(output).contains("Consider defining a bean of type 'javax.sql.DataSource'");
-	}
-
-	@Test
-	void unusableStore() {
-		FailureAnalysis analysis = new SessionFailureAnalyzer().analyze(new IllegalStateException("Not started",
-				new UnusableStoreException("PostgreSQL 13", "Upgrade the server.", new SQLException())));
-		assertThat(analysis.getDescription())
-			.isEqualTo("Elections cannot be held on the configured database. PostgreSQL 13");
-		assertThat(analysis.getAction()).isEqualTo("Upgrade the server.");
-	}
-
-	@Test
-	void outOfReach() {
-		FailureAnalysis analysis = new SessionFailureAnalyzer()
-			.analyze(new IllegalStateException("Not started", new SessionException("Refused", null)));
-		assertThat(analysis.getDescription()).startsWith("Refused");
 	}
 
 	private static void fail(Class<?> application, String... arguments) {

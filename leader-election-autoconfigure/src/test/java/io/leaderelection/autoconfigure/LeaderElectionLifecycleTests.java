@@ -205,8 +205,9 @@ class LeaderElectionLifecycleTests {
 		};
 		create((election) -> election.equals("default") ? LocalSessions.always() : unusable,
 				"leader-election.elections.broken.candidate=true");
-		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
-			.withMessageContaining("Version 13")
+		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
+			.withMessage("Elections cannot be held on the configured database. Version 13 Upgrade.")
+			.satisfies((ex) -> assertThat(ex.getAction()).isEqualTo("Upgrade."))
 			.withCauseInstanceOf(UnusableStoreException.class);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 		assertThat(this.electors.getDefault().isLeader()).isFalse();
@@ -228,7 +229,9 @@ class LeaderElectionLifecycleTests {
 		create(() -> {
 			throw new SessionException("Out of reach", null);
 		}, "leader-election.fail-fast=true");
-		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
+		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
+			.withMessageStartingWith("Leader election could not be started: Out of reach.")
+			.withMessageEndingWith(" or set leader-election.fail-fast=false to start as a follower that keeps trying.")
 			.havingCause()
 			.isExactlyInstanceOf(SessionException.class)
 			.withMessage("Out of reach");

@@ -71,7 +71,8 @@ class ElectionForeignTests {
 	@Test
 	void otherLockOfAForeignSessionIsNamedByANodeThatWatches(CapturedOutput output) {
 		this.store.canWatch = true;
-		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT);
+		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT,
+				null);
 		this.store.foreign = FOREIGN;
 		this.fixture.at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();

@@ -115,7 +115,7 @@ class ElectionProfileTests {
 
 	@Test
 	void formerSessionOfThisNodeIsNoLeader() {
-		this.store.leader = new Leader("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT);
+		this.store.leader = new Leader("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT, null);
 		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.leader()).isNull());
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.leaders).isEmpty();
@@ -296,7 +296,7 @@ class ElectionProfileTests {
 	}
 
 	private static Leader leader(long term, NodeProfile profile) {
-		return new Leader("node-2", "pid 2", new Term(0, 1, term), Instant.EPOCH, profile);
+		return new Leader("node-2", "pid 2", new Term(0, 1, term), Instant.EPOCH, profile, null);
 	}
 
 	private static List<Candidate> candidates() {

@@ -50,7 +50,7 @@ class ElectionRequestTests {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT);
+	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
 			new Candidate("node-2", "pid 2"));
@@ -73,7 +73,8 @@ class ElectionRequestTests {
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			assertThat(this.fixture.trace).contains("request 0:1:775").doesNotContain("withdraw");
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+					null);
 		});
 		this.fixture.at(Duration.ofSeconds(5), () -> assertThat(this.fixture.trace).contains("withdraw"));
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
@@ -330,7 +331,8 @@ class ElectionRequestTests {
 	@Test
 	void noMoreThanTwentyChangesAreRemembered() {
 		for (int i = 1; i < 30; i++) {
-			Leader leader = new Leader("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH, NodeProfile.DEFAULT);
+			Leader leader = new Leader("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH, NodeProfile.DEFAULT,
+					null);
 			this.fixture.at(Duration.ofSeconds(i), () -> this.store.leader = leader);
 		}
 		this.store.leader = OTHER;

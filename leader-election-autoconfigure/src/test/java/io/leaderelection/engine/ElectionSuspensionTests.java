@@ -40,7 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ElectionSuspensionTests {
 
 	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
-			NodeProfile.DEFAULT);
+			NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-2", "pid 2"),
 			new Candidate("node-3", "pid 3"));

@@ -45,7 +45,7 @@ class ElectionWatchTests {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT);
+	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
 
 	private final ElectionFixture fixture = new ElectionFixture();
 
@@ -176,7 +176,8 @@ class ElectionWatchTests {
 			.isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+					null);
 		});
 		this.fixture.at(Duration.ofSeconds(12), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "withdraw", "close");
@@ -228,7 +229,8 @@ class ElectionWatchTests {
 	@Test
 	void slowStoreIsObservedOneTimeLater() {
 		this.fixture.at(Duration.ofSeconds(10), () -> {
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT);
+			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+					null);
 			this.store.open = true;
 			this.store.slow = true;
 			this.store.watches.clear();

@@ -204,7 +204,7 @@ final class FakeStore implements ElectionSessions {
 
 	private View view() {
 		return new View(this.leader, this.candidates, (this.foreign != null)
-				? new ForeignHolder(this.foreign, this.foreignBlocks && this.leader == null) : null);
+				? new ForeignHolder(this.foreign, this.foreignBlocks && this.leader == null, false) : null);
 	}
 
 	static SessionException failure() {

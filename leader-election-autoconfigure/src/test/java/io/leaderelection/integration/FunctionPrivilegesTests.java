@@ -293,7 +293,7 @@ class FunctionPrivilegesTests {
 		return store.equals("table")
 				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "public.leader_election", false, LEASE)
 					.sessions(settings, id, keys, 0)
-				: new PostgreSqlSessions(settings, keys, 0, false, source);
+				: new PostgreSqlSessions(settings, keys, 0, false, source, null);
 	}
 
 }

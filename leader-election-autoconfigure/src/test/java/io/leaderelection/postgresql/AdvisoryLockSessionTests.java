@@ -116,7 +116,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void termOfALongLivedServerIsReadInFull() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
+				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -188,7 +188,7 @@ class AdvisoryLockSessionTests {
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -206,7 +206,7 @@ class AdvisoryLockSessionTests {
 	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
 		Set<String> cancelled = new HashSet<>();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String observe() {
@@ -254,7 +254,7 @@ class AdvisoryLockSessionTests {
 	void candidatesAreUnknownWhenTheyCannotBeReadButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
 		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String describe(Collection<Integer> pids) {
@@ -279,7 +279,7 @@ class AdvisoryLockSessionTests {
 	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
 		AtomicBoolean cancelled = new AtomicBoolean();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -431,7 +431,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void answerToAnotherStatementIsNoConfirmation() throws SessionException {
 		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
+				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -450,7 +450,7 @@ class AdvisoryLockSessionTests {
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
 		List<Boolean> readings = new ArrayList<>();
 		PostgreSqlSessions counting = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -480,9 +480,9 @@ class AdvisoryLockSessionTests {
 			Held first = (Held) node.acquire(NO_WAIT);
 			assertThat(first.view().foreign()).as("by one reading").isNull();
 			await().atMost(LONG)
-				.until(() -> new ForeignHolder(foreign.description(), true).equals(node.observe().foreign()));
+				.until(() -> new ForeignHolder(foreign.description(), true, false).equals(node.observe().foreign()));
 			Held second = (Held) node.acquire(NO_WAIT);
-			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true));
+			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true, false));
 			assertThat(second.view().leader()).isNull();
 			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
 		}
@@ -503,7 +503,8 @@ class AdvisoryLockSessionTests {
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
 		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
 			await().atMost(LONG)
-				.until(() -> new ForeignHolder(foreign.description(), false).equals(follower.observe().foreign()));
+				.until(() -> new ForeignHolder(foreign.description(), false, false)
+					.equals(follower.observe().foreign()));
 			leader.close();
 			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		}
@@ -661,7 +662,7 @@ class AdvisoryLockSessionTests {
 				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
 				""".formatted(state, message));
 		PostgreSqlSessions without = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), aurora("pg_catalog.pg_is_in_recovery()"));
+				source(this.server), null, aurora("pg_catalog.pg_is_in_recovery()"));
 		Won won = win(open(without));
 		assertThat(won.term().timeline()).isZero();
 		assertThat(won.clear()).isTrue();
@@ -676,7 +677,7 @@ class AdvisoryLockSessionTests {
 				BEGIN RAISE EXCEPTION SQLSTATE '55000' USING MESSAGE = 'recovery is in progress'; END $$;
 				""");
 		PostgreSqlSessions standby = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), aurora("true"));
+				source(this.server), null, aurora("true"));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(standby::open)
 			.withMessageContaining("recovery is in progress");
 	}
@@ -721,7 +722,7 @@ class AdvisoryLockSessionTests {
 			Connection connection = source(this.server).connect(properties);
 			opened.add(connection);
 			return connection;
-		}, (keys, server) -> {
+		}, null, (keys, server) -> {
 			throw new OutOfMemoryError("Seeded");
 		});
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
@@ -736,7 +737,7 @@ class AdvisoryLockSessionTests {
 		PostgreSqlSessions counted = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false, (properties) -> {
 			properties.setProperty("socketFactory", RoundTrips.class.getName());
 			return source(this.server).connect(properties);
-		});
+		}, null);
 		AdvisoryLockSession session = (AdvisoryLockSession) open(counted);
 		session.acquire(NO_WAIT);
 		String before = state(session.connection());
@@ -772,7 +773,7 @@ class AdvisoryLockSessionTests {
 	void warmUpThatIsCancelledLeavesNothing() throws Exception {
 		AtomicInteger warmUps = new AtomicInteger();
 		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
-				source(this.server), (keys, server) -> new AdvisoryLockSql(keys, server) {
+				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					AdvisoryLockSql warmUp() {
@@ -996,7 +997,7 @@ class AdvisoryLockSessionTests {
 			Won before = win(open(sessions(own, "node-a")));
 			for (int i = 0; i < 5; i++) {
 				before = win(new PostgreSqlSessions(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
-						false, source(own))
+						false, source(own), null)
 					.open());
 			}
 			own.stop("immediate");
@@ -1045,7 +1046,7 @@ class AdvisoryLockSessionTests {
 	}
 
 	private PostgreSqlSessions sessions(PostgreSqlServer on, String node) {
-		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on));
+		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on), null);
 	}
 
 	private ElectionSettings settings(String node) {

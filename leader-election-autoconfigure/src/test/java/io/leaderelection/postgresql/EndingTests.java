@@ -359,7 +359,7 @@ class EndingTests {
 		ElectionSettings own = new ElectionSettings(settings.election(), node, settings.lease(),
 				settings.takeoverDelay(), settings.fastTakeover(), settings.drainTimeout(), settings.candidate(),
 				settings.standbys(), settings.profile(), settings.priorityHold());
-		ElectionSession session = new PostgreSqlSessions(own, this.keys, 0, true, this::connect).open();
+		ElectionSession session = new PostgreSqlSessions(own, this.keys, 0, true, this::connect, null).open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return session;

@@ -760,7 +760,7 @@ class LeaseTableTests {
 		first.release(true);
 		await().atMost(Duration.ofSeconds(10))
 			.until(() -> second.acquire(NO_WAIT) instanceof Held held && held.view().leader() == null
-					&& new ForeignHolder("session that has locked a table of the elections", true)
+					&& new ForeignHolder("session that has locked a table of the elections", true, false)
 						.equals(held.view().foreign()));
 		foreign.rollback();
 		awaitWon(second);
@@ -882,7 +882,7 @@ class LeaseTableTests {
 
 	private ElectionSession openLock() throws SessionException {
 		ElectionSession session = new PostgreSqlSessions(settings(this.election, LEASE), this.keys, 0, false,
-				this.server::connect)
+				this.server::connect, null)
 			.open();
 		this.sessions.add(session);
 		session.becomeCandidate();

@@ -147,7 +147,7 @@ class PrioritySessionTests {
 			properties.setProperty("user", this.server.username());
 			properties.setProperty("password", this.server.password());
 			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
-		}).open();
+		}, null).open();
 		assertThat(session.becomeCandidate()).isTrue();
 		return session;
 	}

@@ -147,8 +147,8 @@ class SeatTests {
 
 	@Test
 	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
-		ElectionSession frozen = open(
-				new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0, false, source()));
+		ElectionSession frozen = open(new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0,
+				false, source(), null));
 		assertThat(frozen.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 		await().atMost(Duration.ofSeconds(5)).until(() -> seats().isEmpty());
@@ -182,7 +182,7 @@ class SeatTests {
 	@Test
 	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
 		AtomicInteger calls = new AtomicInteger();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-1"), this.keys, 0, false, source(),
+		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-1"), this.keys, 0, false, source(), null,
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -420,7 +420,7 @@ class SeatTests {
 
 	@Test
 	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		PostgreSqlSessions watching = new PostgreSqlSessions(settings("node-4"), this.keys, 0, false, source(),
+		PostgreSqlSessions watching = new PostgreSqlSessions(settings("node-4"), this.keys, 0, false, source(), null,
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -620,7 +620,7 @@ class SeatTests {
 				new ElectionSettings(this.election, node, settings.lease(), settings.takeoverDelay(),
 						settings.fastTakeover(), settings.drainTimeout(), true, STANDBYS,
 						new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), settings.priorityHold()),
-				this.keys, 0, false, source());
+				this.keys, 0, false, source(), null);
 	}
 
 	private ElectionSettings settings(String node) {

@@ -93,7 +93,8 @@ final class SessionCheck {
 	private ElectionSessions sessions(String node) {
 		ElectionSettings settings = new ElectionSettings(this.options.election(), node, this.options.lease(),
 				Duration.ZERO, Duration.ZERO, true);
-		return new PostgreSqlSessions(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect);
+		return new PostgreSqlSessions(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect,
+				null);
 	}
 
 	private ElectionKeys keys() {

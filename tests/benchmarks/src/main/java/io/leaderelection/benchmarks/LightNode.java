@@ -85,7 +85,7 @@ final class LightNode implements AutoCloseable {
 
 	private Function<ElectionSettings, ElectionSessions> locks(String url, String group) {
 		return (settings) -> new PostgreSqlSessions(settings, ElectionKeys.derive(group, settings.election()), 0, false,
-				source(url));
+				source(url), null);
 	}
 
 	private Function<ElectionSettings, ElectionSessions> table(String url, String group, String id) {

@@ -89,7 +89,7 @@ final class Contender {
 		ElectionSettings settings = new ElectionSettings("endings", node, LEASE, TAKEOVER_DELAY, Duration.ofSeconds(1),
 				true);
 		ElectionSessions sessions = (mutant != Mutant.NONE) ? SessionMutants.create(mutant, settings, keys, captured)
-				: new PostgreSqlSessions(settings, keys, 0, true, captured);
+				: new PostgreSqlSessions(settings, keys, 0, true, captured, null);
 		this.session = sessions.open();
 		this.connection = captured.connection();
 		this.socket = captured.socket();

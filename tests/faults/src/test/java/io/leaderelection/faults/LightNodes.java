@@ -129,7 +129,7 @@ final class LightNodes implements AutoCloseable {
 		ElectionKeys keys = ElectionKeys.derive(this.group, "default");
 		ElectionSessions sessions = this.options.earlier().test(number)
 				? new EarlierSessions(settings, keys, new Source(node))
-				: new PostgreSqlSessions(settings, keys, 0, false, new Source(node));
+				: new PostgreSqlSessions(settings, keys, 0, false, new Source(node), null);
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 

@@ -35,7 +35,7 @@ public final class EarlierSessions implements ElectionSessions {
 	private final PostgreSqlSessions sessions;
 
 	public EarlierSessions(ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
-		this.sessions = new PostgreSqlSessions(settings, keys, 0, false, source, EarlierSql::new);
+		this.sessions = new PostgreSqlSessions(settings, keys, 0, false, source, null, EarlierSql::new);
 	}
 
 	@Override

@@ -43,7 +43,7 @@ public final class SessionMutants {
 			ConnectionSource source) {
 		return new PostgreSqlSessions(
 				(mutant == Mutant.RECENT_PREDECESSOR) ? withTakeoverDelay(settings, NO_TIME) : settings, keys, 0, false,
-				source, new MutantStatements(mutant));
+				source, null, new MutantStatements(mutant));
 	}
 
 	private static ElectionSettings withTakeoverDelay(ElectionSettings settings, Duration delay) {

@@ -103,7 +103,7 @@ final class RealElection extends ComparedElection {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
 			return DriverManager.getConnection(this.server.jdbcUrl(), driverSettings);
-		});
+		}, null);
 	}
 
 	@Override

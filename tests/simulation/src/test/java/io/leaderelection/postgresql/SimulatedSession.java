@@ -289,7 +289,7 @@ final class SimulatedSession implements ElectionSession {
 			sessions.put(row.pid(),
 					new Leader(this.names.nodeOf(session), session, term(row),
 							(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null,
-							Profiles.ofKeys(row.profile())));
+							Profiles.ofKeys(row.profile()), null));
 		}
 		List<Candidate> candidates = new ArrayList<>();
 		for (Integer pid : candidatePids) {
