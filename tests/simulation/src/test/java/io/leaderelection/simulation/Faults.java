@@ -208,8 +208,9 @@ final class Faults {
 				this.world.onNextWin((winner) -> onServer(pause, () -> endSession(winner, other)));
 			}
 			case SLOW_GRANT -> {
-				// Disturbs no leader: the time that is left is enough to confirm again
-				long longest = 3 * lease / 4 - 4 * this.world.distance() - Invariants.SLACK;
+				// Disturbs no leader: a fast clock has time to confirm again, with two
+				// round trips for each of both confirmations
+				long longest = 3 * lease / 4 / 11 * 10 - 8 * this.world.distance() - Invariants.SLACK;
 				this.world
 					.onNextWin((winner) -> winner.link().toClient().delayNext(this.world.between(lease / 8, longest)));
 			}
