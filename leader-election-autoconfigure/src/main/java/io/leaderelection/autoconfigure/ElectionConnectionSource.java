@@ -179,12 +179,11 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		catch (RuntimeException ex) {
 			DataSource root = PooledDataSources.root(dataSource);
-			throw new InvalidConfigurationException(
-					name + " (" + dataSource.getClass().getName()
-							+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
-							+ ") does not expose how it connects, but elections need connections that do not come from "
-							+ "a pool, with the same URL, credentials and settings. ("
-							+ JdbcUrl.withoutUrls(String.valueOf(ex.getMessage())) + ")",
+			throw new InvalidConfigurationException(name + " (" + dataSource.getClass().getName()
+					+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
+					+ ") does not expose how it connects: " + JdbcUrl.withoutUrls(String.valueOf(ex.getMessage()))
+					+ ". Elections need connections that do not come from a pool, with the same URL, "
+					+ "credentials and settings.",
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
 							+ " that is not a pool.",
 					null);

@@ -27,8 +27,7 @@ interface ElectionSessionsFactory {
 
 	/**
 	 * Check the configuration, without opening a connection.
-	 * @throws InvalidConfigurationException if no connection can be configured
-	 * @throws InvalidConfigurationException if the value of a property cannot be used
+	 * @throws InvalidConfigurationException if it cannot be used
 	 */
 	void check();
 

@@ -59,6 +59,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.NativeDetector;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -101,7 +102,10 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	ElectionDefinitions electionDefinitions(LeaderElectionProperties properties, ConfigurableEnvironment environment) {
-		environment.getPropertySources().forEach(UnknownProperties::check);
+		// A native image does not have the components of records
+		if (!NativeDetector.inNativeImage()) {
+			environment.getPropertySources().forEach(UnknownProperties::check);
+		}
 		return ElectionDefinitions.of(properties, environment);
 	}
 

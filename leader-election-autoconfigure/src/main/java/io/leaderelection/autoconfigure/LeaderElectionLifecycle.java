@@ -120,10 +120,10 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 			await(stopAll());
 			throw (ex instanceof UnusableStoreException unusable) ? new InvalidConfigurationException(
 					"Elections cannot be held on the configured database. " + ex.getMessage(), unusable.getAction(), ex)
-					: new InvalidConfigurationException("Leader election could not be started: " + ex.getMessage()
-							+ ". The application does not start without it, since leader-election.fail-fast is set.",
-							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that "
-									+ "keeps trying.",
+					: new InvalidConfigurationException(
+							"Leader election could not be started, and the application does not start without it, since leader-election.fail-fast is set: "
+									+ ex.getMessage(),
+							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that keeps trying.",
 							ex);
 		}
 	}

@@ -32,7 +32,6 @@ import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.origin.PropertySourceOrigin;
-import org.springframework.core.NativeDetector;
 import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -71,8 +70,7 @@ final class UnknownProperties {
 	 * @throws InvalidConfigurationException if the source has an unknown property
 	 */
 	static void check(PropertySource<?> source) {
-		// A native image does not have the components of records
-		if (NativeDetector.inNativeImage() || !(source instanceof EnumerablePropertySource<?> enumerable)) {
+		if (!(source instanceof EnumerablePropertySource<?> enumerable)) {
 			return;
 		}
 		boolean variables = source instanceof SystemEnvironmentPropertySource;
@@ -120,15 +118,17 @@ final class UnknownProperties {
 		if (uniform.matches("leaderelection\\.(elections\\.\\*\\.)?enabled?")) {
 			return "Set leader-election.mode=always to run without elections, or leader-election.candidate=false if this node must not lead.";
 		}
-		String last = uniform.substring(uniform.lastIndexOf('.'));
+		String last = uniform.substring(uniform.lastIndexOf('.') + 1);
 		String nearest = Collections.min(KNOWN.keySet(),
 				Comparator.comparing((String known) -> !isRelated(known, uniform, last))
-					.thenComparing((known) -> distance(uniform, known)));
+					.thenComparing((known) -> !last.equals("*") && !known.endsWith(last))
+					.thenComparing((known) -> distance(uniform, known))
+					.thenComparing(Comparator.naturalOrder()));
 		return "Did you mean '%s'?".formatted(KNOWN.get(nearest));
 	}
 
 	private static boolean isRelated(String known, String name, String last) {
-		return known.startsWith(name) || (known.endsWith(last) && !last.equals(".*"));
+		return known.startsWith(name) || (known.endsWith("." + last) && !last.equals("*"));
 	}
 
 	// By Levenshtein

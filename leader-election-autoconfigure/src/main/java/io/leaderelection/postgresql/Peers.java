@@ -179,7 +179,8 @@ final class Peers {
 	 */
 	boolean isUndecided() {
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
-		return this.foreignSessions.isUndecided() || (unknown && this.pause == 0 && this.known.foreign() == null);
+		return this.foreignSessions.isUndecided()
+				|| (unknown && this.pause == 0 && this.known.foreign() == this.otherRole);
 	}
 
 	private View describe(Connection connection, int holder, List<Integer> candidatePids) throws SQLException {

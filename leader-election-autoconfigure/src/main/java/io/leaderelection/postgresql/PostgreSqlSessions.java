@@ -174,6 +174,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 
 	@Override
 	public ElectionSession open() throws SessionException {
+		this.poolUsed = false;
 		return connect(this::open);
 	}
 

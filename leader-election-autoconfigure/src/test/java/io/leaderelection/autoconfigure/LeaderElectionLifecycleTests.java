@@ -230,8 +230,9 @@ class LeaderElectionLifecycleTests {
 			throw new SessionException("Out of reach", null);
 		}, "leader-election.fail-fast=true");
 		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
-			.withMessageStartingWith("Leader election could not be started: Out of reach.")
-			.withMessageEndingWith(" or set leader-election.fail-fast=false to start as a follower that keeps trying.")
+			.withMessageStartingWith("Leader election could not be started, and")
+			.withMessageEndingWith("leader-election.fail-fast is set: Out of reach Make the database reachable, or set "
+					+ "leader-election.fail-fast=false to start as a follower that keeps trying.")
 			.havingCause()
 			.isExactlyInstanceOf(SessionException.class)
 			.withMessage("Out of reach");

@@ -63,7 +63,7 @@ class UnknownPropertiesTests {
 			"leader-election.lease-duration.x,lease-duration", "leader-election.candidate[0],candidate",
 			"leader-election.start-timeout,services.start-timeout", "leader-election.schedule.within,schedules.within",
 			"leader-election.datasource.user,datasource.username", "leader-election.metadatas.zone,metadata.*",
-			"leader-election.elections.reports.candidte,elections.*.candidate",
+			"leader-election.epoch,term-epoch", "leader-election.elections.reports.candidte,elections.*.candidate",
 			"leader-election.elections[my.reports].candidte,elections.*.candidate",
 			"leader-election.elections.my.reports.candidate,elections.*.candidate" })
 	void misspeltPropertyIsRejected(String name, String nearest) {

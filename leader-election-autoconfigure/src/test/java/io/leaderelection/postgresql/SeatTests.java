@@ -318,6 +318,14 @@ class SeatTests {
 		}
 	}
 
+	@Test
+	void brokenConnectionOfThePoolIsReplacedAtOnceAfterASession() throws Exception {
+		PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl());
+		watching.open().close();
+		this.pool.close();
+		assertThat(watching.watch()).isNotNull();
+	}
+
 	private PostgreSqlSessions watchByPool(String url) throws Exception {
 		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
 		PostgreSqlSessions watching = sessions("node-4");

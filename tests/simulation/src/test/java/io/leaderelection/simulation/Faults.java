@@ -209,8 +209,11 @@ final class Faults {
 			}
 			case SLOW_GRANT -> {
 				// Disturbs no leader: a fast clock has time to confirm again, with two
-				// round trips for each of both confirmations
-				long longest = 3 * lease / 4 / 11 * 10 - 8 * this.world.distance() - Invariants.SLACK;
+				// round trips for each of both confirmations. If the table does not
+				// answer in this time, the node connects again
+				long time = (this.world.table() != null) ? Math.max(500 * World.MILLIS, 3 * lease / 10) : lease;
+				time = Math.min(time, 3 * lease / 4);
+				long longest = time / 11 * 10 - 8 * this.world.distance() - Invariants.SLACK;
 				this.world
 					.onNextWin((winner) -> winner.link().toClient().delayNext(this.world.between(lease / 8, longest)));
 			}
