@@ -29,6 +29,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
@@ -59,6 +60,10 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
@@ -563,9 +568,27 @@ class DurableScheduleTests {
 	@Configuration(proxyBeanMethods = false)
 	static class ClockConfiguration {
 
+		private volatile boolean begun;
+
 		@Bean
 		InitializingBean clockOfSchedules(DurableSchedules schedules, Clock clock) {
 			return () -> schedules.setClock(clock);
+		}
+
+		@EventListener
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		void granted(LeadershipGrantedEvent event) {
+			this.begun = true;
+		}
+
+		/**
+		 * The term begins before a test sets the clock.
+		 */
+		@EventListener
+		void started(ContextRefreshedEvent event) {
+			if (event.getApplicationContext().getBean(LeaderElector.class).isLeader()) {
+				await().until(() -> this.begun);
+			}
 		}
 
 	}
