@@ -194,7 +194,7 @@ class BadInputTests {
 		this.server.execute("ALTER ROLE " + role + " SET synchronous_commit = off");
 		try (LocalNode node = LocalNode.start(this.server, "leader-election.group=" + UUID.randomUUID(),
 				"spring.datasource.username=" + role, "spring.datasource.password=right")) {
-			assertThat(node.leads()).isTrue();
+			assertThat(node.awaitLeader().leads()).isTrue();
 		}
 	}
 
