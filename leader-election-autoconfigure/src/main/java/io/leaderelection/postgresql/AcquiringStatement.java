@@ -210,7 +210,8 @@ final class AcquiringStatement {
 		values.put("outcome", AdvisoryLockSql.OUTCOME);
 		values.put("answer", AdvisoryLockSql.ANSWER);
 		this.keys = keys;
-		this.text = replace(TEXT, values);
+		// A server may log it
+		this.text = replace(TEXT, values).replaceAll("\\s+", " ");
 	}
 
 	/**
