@@ -49,10 +49,6 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	private volatile @Nullable Thread inspector;
 
-	/**
-	 * Create a new {@code TransactionFencingLifecycle} instance.
-	 * @param fencing the transaction managers and their coverage
-	 */
 	TransactionFencingLifecycle(TransactionFencing fencing) {
 		this.fencing = fencing;
 	}

@@ -71,8 +71,9 @@ final class NextRun {
 	 * Use a run for all that are submitted in this term.
 	 */
 	void granted(Leadership leadership, Runnable run) {
-		this.submitted = this.schedules.now();
-		this.grant = new Grant(leadership, this.submitted, run);
+		Grant next = new Grant(leadership, this.schedules.now(), run);
+		this.submitted = next.time();
+		this.grant = next;
 	}
 
 	/**
