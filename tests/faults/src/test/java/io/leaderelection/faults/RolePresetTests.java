@@ -68,12 +68,13 @@ class RolePresetTests {
 	}
 
 	private static void presetTimeouts() {
-		preset("statement_timeout", "100ms");
+		// Long enough for the login of a node on a busy machine, and shorter than a wait
+		preset("statement_timeout", "500ms");
 		preset("idle_session_timeout", "300ms");
 		preset("idle_in_transaction_session_timeout", "100ms");
 		preset("lock_timeout", "50ms");
 		if (!server.query("SELECT 1 FROM pg_settings WHERE name = 'transaction_timeout'").isEmpty()) {
-			preset("transaction_timeout", "200ms");
+			preset("transaction_timeout", "500ms");
 		}
 	}
 
