@@ -16,8 +16,6 @@
 
 package io.leaderelection;
 
-import org.springframework.context.ApplicationEvent;
-
 /**
  * An event of an election. Events of one election are delivered in order, one at a time,
  * on a dedicated thread. A slow listener delays later events and a hand-over, but never
@@ -25,18 +23,20 @@ import org.springframework.context.ApplicationEvent;
  *
  * @since 0.1.0
  */
-public abstract sealed class ElectionEvent extends ApplicationEvent permits LeadershipEvent, LeaderChangedEvent {
+public abstract sealed class ElectionEvent permits LeadershipEvent, LeaderChangedEvent {
 
-	ElectionEvent(LeaderElector source) {
-		super(source);
+	private final String election;
+
+	ElectionEvent(String election) {
+		this.election = election;
 	}
 
 	/**
-	 * Return the elector of the election that has changed.
-	 * @return the elector
+	 * Return the name of the election that has changed.
+	 * @return the name of the election
 	 */
-	public LeaderElector getLeaderElector() {
-		return (LeaderElector) getSource();
+	public String getElection() {
+		return this.election;
 	}
 
 }

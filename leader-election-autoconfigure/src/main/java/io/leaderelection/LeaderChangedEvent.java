@@ -30,15 +30,15 @@ package io.leaderelection;
  */
 public final class LeaderChangedEvent extends ElectionEvent {
 
-	private final transient Leader leader;
+	private final Leader leader;
 
 	/**
 	 * Create a new {@code LeaderChangedEvent} instance.
-	 * @param source the elector
+	 * @param election the name of the election
 	 * @param leader the new leader
 	 */
-	public LeaderChangedEvent(LeaderElector source, Leader leader) {
-		super(source);
+	public LeaderChangedEvent(String election, Leader leader) {
+		super(election);
 		this.leader = leader;
 	}
 
@@ -52,7 +52,7 @@ public final class LeaderChangedEvent extends ElectionEvent {
 
 	@Override
 	public String toString() {
-		return super.toString() + " " + this.leader;
+		return "LeaderChangedEvent [election=" + getElection() + ", leader=" + this.leader + "]";
 	}
 
 }

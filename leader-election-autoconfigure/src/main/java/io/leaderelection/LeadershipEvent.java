@@ -26,10 +26,10 @@ package io.leaderelection;
 public abstract sealed class LeadershipEvent extends ElectionEvent
 		permits LeadershipGrantedEvent, LeadershipRevokedEvent {
 
-	private final transient Leadership leadership;
+	private final Leadership leadership;
 
-	LeadershipEvent(LeaderElector source, Leadership leadership) {
-		super(source);
+	LeadershipEvent(Leadership leadership) {
+		super(leadership.getElection());
 		this.leadership = leadership;
 	}
 
@@ -43,7 +43,7 @@ public abstract sealed class LeadershipEvent extends ElectionEvent
 
 	@Override
 	public String toString() {
-		return super.toString() + " " + this.leadership;
+		return getClass().getSimpleName() + " [" + this.leadership + "]";
 	}
 
 }

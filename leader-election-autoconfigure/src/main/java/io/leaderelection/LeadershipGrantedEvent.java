@@ -31,11 +31,10 @@ public final class LeadershipGrantedEvent extends LeadershipEvent {
 
 	/**
 	 * Create a new {@code LeadershipGrantedEvent} instance.
-	 * @param source the elector
 	 * @param leadership the leadership that was granted
 	 */
-	public LeadershipGrantedEvent(LeaderElector source, Leadership leadership) {
-		super(source, leadership);
+	public LeadershipGrantedEvent(Leadership leadership) {
+		super(leadership);
 	}
 
 }

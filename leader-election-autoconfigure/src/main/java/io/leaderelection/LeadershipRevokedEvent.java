@@ -32,12 +32,11 @@ public final class LeadershipRevokedEvent extends LeadershipEvent {
 
 	/**
 	 * Create a new {@code LeadershipRevokedEvent} instance.
-	 * @param source the elector
 	 * @param leadership the leadership that was revoked
 	 * @param reason why it was revoked
 	 */
-	public LeadershipRevokedEvent(LeaderElector source, Leadership leadership, Reason reason) {
-		super(source, leadership);
+	public LeadershipRevokedEvent(Leadership leadership, Reason reason) {
+		super(leadership);
 		this.reason = reason;
 	}
 

@@ -35,11 +35,11 @@ class LeaderTests {
 
 	@Test
 	void eventsNameTheLeaderAndTheTerm() {
-		LeaderElector elector = mock(LeaderElector.class);
 		Leader leader = new Leader("node-2", new Term(0, 1, 775), null, Map.of(), "shop");
-		assertThat(new LeaderChangedEvent(elector, leader)).asString().contains("node-2", "0:1:775", "shop");
+		assertThat(new LeaderChangedEvent("reports", leader)).asString()
+			.contains("reports", "node-2", "0:1:775", "shop");
 		Leadership leadership = mock(Leadership.class, "leadership in term 0:1:776");
-		assertThat(new LeadershipGrantedEvent(elector, leadership)).asString().contains("leadership in term 0:1:776");
+		assertThat(new LeadershipGrantedEvent(leadership)).asString().contains("leadership in term 0:1:776");
 	}
 
 	@Test

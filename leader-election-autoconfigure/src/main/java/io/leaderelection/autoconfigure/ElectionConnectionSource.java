@@ -44,7 +44,7 @@ import org.springframework.util.StringUtils;
  * application's pool for short reads. The target is determined by the first of these that
  * is present:
  * <ol>
- * <li>a {@link io.leaderelection.LeaderElectionDataSource @LeaderElectionDataSource}
+ * <li>a {@link LeaderElectionDataSource @LeaderElectionDataSource}
  * <li>{@code leader-election.datasource.url}
  * <li>the one or primary {@link DataSource} of the application
  * </ol>

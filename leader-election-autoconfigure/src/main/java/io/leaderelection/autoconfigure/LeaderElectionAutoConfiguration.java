@@ -16,13 +16,8 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.util.function.Consumer;
-
 import javax.sql.DataSource;
 
-import io.leaderelection.ElectionEvent;
-import io.leaderelection.LeaderElectionDataSource;
-import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
@@ -32,6 +27,7 @@ import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
+import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.lifecycle.StartPolicy;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.JdbcScheduleStore;
@@ -128,36 +124,21 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean
-	ContextPublisher electionEventPublisher(ApplicationContext context) {
-		return new ContextPublisher(context);
+	LeadershipSequence leadershipSequence(ObjectProvider<DefaultLeaderElectors> electors, ApplicationContext context,
+			LeaderOnlyBeanPostProcessor guard, LeaderServices services, LeaderElectionProperties properties) {
+		StartPolicy policy = new StartPolicy(properties.services().startAttempts(),
+				properties.services().startTimeout());
+		return new LeadershipSequence(electors::getObject, context,
+				(elector, event) -> guard.granted(event.getLeadership()), services.participant(policy),
+				(elector, event) -> guard.runOnGrant(event.getLeadership()));
 	}
 
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
-			LeaderServices services, LeaderElectionProperties properties, LeaderOnlyBeanPostProcessor guard,
-			ContextPublisher contextPublisher, ObjectProvider<ElectionTimings> timings) {
-		Consumer<ElectionEvent> publisher = services.around(contextPublisher::publish,
-				(election) -> definitions.get(election).settings().drainTimeout(),
-				new StartPolicy(properties.services().startAttempts(), properties.services().startTimeout()));
+			LeadershipSequence sequence, ObjectProvider<ElectionTimings> timings) {
 		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),
 				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
-				(settings) -> sessionsFactory.sessions(definitions.get(settings.election())),
-				(event) -> publish(event, guard, publisher));
-	}
-
-	private static void publish(ElectionEvent event, LeaderOnlyBeanPostProcessor guard,
-			Consumer<ElectionEvent> publisher) {
-		if (!(event instanceof LeadershipGrantedEvent granted)) {
-			publisher.accept(event);
-			return;
-		}
-		guard.granted(granted.getLeadership());
-		try {
-			publisher.accept(event);
-		}
-		finally {
-			guard.runOnGrant(granted.getLeadership());
-		}
+				(settings) -> sessionsFactory.sessions(definitions.get(settings.election())), sequence::publish);
 	}
 
 	@Bean

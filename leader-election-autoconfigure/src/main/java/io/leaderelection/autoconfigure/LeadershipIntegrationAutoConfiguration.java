@@ -25,6 +25,7 @@ import java.util.Set;
 
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.integration.RoleEventPublisher;
+import io.leaderelection.lifecycle.LeadershipSequence;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -59,10 +60,10 @@ public final class LeadershipIntegrationAutoConfiguration {
 	@Bean
 	@Lazy(false)
 	RoleEventPublisher leadershipRoleEventPublisher(DefaultLeaderElectors electors, LeaderElectionProperties properties,
-			ContextPublisher contextPublisher, ApplicationContext context) {
+			LeadershipSequence sequence, ApplicationContext context) {
 		RoleEventPublisher publisher = new RoleEventPublisher(
 				roles(electors.getElections(), properties.integration().roles()), context);
-		contextPublisher.around(publisher::around);
+		sequence.add(publisher);
 		return publisher;
 	}
 

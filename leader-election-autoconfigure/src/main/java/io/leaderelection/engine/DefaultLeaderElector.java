@@ -48,7 +48,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
 			Watchdog watchdog, Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
-		this.election = engine.create(settings, timings, sessions.fence(), platform, this, publisher, log);
+		this.election = engine.create(settings, timings, sessions.fence(), platform, publisher, log);
 		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(WarmUp::run));
 		this.sessions = sessions;
 	}
@@ -321,7 +321,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	interface Engine {
 
 		Election create(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log);
+				Consumer<ElectionEvent> publisher, ElectionLog log);
 
 	}
 

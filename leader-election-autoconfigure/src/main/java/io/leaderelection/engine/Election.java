@@ -30,7 +30,6 @@ import java.util.function.UnaryOperator;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderChangedEvent;
-import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -197,8 +196,6 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private final SerialWorker relay;
 
-	private final LeaderElector elector;
-
 	private final Lock lock;
 
 	private final Condition changed;
@@ -223,12 +220,11 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private @Nullable Participation next;
 
 	Election(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-			LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
+			Consumer<ElectionEvent> publisher, ElectionLog log) {
 		this.settings = settings;
 		this.timings = timings;
 		this.platform = platform;
 		this.log = log;
-		this.elector = elector;
 		this.fenceChecks = new FenceChecks(fence);
 		this.names = new SessionNames(settings.election());
 		this.lock = platform.newLock();
@@ -844,7 +840,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
-			Task granted = delivery(leadership, new LeadershipGrantedEvent(this.elector, leadership), leadership);
+			Task granted = delivery(leadership, new LeadershipGrantedEvent(leadership), leadership);
 			this.state = this.state.at(new Leading(leadership, until))
 				.requesting(null)
 				.remembering(transition(Kind.GRANTED, leadership, null, null));
@@ -1104,7 +1100,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	private Task revocation(TermLeadership leadership, Reason reason) {
-		ElectionEvent event = new LeadershipRevokedEvent(this.elector, leadership, reason);
+		ElectionEvent event = new LeadershipRevokedEvent(leadership, reason);
 		return delivery(event, event, leadership);
 	}
 
@@ -1161,7 +1157,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 			io.leaderelection.Leader visible = leader.visible();
 			Task changed = (isSelf(leader) || visible.equals(this.published)) ? null
-					: delivery(new LeaderChangedEvent(this.elector, visible));
+					: delivery(new LeaderChangedEvent(this.settings.election(), visible));
 			this.state = before.remembers(leader) ? followed : followed
 				.remembering(new Transition(this.platform.now(), Kind.FOLLOWED, leader.nodeId(), term, null, null));
 			if (changed != null) {

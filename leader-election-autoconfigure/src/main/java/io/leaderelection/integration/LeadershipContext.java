@@ -35,11 +35,12 @@ final class LeadershipContext implements Context {
 
 	/**
 	 * Create a new {@code LeadershipContext} instance.
+	 * @param elector the elector of the election
 	 * @param event the event of the term
 	 * @param role the role that follows the election
 	 */
-	LeadershipContext(LeadershipEvent event, String role) {
-		this.elector = event.getLeaderElector();
+	LeadershipContext(LeaderElector elector, LeadershipEvent event, String role) {
+		this.elector = elector;
 		this.leadership = event.getLeadership();
 		this.role = role;
 	}

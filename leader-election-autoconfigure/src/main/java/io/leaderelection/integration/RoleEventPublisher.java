@@ -20,12 +20,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Consumer;
 
-import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.lifecycle.LeadershipParticipant;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -42,14 +42,11 @@ import org.springframework.integration.leader.event.OnRevokedEvent;
  * election, so that a {@code SmartLifecycleRoleController} starts and stops the endpoints
  * of these roles.
  * <p>
- * Receives the events of the elections from their publisher and not as a listener, since
- * a listener is not called after one that fails. It therefore receives only those of its
- * own application. The events of the roles are published on the thread that delivers the
- * events of the election, and their listeners have returned before an orderly hand-over
- * frees the lock. A failing listener has no effect on the election or on the listeners of
- * its events.
+ * The events of the roles are published on the thread that delivers the events of the
+ * election, and their listeners have returned before an orderly hand-over frees the lock.
+ * A failing listener has no effect on the election or on the listeners of its events.
  */
-public final class RoleEventPublisher {
+public final class RoleEventPublisher implements LeadershipParticipant {
 
 	private static final Log logger = LogFactory.getLog(RoleEventPublisher.class);
 
@@ -75,32 +72,20 @@ public final class RoleEventPublisher {
 		return this.roles;
 	}
 
-	/**
-	 * Return a publisher that starts the endpoints after the listeners of the granted
-	 * event, and stops them before those of the revoked event, also if a listener fails.
-	 * @param publisher delivers the events of the elections to listeners
-	 * @return the publisher for the elections
-	 */
-	public Consumer<ElectionEvent> around(Consumer<ElectionEvent> publisher) {
-		return (event) -> {
-			if (event instanceof LeadershipRevokedEvent revoked) {
-				rolesOf(revoked).forEach((role) -> publish(
-						new OnRevokedEvent(revoked.getLeaderElector(), new LeadershipContext(revoked, role), role)));
-			}
-			try {
-				publisher.accept(event);
-			}
-			finally {
-				if (event instanceof LeadershipGrantedEvent granted) {
-					rolesOf(granted).forEach((role) -> publish(new OnGrantedEvent(granted.getLeaderElector(),
-							new LeadershipContext(granted, role), role)));
-				}
-			}
-		};
+	@Override
+	public void granted(DefaultLeaderElector elector, LeadershipGrantedEvent event) {
+		rolesOf(event)
+			.forEach((role) -> publish(new OnGrantedEvent(elector, new LeadershipContext(elector, event, role), role)));
+	}
+
+	@Override
+	public void revoked(DefaultLeaderElector elector, LeadershipRevokedEvent event) {
+		rolesOf(event)
+			.forEach((role) -> publish(new OnRevokedEvent(elector, new LeadershipContext(elector, event, role), role)));
 	}
 
 	private List<String> rolesOf(LeadershipEvent event) {
-		return this.roles.getOrDefault(event.getLeaderElector().getElection(), List.of());
+		return this.roles.getOrDefault(event.getElection(), List.of());
 	}
 
 	private void publish(AbstractLeaderEvent event) {

@@ -30,8 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
-import io.leaderelection.LeadershipEvent;
-import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
@@ -75,8 +74,8 @@ final class ElectionServices {
 		}
 	}
 
-	synchronized void granted(LeadershipGrantedEvent event, StartPolicy policy) {
-		ServiceRun next = new ServiceRun(elector(event), event.getLeadership(), policy, this.failures);
+	synchronized void granted(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy) {
+		ServiceRun next = new ServiceRun(elector, leadership, policy, this.failures);
 		this.run = next;
 		List<LeaderService> starting = this.services.stream().filter(LeaderService::isAutoStartup).toList();
 		if (!starting.isEmpty()) {
@@ -123,12 +122,12 @@ final class ElectionServices {
 	 * Stop all services and wait until they have stopped. An orderly hand-over waits for
 	 * a start in progress. If the calling thread is interrupted, all starts and stops are
 	 * interrupted.
+	 * @param elector the elector of the election
 	 * @param event the event that revokes leadership
-	 * @param drainTimeout how long an orderly hand-over may wait
 	 */
-	void revoked(LeadershipRevokedEvent event, Duration drainTimeout) {
+	void revoked(DefaultLeaderElector elector, LeadershipRevokedEvent event) {
 		try {
-			stopAll(event, drainTimeout);
+			stopAll(elector, event);
 		}
 		finally {
 			HandOver known = this.handOver;
@@ -138,7 +137,7 @@ final class ElectionServices {
 		}
 	}
 
-	private void stopAll(LeadershipRevokedEvent event, Duration drainTimeout) {
+	private void stopAll(DefaultLeaderElector elector, LeadershipRevokedEvent event) {
 		List<LeaderService> stopping = end();
 		if (stopping.isEmpty()) {
 			return;
@@ -147,14 +146,14 @@ final class ElectionServices {
 			case RESIGNED, STOPPED -> true;
 			case LEASE_EXPIRED, SESSION_LOST -> false;
 		};
-		Duration limit = orderly ? drainTimeout.plus(ElectionSettings.GRACE) : ElectionSettings.GRACE;
+		Duration limit = orderly ? elector.drainTimeout().plus(ElectionSettings.GRACE) : ElectionSettings.GRACE;
 		if (!orderly) {
 			stopping.forEach(LeaderService::interrupt);
 		}
 		Set<LeaderService> failed = ConcurrentHashMap.newKeySet();
 		List<LeaderService> left = stopAll(stopping, System.nanoTime() + limit.toNanos(), failed);
 		if (!left.isEmpty() || !failed.isEmpty()) {
-			elector(event).serviceLeftRunning(event.getLeadership());
+			elector.serviceLeftRunning(event.getLeadership());
 		}
 		if (!left.isEmpty()) {
 			left.forEach(LeaderService::interrupt);
@@ -164,10 +163,6 @@ final class ElectionServices {
 		else if (failed.isEmpty()) {
 			logger.info("Stopped " + stopping + " (" + event.getLeadership() + ")");
 		}
-	}
-
-	private static DefaultLeaderElector elector(LeadershipEvent event) {
-		return (DefaultLeaderElector) event.getLeaderElector();
 	}
 
 	private synchronized List<LeaderService> end() {

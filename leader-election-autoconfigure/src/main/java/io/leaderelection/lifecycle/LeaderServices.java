@@ -20,10 +20,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Consumer;
-import java.util.function.Function;
 
-import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -34,12 +31,6 @@ import org.springframework.beans.factory.DisposableBean;
 
 /**
  * The beans of an application that leadership starts and stops.
- * <p>
- * Receives events from the publisher of the elections and not as a listener. It therefore
- * receives only events of the elections of its own application, and in order, however the
- * application configures its listeners. Services are started after the listeners of the
- * granted event and stopped before the listeners of the revoked event. An orderly
- * hand-over frees the lock after both.
  */
 public final class LeaderServices implements DisposableBean {
 
@@ -64,38 +55,25 @@ public final class LeaderServices implements DisposableBean {
 	}
 
 	/**
-	 * Return a publisher that starts and stops services before and after the delivery of
-	 * events.
-	 * @param publisher delivers the events to listeners
-	 * @param drainTimeouts how long an orderly hand-over of an election may wait
+	 * Return the participant that starts services after the grant and stops them before
+	 * listeners hear of its end. An orderly hand-over frees the lock after both.
 	 * @param policy how services are started
-	 * @return the publisher for the elections
+	 * @return the participant
 	 */
-	public Consumer<ElectionEvent> around(Consumer<ElectionEvent> publisher, Function<String, Duration> drainTimeouts,
-			StartPolicy policy) {
-		return (event) -> {
-			ElectionServices services = election(event.getLeaderElector().getElection());
-			try {
-				if (event instanceof LeadershipRevokedEvent revoked) {
-					services.revoked(revoked, drainTimeouts.apply(event.getLeaderElector().getElection()));
-				}
-			}
-			finally {
-				publish(event, publisher, services, policy);
-			}
-		};
-	}
+	public LeadershipParticipant participant(StartPolicy policy) {
+		return new LeadershipParticipant() {
 
-	private static void publish(ElectionEvent event, Consumer<ElectionEvent> publisher, ElectionServices services,
-			StartPolicy policy) {
-		try {
-			publisher.accept(event);
-		}
-		finally {
-			if (event instanceof LeadershipGrantedEvent granted) {
-				services.granted(granted, policy);
+			@Override
+			public void granted(DefaultLeaderElector elector, LeadershipGrantedEvent event) {
+				election(event.getElection()).granted(elector, event.getLeadership(), policy);
 			}
-		}
+
+			@Override
+			public void revoked(DefaultLeaderElector elector, LeadershipRevokedEvent event) {
+				election(event.getElection()).revoked(elector, event);
+			}
+
+		};
 	}
 
 	/**

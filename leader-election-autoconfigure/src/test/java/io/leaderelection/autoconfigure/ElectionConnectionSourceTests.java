@@ -31,7 +31,6 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
-import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import org.apache.commons.dbcp2.BasicDataSource;
 import org.assertj.core.api.ThrowableAssertAlternative;

@@ -21,7 +21,6 @@ import java.sql.SQLException;
 
 import javax.sql.DataSource;
 
-import io.leaderelection.LeaderElectionDataSource;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.postgresql.ElectionKeys;

@@ -330,8 +330,8 @@ class LeaderElectionLifecycleTests {
 	void revocationAfterACloseInsideAGrantedListenerIsKnownToTheParentAndToTheLogOnly(CapturedOutput output) {
 		List<String> ofParent = Collections.synchronizedList(new ArrayList<>());
 		try (GenericApplicationContext parent = new GenericApplicationContext()) {
-			parent.addApplicationListener(
-					(ApplicationListener<LeadershipEvent>) (event) -> ofParent.add(event.getClass().getSimpleName()));
+			parent.addApplicationListener(ApplicationListener
+				.<LeadershipEvent>forPayload((event) -> ofParent.add(event.getClass().getSimpleName())));
 			parent.refresh();
 			SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class).parent(parent)
 				.web(WebApplicationType.NONE)
@@ -340,8 +340,8 @@ class LeaderElectionLifecycleTests {
 			ConfigurableApplicationContext application = builder.run();
 			Recorder recorder = application.getBean(Recorder.class);
 			await().until(() -> ofParent.size() == 1);
-			application
-				.addApplicationListener((ApplicationListener<LeadershipGrantedEvent>) (event) -> application.close());
+			application.addApplicationListener(
+					ApplicationListener.<LeadershipGrantedEvent>forPayload((event) -> application.close()));
 			application.getBean(LeaderElector.class).resign();
 			await().until(() -> ofParent.size() == 4);
 			assertThat(ofParent).containsExactly("LeadershipGrantedEvent", "LeadershipRevokedEvent",

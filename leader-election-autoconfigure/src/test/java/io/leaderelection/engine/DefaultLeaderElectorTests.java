@@ -66,7 +66,7 @@ class DefaultLeaderElectorTests {
 		assertThat(leadership.isCurrent()).isFalse();
 		assertThat(this.events).hasSize(2)
 			.allSatisfy((event) -> assertThat(((LeadershipEvent) event).getLeadership()).isSameAs(leadership))
-			.allSatisfy((event) -> assertThat(event.getLeaderElector()).isSameAs(elector));
+			.allSatisfy((event) -> assertThat(event.getElection()).isEqualTo("default"));
 	}
 
 	@Test

@@ -28,14 +28,12 @@ import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderChangedEvent;
-import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.fail;
-import static org.mockito.Mockito.mock;
 
 /**
  * An election with a fake store and a fake clock. Its thread is the thread of the test:
@@ -96,8 +94,8 @@ final class ElectionFixture {
 	ElectionFixture(ElectionSettings settings) {
 		this.time.executors = List.of((task) -> this.relay.execute(task), (task) -> this.other.execute(task));
 		this.time.threads = ElectionThread::new;
-		this.election = new Election(settings, ElectionTimings.DEFAULTS, this.store.fence(), this.time,
-				mock(LeaderElector.class), this::publish, new ElectionLog(LogFactory.getLog(Election.class)));
+		this.election = new Election(settings, ElectionTimings.DEFAULTS, this.store.fence(), this.time, this::publish,
+				new ElectionLog(LogFactory.getLog(Election.class)));
 		FakeTime idle = new FakeTime();
 		idle.threads = IdleThread::new;
 		this.run = new ElectionRun(this.election, this.store, new Watchdog(idle), () -> {

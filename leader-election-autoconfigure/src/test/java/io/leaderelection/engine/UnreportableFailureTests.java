@@ -77,7 +77,7 @@ class UnreportableFailureTests {
 		Map<String, Consumer<ElectionEvent>> listeners = Map.of("first", this.events, "second", this.otherEvents);
 		return new DefaultLeaderElectors(List.of(settings("first"), settings("second")),
 				(settings) -> all.get(settings.election()),
-				(event) -> listeners.get(event.getLeaderElector().getElection()).accept(event));
+				(event) -> listeners.get(event.getElection()).accept(event));
 	}
 
 	private static ElectionSettings settings(String election) {

@@ -57,8 +57,8 @@ final class LocalNode implements AutoCloseable {
 			.map((property) -> property.split("=", 2))
 			.forEach((property) -> all.put(property[0], property[1]));
 		this.context = new SpringApplicationBuilder(NodeConfiguration.class, configuration).web(WebApplicationType.NONE)
-			.listeners((ApplicationListener<LeadershipEvent>) (event) -> this.events
-				.add(new Seen(System.nanoTime(), event)))
+			.listeners(ApplicationListener
+				.<LeadershipEvent>forPayload((event) -> this.events.add(new Seen(System.nanoTime(), event))))
 			.registerShutdownHook(false)
 			.run(all.entrySet()
 				.stream()

@@ -58,6 +58,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.PayloadApplicationEvent;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -168,12 +169,11 @@ class DurableScheduleTests {
 		CountDownLatch called = new CountDownLatch(1);
 		CountDownLatch proceed = new CountDownLatch(1);
 		this.calledByTest.withBean(Nightly.class)
-			.withInitializer((context) -> context.addApplicationListener((event) -> {
-				if (event instanceof LeadershipGrantedEvent) {
+			.withInitializer((context) -> context
+				.addApplicationListener(ApplicationListener.<LeadershipGrantedEvent>forPayload((event) -> {
 					called.countDown();
 					awaitZero(proceed);
-				}
-			}))
+				})))
 			.run((context) -> {
 				awaitZero(called);
 				this.clock.set("2026-05-02T02:00:00.005Z");

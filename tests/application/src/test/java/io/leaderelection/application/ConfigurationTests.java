@@ -20,7 +20,7 @@ import java.util.Map;
 
 import javax.sql.DataSource;
 
-import io.leaderelection.LeaderElectionDataSource;
+import io.leaderelection.autoconfigure.LeaderElectionDataSource;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;

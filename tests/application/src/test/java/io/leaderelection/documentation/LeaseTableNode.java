@@ -57,7 +57,7 @@ final class LeaseTableNode implements AutoCloseable {
 					"spring.datasource.username=" + server.username(),
 					"spring.datasource.password=" + server.password(), "leader-election.store=table",
 					"leader-election.lease-duration=" + LEASE)
-			.listeners((ApplicationListener<LeadershipEvent>) this.events::add)
+			.listeners(ApplicationListener.<LeadershipEvent>forPayload(this.events::add))
 			.run(Stream.of(properties).map((property) -> "--" + property).toArray(String[]::new));
 	}
 

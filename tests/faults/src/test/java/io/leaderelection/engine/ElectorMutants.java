@@ -19,7 +19,6 @@ package io.leaderelection.engine;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
-import io.leaderelection.LeaderElector;
 import io.leaderelection.testsupport.Mutant;
 import org.apache.commons.logging.LogFactory;
 
@@ -51,8 +50,8 @@ public final class ElectorMutants {
 	private static final class AnchorAtReply extends Election {
 
 		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -73,8 +72,8 @@ public final class ElectorMutants {
 	private static final class UnlockBeforeDrain extends Election {
 
 		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override

@@ -275,8 +275,8 @@ class ContextFaultTests {
 	private SpringApplicationBuilder builder(int port, Class<?> configuration) {
 		return new SpringApplicationBuilder(configuration).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
-			.listeners(
-					(ApplicationListener<LeadershipEvent>) (event) -> this.events.add(event.getClass().getSimpleName()))
+			.listeners(ApplicationListener
+				.<LeadershipEvent>forPayload((event) -> this.events.add(event.getClass().getSimpleName())))
 			.properties("spring.application.name=test", "leader-election.group=" + this.group,
 					"leader-election.lease-duration=" + LEASE.toMillis() + "ms",
 					"spring.datasource.url=" + this.server.jdbcUrl(port),

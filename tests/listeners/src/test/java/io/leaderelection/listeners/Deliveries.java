@@ -82,7 +82,7 @@ class Deliveries {
 
 	@EventListener
 	void granted(LeadershipGrantedEvent event) {
-		this.events.add(event.getLeaderElector().getNodeId() + " leads");
+		this.events.add(event.getLeadership().getNodeId() + " leads");
 	}
 
 	List<String> events() {

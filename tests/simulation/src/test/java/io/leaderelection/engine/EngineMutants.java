@@ -20,7 +20,6 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
-import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
@@ -62,8 +61,8 @@ final class EngineMutants {
 	private static final class AnchorAtReply extends Election {
 
 		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -84,8 +83,8 @@ final class EngineMutants {
 	private static final class UnlockBeforeDrain extends Election {
 
 		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -106,8 +105,8 @@ final class EngineMutants {
 	private static final class ThreadDies extends Election {
 
 		ThreadDies(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -233,8 +232,8 @@ final class EngineMutants {
 	private static final class CancelBeforeAbort extends Election {
 
 		CancelBeforeAbort(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -254,8 +253,8 @@ final class EngineMutants {
 	private static final class StopCutsRelease extends Election {
 
 		StopCutsRelease(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override
@@ -277,8 +276,8 @@ final class EngineMutants {
 	private static final class LogBeforeAbort extends Election {
 
 		LogBeforeAbort(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				LeaderElector elector, Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, elector, publisher, log);
+				Consumer<ElectionEvent> publisher, ElectionLog log) {
+			super(settings, timings, fence, platform, publisher, log);
 		}
 
 		@Override

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection;
+package io.leaderelection.autoconfigure;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
