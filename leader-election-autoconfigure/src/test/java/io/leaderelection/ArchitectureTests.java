@@ -50,11 +50,14 @@ class ArchitectureTests {
 
 	private static final String POSTGRESQL = BASE + ".postgresql";
 
+	private static final String ANNOTATION = BASE + ".annotation";
+
+	private static final String SCHEDULE = BASE + ".schedule";
+
 	/**
 	 * The packages whose public types users may name.
 	 */
-	private static final Set<String> API = Set.of(BASE, BASE + ".annotation", BASE + ".observation",
-			BASE + ".schedule");
+	private static final Set<String> API = Set.of(BASE, ANNOTATION, BASE + ".observation", SCHEDULE);
 
 	/**
 	 * The types of the engine through which a connection of the application passes.
@@ -108,6 +111,16 @@ class ArchitectureTests {
 			.map(ArchitectureTests::topLevel)
 			.map(JavaClass::getSimpleName)
 			.distinct()).isSubsetOf(SQL_IN_ENGINE);
+	}
+
+	/**
+	 * Durable schedules are optional, so the guard must not know them.
+	 */
+	@Test
+	void guardDoesNotDependOnSchedules() {
+		Map<String, Set<String>> graph = graph(classes, JavaClass::getPackageName);
+		assertThat(reachableFrom(ANNOTATION, graph)).contains(ENGINE).doesNotContain(SCHEDULE);
+		assertThat(graph.get(SCHEDULE)).contains(ANNOTATION);
 	}
 
 	@Test

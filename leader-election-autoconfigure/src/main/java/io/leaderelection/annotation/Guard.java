@@ -36,13 +36,11 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import io.leaderelection.lifecycle.ListenerContainer;
-import io.leaderelection.schedule.DurableJob;
-import io.leaderelection.schedule.DurableRules;
-import io.leaderelection.schedule.DurableSchedules;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.GenericTypeResolver;
 import org.springframework.util.ClassUtils;
 
@@ -74,17 +72,19 @@ final class Guard {
 
 	private final GuardedElection.Resolver elections;
 
-	private final @Nullable Supplier<DurableJob> durableJobs;
+	private final @Nullable AdvisedAnnotation advised;
+
+	private final @Nullable Supplier<WorkAdvice> advices;
 
 	/** The containers that call the method for messages. */
 	private final List<ListenerContainer> containers;
 
 	private @Nullable GuardedElection election;
 
-	private @Nullable DurableJob durableJob;
+	private @Nullable WorkAdvice advice;
 
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
-			Supplier<DurableSchedules> schedules, List<ListenerContainer> containers) {
+			ObjectProvider<WorkAdvisor> advisors, List<ListenerContainer> containers) {
 		this.method = describe(method, type);
 		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
 		this.electionExpression = annotation.election();
@@ -95,24 +95,33 @@ final class Guard {
 		this.emptyResult = emptyResult(this.resultType);
 		this.reactiveResult = ReactiveResult.of(method, this.resultType);
 		this.elections = elections;
-		this.durableJobs = (DurableRules.annotationOf(method) != null)
-				? () -> schedules.get().find(method, type, this.method) : null;
+		AdvisedAnnotation found = AdvisedAnnotation.of(method);
+		this.advised = found;
+		this.advices = (found != null) ? () -> found.advisor(advisors, this.method).advise(method, type, this.method)
+				: null;
 	}
 
 	/**
-	 * Return the job that the method is, if it has a durable schedule.
+	 * Return the annotation that the advice is for, if there is advice.
 	 */
-	@Nullable DurableJob durableJob() {
-		if (this.durableJobs == null) {
+	@Nullable AdvisedAnnotation advised() {
+		return this.advised;
+	}
+
+	/**
+	 * Return the advice around the method, if there is advice.
+	 */
+	@Nullable WorkAdvice advice() {
+		if (this.advices == null) {
 			return null;
 		}
-		// A race is harmless: all threads find the same job
-		DurableJob job = this.durableJob;
-		if (job == null) {
-			job = this.durableJobs.get();
-			this.durableJob = job;
+		// A race is harmless: all threads find the same advice
+		WorkAdvice advice = this.advice;
+		if (advice == null) {
+			advice = this.advices.get();
+			this.advice = advice;
 		}
-		return job;
+		return advice;
 	}
 
 	/**
@@ -169,9 +178,9 @@ final class Guard {
 	}
 
 	/**
-	 * Return the result of a call of a durable job for which no fire is due.
+	 * Return the result of a call that the advice skips.
 	 */
-	@Nullable Object skipUndue() {
+	@Nullable Object skipByAdvice() {
 		election().invocations().refused(false);
 		return skip();
 	}

@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -32,9 +31,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.annotation.ListenerRules.Caller;
-import io.leaderelection.schedule.DurableRules;
-import io.leaderelection.schedule.DurableRules.Usage;
-import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.annotation.WorkAdvisor.Usage;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +41,7 @@ import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -58,8 +56,10 @@ import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotationSelectors;
 import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.log.LogMessage;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
@@ -112,17 +112,21 @@ final class GuardRules {
 	}
 
 	/**
-	 * Return the annotation of a method: {@code @DurableSchedule} implies one.
+	 * Return the annotation of a method: its own, or the one that an advised annotation
+	 * implies.
 	 */
 	static @Nullable LeaderOnly annotationOf(Method method) {
-		LeaderOnly declared = declared(method);
-		DurableSchedule schedule = (declared != null) ? null : DurableRules.annotationOf(method);
-		return (schedule != null) ? AnnotationUtils.synthesizeAnnotation(Map.of("election", schedule.election()),
-				LeaderOnly.class, method) : declared;
+		LeaderOnly any = AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
+		LeaderOnly declared = (any != null) ? declared(method) : null;
+		return (declared != null) ? declared : any;
 	}
 
 	private static @Nullable LeaderOnly declared(Method method) {
-		return AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
+		return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY)
+			.get(LeaderOnly.class, (candidate) -> !AdvisedAnnotation.implies(candidate),
+					MergedAnnotationSelectors.firstDirectlyDeclared())
+			.synthesize(MergedAnnotation::isPresent)
+			.orElse(null);
 	}
 
 	static @Nullable LeaderOnly annotationOf(Class<?> type) {
@@ -137,10 +141,11 @@ final class GuardRules {
 	/**
 	 * Return the guarded methods of a class.
 	 * @param type the class
+	 * @param advisors provides the advisors, if a method is advised
 	 * @return the methods, none if instances of the class need no proxy
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
 	 */
-	static Set<Method> guardedMethods(Class<?> type) {
+	static Set<Method> guardedMethods(Class<?> type, ObjectProvider<WorkAdvisor> advisors) {
 		LeaderOnly ofType = annotationOfMethods(type);
 		if (ofType != null && ofType.runOnGrant()) {
 			throw new InvalidLeaderOnlyException(
@@ -156,9 +161,9 @@ final class GuardRules {
 			if (ofMethod != null && ServiceRules.isServiceMethod(method)) {
 				continue;
 			}
-			checkDurable(method, type);
 			Caller caller = ListenerRules.callerOf(method, type);
 			if (ofMethod != null) {
+				checkAdvised(method, type, advisors);
 				checkAnnotated(method, type);
 				ListenerRules.check(method, type, caller, ofMethod, "");
 				checkResult(method, type, caller, ofMethod, "");
@@ -229,9 +234,9 @@ final class GuardRules {
 		}
 	}
 
-	private static void checkDurable(Method method, Class<?> type) {
-		DurableSchedule schedule = DurableRules.annotationOf(method);
-		if (schedule == null) {
+	private static void checkAdvised(Method method, Class<?> type, ObjectProvider<WorkAdvisor> advisors) {
+		AdvisedAnnotation advised = AdvisedAnnotation.of(method);
+		if (advised == null) {
 			return;
 		}
 		LeaderOnly annotation = annotationOf(method, type);
@@ -242,10 +247,10 @@ final class GuardRules {
 				|| resultType == Object.class;
 		boolean skippable = (reactive != null) ? reactive.supportsEmpty()
 				: !resultType.isPrimitive() || resultType == void.class;
-		DurableRules.check(method, schedule, Guard.describe(method, type),
-				new Usage(type, declared(method) != null, deferred, skippable,
-						annotation != null && annotation.runOnGrant(),
-						method.getParameterCount() - (suspending ? 1 : 0)));
+		String description = Guard.describe(method, type);
+		advised.advisor(advisors, description)
+			.check(method, description, new Usage(type, declared(method) != null, deferred, skippable,
+					annotation != null && annotation.runOnGrant(), method.getParameterCount() - (suspending ? 1 : 0)));
 	}
 
 	static InvalidLeaderOnlyException notWork(Method method, Class<?> type, String exemption) {

@@ -24,11 +24,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiPredicate;
 
+import io.leaderelection.InvalidUsageException;
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.lifecycle.LeaderServices;
-import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.aopalliance.aop.Advice;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -104,13 +103,13 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * Create a new {@code LeaderOnlyBeanPostProcessor} instance.
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
-	 * @param schedules provides the durable schedules; not called unless there is one
+	 * @param advisors provides the advisors; not called unless a method is advised
 	 */
 	public LeaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
-			ObjectProvider<DurableSchedules> schedules) {
+			ObjectProvider<WorkAdvisor> advisors) {
 		this.elections = new GuardedElection.Resolver(electors);
-		this.pointcut = new LeaderOnlyPointcut(this.elections, schedules::getObject);
-		this.runsOnGrant = new RunsOnGrant(this.pointcut, schedules::getObject);
+		this.pointcut = new LeaderOnlyPointcut(this.elections, advisors);
+		this.runsOnGrant = new RunsOnGrant(this.pointcut);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -272,7 +271,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	}
 
 	/**
-	 * Begin the term of durable schedules, before the listeners of the grant are called.
+	 * Begin the term of advised methods, before the listeners of the grant are called.
 	 * @param leadership the leadership that was granted
 	 */
 	public void granted(Leadership leadership) {
@@ -281,7 +280,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	/**
 	 * Run the methods with {@link LeaderOnly#runOnGrant()}, each on a separate thread,
-	 * and the durable schedules for which a fire is due.
+	 * and those advised methods that should run.
 	 * @param leadership the leadership that was granted
 	 */
 	public void runOnGrant(Leadership leadership) {
@@ -409,7 +408,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				this.runsOnGrant.add(beanName, type, beanFactory);
 			}
 		}
-		catch (InvalidLeaderOnlyException | InvalidDurableScheduleException ex) {
+		catch (InvalidUsageException ex) {
 			throw ex;
 		}
 		catch (RuntimeException | LinkageError ex) {

@@ -19,14 +19,13 @@ package io.leaderelection.annotation;
 import java.util.concurrent.CompletionStage;
 
 import io.leaderelection.engine.Work;
-import io.leaderelection.schedule.DurableJob;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs a call as leader work, or applies the policy of the annotation. A call of a method
- * with a durable schedule runs only if it can claim a fire.
+ * Runs a call as leader work, or applies the policy of the annotation. If the method is
+ * advised, the advice goes around the call.
  */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
 
@@ -53,11 +52,12 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			return guard.refuse();
 		}
 		try {
-			DurableJob job = guard.durableJob();
-			Object result = (job != null) ? job.call(work, () -> proceed(invocation, guard, work), guard::skipUndue)
+			WorkAdvice advice = guard.advice();
+			Object result = (advice != null)
+					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipByAdvice)
 					: proceed(invocation, guard, work);
 			guard.checkResult(result);
-			if (job == null && result instanceof CompletionStage<?> stage) {
+			if (advice == null && result instanceof CompletionStage<?> stage) {
 				work.continueUntil(stage);
 			}
 			return result;
@@ -72,7 +72,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Call the method. Observed from here on: a job that is not due does no work.
+	 * Call the method. Observed from here on: a call that the advice skips does no work.
 	 */
 	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
 		guard.count(work);

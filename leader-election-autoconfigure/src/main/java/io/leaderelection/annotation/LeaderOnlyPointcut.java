@@ -21,15 +21,13 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-import io.leaderelection.schedule.DurableRules;
-import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -48,16 +46,16 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private final GuardedElection.Resolver elections;
 
-	private final Supplier<DurableSchedules> schedules;
+	private final ObjectProvider<WorkAdvisor> advisors;
 
 	private final ListenerContainers containers;
 
 	private volatile boolean electionsKnown;
 
-	LeaderOnlyPointcut(GuardedElection.Resolver elections, Supplier<DurableSchedules> schedules) {
+	LeaderOnlyPointcut(GuardedElection.Resolver elections, ObjectProvider<WorkAdvisor> advisors) {
 		this.elections = elections;
-		this.schedules = schedules;
-		this.containers = new ListenerContainers(elections);
+		this.advisors = advisors;
+		this.containers = new ListenerContainers(elections, advisors);
 	}
 
 	/**
@@ -90,7 +88,7 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 		if (annotation == null) {
 			return null;
 		}
-		guard = new Guard(specific, userType, annotation, this.elections, this.schedules,
+		guard = new Guard(specific, userType, annotation, this.elections, this.advisors,
 				this.containers.of(specific, userType));
 		Guard existing = this.guards.putIfAbsent(key, guard);
 		return (existing != null) ? existing : guard;
@@ -113,8 +111,8 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 	}
 
 	/**
-	 * Return the methods of a class that run when leadership is granted, those with a
-	 * durable schedule included. A class without such methods is not checked.
+	 * Return the methods of a class that run when leadership is granted, or that are
+	 * advised. A class without such methods is not checked.
 	 * @param type the class
 	 * @return the methods, mostly none
 	 * @throws InvalidLeaderOnlyException if a method should be guarded and cannot be
@@ -131,14 +129,14 @@ final class LeaderOnlyPointcut extends StaticMethodMatcherPointcut {
 
 	private static boolean runsOnGrant(Method method) {
 		LeaderOnly annotation = GuardRules.annotationOf(method);
-		return (annotation != null && annotation.runOnGrant()) || DurableRules.annotationOf(method) != null;
+		return annotation != null && (annotation.runOnGrant() || AdvisedAnnotation.of(method) != null);
 	}
 
 	private Set<Method> inspect(Class<?> type) {
 		if (!AnnotationUtils.isCandidateClass(type, LeaderOnly.class)) {
 			return Set.of();
 		}
-		Set<Method> methods = GuardRules.guardedMethods(ClassUtils.getUserClass(type));
+		Set<Method> methods = GuardRules.guardedMethods(ClassUtils.getUserClass(type), this.advisors);
 		for (Method method : methods) {
 			Guard guard = find(method, type);
 			if (guard != null && this.electionsKnown) {

@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.ClassUtils;
@@ -47,8 +48,11 @@ final class ListenerContainers {
 
 	private final GuardedElection.Resolver elections;
 
-	ListenerContainers(GuardedElection.Resolver elections) {
+	private final ObjectProvider<WorkAdvisor> advisors;
+
+	ListenerContainers(GuardedElection.Resolver elections, ObjectProvider<WorkAdvisor> advisors) {
 		this.elections = elections;
+		this.advisors = advisors;
 	}
 
 	/**
@@ -82,7 +86,7 @@ final class ListenerContainers {
 					"Use a consumer group instead of a share group.");
 		}
 		ListenerContainer listener = new ListenerContainer(name, container, elector.gate());
-		Set<Method> methods = (method != null) ? Set.of(method) : GuardRules.guardedMethods(type);
+		Set<Method> methods = (method != null) ? Set.of(method) : GuardRules.guardedMethods(type, this.advisors);
 		methods.stream()
 			.filter((called) -> called == method || ListenerRules.callerOf(called, type).isContainer())
 			.map((called) -> of(called, type))

@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.schedule.DurableSchedule;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
@@ -52,8 +51,8 @@ final class ListenerRules {
 	private static final List<String> SUFFIXES = List.of("Handler", "Listener", "Mapping", "Worker");
 
 	/** Meta-annotations that tell what an annotation is for, whatever its name. */
-	private static final List<Class<? extends Annotation>> MEANINGS = List.of(Component.class, DurableSchedule.class,
-			EventListener.class, LeaderOnly.class, Scheduled.class);
+	private static final List<Class<? extends Annotation>> MEANINGS = List.of(Component.class, EventListener.class,
+			LeaderOnly.class, Scheduled.class);
 
 	/** What types end with whose methods receive what the application works on. */
 	private static final List<String> RECEIVERS = List.of("Handler", "Listener", "Subscriber");

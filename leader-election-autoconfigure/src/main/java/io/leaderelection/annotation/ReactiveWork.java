@@ -21,10 +21,8 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 
+import io.leaderelection.annotation.WorkAdvice.Run;
 import io.leaderelection.engine.Work;
-import io.leaderelection.schedule.DurableJob;
-import io.leaderelection.schedule.DurableRun;
-import io.leaderelection.schedule.FireTime;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -133,13 +131,13 @@ final class ReactiveWork {
 			return;
 		}
 		try (work) {
-			DurableJob job = this.guard.durableJob();
-			if (job == null) {
+			WorkAdvice advice = this.guard.advice();
+			if (advice == null) {
 				observe(work, subscriber.currentContext());
 			}
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
 			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
-			((job != null) ? call(job, work, inner.currentContext()) : call()).subscribe(inner);
+			((advice != null) ? call(advice, work, inner.currentContext()) : call()).subscribe(inner);
 		}
 		catch (Throwable ex) {
 			work.failed(ex);
@@ -169,37 +167,38 @@ final class ReactiveWork {
 	}
 
 	/**
-	 * Call the method if a fire is due. The claim and the record of its end may block;
-	 * the latter, which may follow on any thread, does so on a thread for blocking calls.
+	 * Call the method, unless the advice skips the call. The begin and the end of the run
+	 * may block; the latter, which may follow on any thread, does so on a thread for
+	 * blocking calls.
 	 */
-	private Publisher<Object> call(DurableJob job, Work work, ContextView context) {
-		DurableRun run;
+	private Publisher<Object> call(WorkAdvice advice, Work work, ContextView context) {
+		Run run;
 		try {
-			run = job.begin(work.getLeadership());
+			run = advice.begin(work.getLeadership());
 		}
 		catch (Throwable ex) {
 			Exceptions.throwIfFatal(ex);
 			return Mono.error(ex);
 		}
 		if (run == null) {
-			this.guard.skipUndue();
+			this.guard.skipByAdvice();
 			return Mono.empty();
 		}
 		observe(work, context);
 		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
-		ContextView fireTime = Context.of(FireTime.class, run.fireTime()).putAllMap(work.context());
+		ContextView contextOfRun = Context.of(run.context()).putAllMap(work.context());
 		return this.type.multiValue()
 				? Flux
-					.usingWhen(Mono.just(run), (claimed) -> source, (claimed) -> end(claimed, null), ReactiveWork::end,
-							(claimed) -> end(claimed, new CancellationException()))
-					.contextWrite(fireTime)
+					.usingWhen(Mono.just(run), (begun) -> source, (begun) -> end(begun, null), ReactiveWork::end,
+							(begun) -> end(begun, new CancellationException()))
+					.contextWrite(contextOfRun)
 				: Mono
-					.usingWhen(Mono.just(run), (claimed) -> Mono.fromDirect(source), (claimed) -> end(claimed, null),
-							ReactiveWork::end, (claimed) -> end(claimed, new CancellationException()))
-					.contextWrite(fireTime);
+					.usingWhen(Mono.just(run), (begun) -> Mono.fromDirect(source), (begun) -> end(begun, null),
+							ReactiveWork::end, (begun) -> end(begun, new CancellationException()))
+					.contextWrite(contextOfRun);
 	}
 
-	private void subscribe(DurableRun run, Subscriber<? super Object> subscriber) {
+	private void subscribe(Run run, Subscriber<? super Object> subscriber) {
 		try {
 			run.invoke(() -> {
 				call().subscribe(subscriber);
@@ -212,7 +211,7 @@ final class ReactiveWork {
 		}
 	}
 
-	private static Publisher<Void> end(DurableRun run, @Nullable Throwable failure) {
+	private static Publisher<Void> end(Run run, @Nullable Throwable failure) {
 		return Mono.<Void>fromCallable(() -> {
 			try {
 				run.end(failure);

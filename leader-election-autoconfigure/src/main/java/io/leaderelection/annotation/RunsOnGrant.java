@@ -23,14 +23,11 @@ import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.Work;
-import io.leaderelection.schedule.DurableJob;
-import io.leaderelection.schedule.DurableSchedules;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -43,8 +40,8 @@ import org.springframework.util.ReflectionUtils;
 /**
  * Calls the methods that {@link LeaderOnly#runOnGrant() run on grant} as a scheduler
  * would: on the bean, so that the guard and all other advice apply. Each method runs on a
- * separate thread, since its duration is not limited. Methods with a durable schedule run
- * in the task scheduler of the application instead.
+ * separate thread, since its duration is not limited. The advice of a method decides
+ * itself when and where the method runs.
  */
 final class RunsOnGrant {
 
@@ -52,13 +49,10 @@ final class RunsOnGrant {
 
 	private final LeaderOnlyPointcut pointcut;
 
-	private final Supplier<DurableSchedules> schedules;
-
 	private final Set<Run> runs = ConcurrentHashMap.newKeySet();
 
-	RunsOnGrant(LeaderOnlyPointcut pointcut, Supplier<DurableSchedules> schedules) {
+	RunsOnGrant(LeaderOnlyPointcut pointcut) {
 		this.pointcut = pointcut;
-		this.schedules = schedules;
 	}
 
 	/**
@@ -91,29 +85,27 @@ final class RunsOnGrant {
 				if (!beanFactory.isSingleton(beanName)) {
 					throw new InvalidLeaderOnlyException(
 							"%s runs when leadership is granted (%s), but bean '%s' is not a singleton: there is no single instance to call."
-								.formatted(guard, (guard.durableJob() != null) ? "@DurableSchedule" : "runOnGrant",
-										beanName),
+								.formatted(guard, (guard.advised() != null) ? guard.advised() : "runOnGrant", beanName),
 							"Move the method to a singleton.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));
-				DurableJob job = guard.durableJob();
-				if (job != null) {
-					this.schedules.get().register(job, guard.electionName());
+				WorkAdvice advice = guard.advice();
+				if (advice != null) {
+					advice.register(guard.electionName());
 				}
 			}
 		}
 	}
 
 	/**
-	 * Begin the term of durable schedules, whose ticks claim fires from now on. Neither
-	 * waits nor throws.
+	 * Begin the term of the advised methods. Neither waits nor throws.
 	 * @param leadership the leadership that was granted
 	 */
 	void granted(Leadership leadership) {
 		forEach(leadership, (run) -> {
-			DurableJob job = run.guard().durableJob();
-			if (job != null) {
-				job.granted(leadership, () -> run.call(leadership));
+			WorkAdvice advice = run.guard().advice();
+			if (advice != null) {
+				advice.granted(leadership, () -> run.call(leadership));
 			}
 		});
 	}
@@ -124,9 +116,9 @@ final class RunsOnGrant {
 	 */
 	void start(Leadership leadership) {
 		forEach(leadership, (run) -> {
-			DurableJob job = run.guard().durableJob();
-			if (job != null) {
-				job.catchUp();
+			WorkAdvice advice = run.guard().advice();
+			if (advice != null) {
+				advice.runOnGrant();
 			}
 			else {
 				DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
@@ -206,8 +198,11 @@ final class RunsOnGrant {
 				logger.debug(LogMessage.format("%s did not complete its run", this.guard), failure);
 			}
 			else {
-				logger.warn(LogMessage.format("%s failed when run %s", this.guard,
-						(this.guard.durableJob() != null) ? "by its durable schedule" : "on grant"), failure);
+				AdvisedAnnotation advised = this.guard.advised();
+				logger.warn(
+						LogMessage.format("%s failed when run %s", this.guard,
+								(advised != null) ? "by its " + advised.advisedBy().description() : "on grant"),
+						failure);
 			}
 		}
 

@@ -21,7 +21,6 @@ import java.lang.reflect.Modifier;
 import java.util.Set;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.schedule.DurableRules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.context.Lifecycle;
@@ -120,12 +119,12 @@ final class ServiceRules {
 	}
 
 	private static void checkElection(String bean, Method method, LeaderOnly ofBean, LeaderOnly ofMethod) {
-		if (!ofBean.election().isEmpty() && ofMethod.election().isEmpty()
-				&& DurableRules.annotationOf(method) != null) {
+		AdvisedAnnotation advised = AdvisedAnnotation.of(method);
+		if (!ofBean.election().isEmpty() && ofMethod.election().isEmpty() && advised != null) {
 			throw new InvalidLeaderOnlyException(
-					"%s is started and stopped by the election '%s', but its method '%s' has a durable schedule that names no election."
-						.formatted(bean, ofBean.election(), method.getName()),
-					"Set @DurableSchedule(election = ...).");
+					"%s is started and stopped by the election '%s', but its method '%s' has a %s that names no election."
+						.formatted(bean, ofBean.election(), method.getName(), advised.advisedBy().description()),
+					"Set %s(election = ...).".formatted(advised));
 		}
 	}
 

@@ -20,6 +20,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
+import io.leaderelection.annotation.WorkAdvisor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
@@ -29,6 +30,7 @@ import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.lifecycle.StartPolicy;
+import io.leaderelection.schedule.DurableScheduleAdvisor;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.JdbcScheduleStore;
 import io.leaderelection.schedule.MemoryScheduleStore;
@@ -79,8 +81,14 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
-			ObjectProvider<DurableSchedules> schedules) {
-		return new LeaderOnlyBeanPostProcessor(electors, schedules);
+			ObjectProvider<WorkAdvisor> advisors) {
+		return new LeaderOnlyBeanPostProcessor(electors, advisors);
+	}
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static DurableScheduleAdvisor durableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
+		return new DurableScheduleAdvisor(schedules);
 	}
 
 	@Bean

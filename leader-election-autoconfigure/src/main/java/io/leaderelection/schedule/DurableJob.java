@@ -22,8 +22,8 @@ import java.time.temporal.ChronoUnit;
 import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.annotation.WorkAdvice;
 import io.leaderelection.engine.Work;
-import io.leaderelection.schedule.DurableRun.Invocation;
 import io.leaderelection.schedule.NextRun.Grant;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +33,7 @@ import org.springframework.util.Assert;
  * A method with {@link DurableSchedule @DurableSchedule}: claims its fires and runs it.
  * Internal.
  */
-public final class DurableJob {
+public final class DurableJob implements WorkAdvice {
 
 	private final DurableSchedules schedules;
 
@@ -78,11 +78,7 @@ public final class DurableJob {
 		return this.annotation;
 	}
 
-	/**
-	 * Return the claim of the job.
-	 * @return the claim
-	 */
-	public Claim claim() {
+	Claim claim() {
 		return this.annotation.claim();
 	}
 
@@ -104,7 +100,12 @@ public final class DurableJob {
 		return election;
 	}
 
-	void register(String election) {
+	@Override
+	public void register(String election) {
+		this.schedules.register(this, election);
+	}
+
+	void registered(String election) {
 		this.election = election;
 	}
 
@@ -126,20 +127,24 @@ public final class DurableJob {
 	}
 
 	/**
-	 * Begin a term, in which runs can be submitted to the task scheduler of the
-	 * application.
-	 * @param leadership the leadership that was granted
-	 * @param run calls the method if the leadership is current
+	 * Begin a term, in which ticks claim fires and runs can be submitted to the task
+	 * scheduler of the application.
 	 */
+	@Override
 	public void granted(Leadership leadership, Runnable run) {
 		reset();
 		this.next.granted(leadership, run);
 	}
 
+	@Override
+	public void runOnGrant() {
+		submit();
+	}
+
 	/**
 	 * Submit a run for the fires that are due.
 	 */
-	public void catchUp() {
+	void submit() {
 		this.next.submit(this.schedules.now());
 	}
 
@@ -166,7 +171,7 @@ public final class DurableJob {
 			reset();
 			// Not rounded up by the database
 			this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
-			catchUp();
+			submit();
 		}
 		return refusal;
 	}
@@ -191,12 +196,9 @@ public final class DurableJob {
 
 	/**
 	 * Call the method if a fire is due.
-	 * @param work the work that has been entered
-	 * @param invocation the call
-	 * @param skipped returns the result if none is due
-	 * @return the result
 	 * @throws Throwable the failure of the method, of the claim or of the commit
 	 */
+	@Override
 	public @Nullable Object call(Work work, Invocation invocation, Supplier<@Nullable Object> skipped)
 			throws Throwable {
 		Leadership leadership = work.getLeadership();
@@ -209,10 +211,9 @@ public final class DurableJob {
 
 	/**
 	 * Claim a fire with {@link Claim#BEFORE} or {@link Claim#AFTER}.
-	 * @param leadership the leadership of the work
 	 * @return the run, to be ended, or {@code null} if no fire is due
-	 * @throws Throwable if the claim fails
 	 */
+	@Override
 	public @Nullable DurableRun begin(Leadership leadership) throws Throwable {
 		return this.runs.begin(leadership);
 	}

@@ -17,9 +17,12 @@
 package io.leaderelection.schedule;
 
 import java.time.Instant;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.annotation.WorkAdvice;
+import io.leaderelection.annotation.WorkAdvice.Invocation;
 import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -29,7 +32,6 @@ import org.springframework.core.log.LogMessage;
 
 /**
  * A run of a job outside the transaction of its claim, to be ended on any thread.
- * Internal.
  *
  * @param job the job
  * @param leadership the leadership of the work
@@ -38,8 +40,8 @@ import org.springframework.core.log.LogMessage;
  * @param fireTime the fire
  * @param started when it began
  */
-public record DurableRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
-		Instant started) {
+record DurableRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
+		Instant started) implements WorkAdvice.Run {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -65,12 +67,15 @@ public record DurableRun(DurableJob job, Leadership leadership, Instant after, D
 		return result;
 	}
 
+	@Override
+	public Map<?, ?> context() {
+		return Map.of(FireTime.class, this.fireTime);
+	}
+
 	/**
 	 * Call a part of the method that may ask for its {@link FireTime}.
-	 * @param invocation the call
-	 * @return its result
-	 * @throws Throwable its failure
 	 */
+	@Override
 	public @Nullable Object invoke(Invocation invocation) throws Throwable {
 		FireTime previous = FireTime.bind(this.fireTime);
 		try {
@@ -81,11 +86,7 @@ public record DurableRun(DurableJob job, Leadership leadership, Instant after, D
 		}
 	}
 
-	/**
-	 * End the run.
-	 * @param failure the failure, or {@code null} if it has completed
-	 * @throws Throwable if the end cannot be recorded
-	 */
+	@Override
 	public void end(@Nullable Throwable failure) throws Throwable {
 		this.job.end(this, failure);
 	}
@@ -97,21 +98,6 @@ public record DurableRun(DurableJob job, Leadership leadership, Instant after, D
 		catch (Throwable ex) {
 			logger.warn(LogMessage.format("The end of a run of %s could not be recorded", this.job), ex);
 		}
-	}
-
-	/**
-	 * A call of the method of a job.
-	 */
-	@FunctionalInterface
-	public interface Invocation {
-
-		/**
-		 * Call the method.
-		 * @return its result
-		 * @throws Throwable its failure
-		 */
-		@Nullable Object proceed() throws Throwable;
-
 	}
 
 }

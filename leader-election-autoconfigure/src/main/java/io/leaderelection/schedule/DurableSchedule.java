@@ -22,6 +22,9 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
+import io.leaderelection.annotation.AdvisedBy;
+import io.leaderelection.annotation.LeaderOnly;
+
 import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -30,8 +33,8 @@ import org.springframework.scheduling.annotation.Scheduled;
  * Runs a method on the leader for the fires of its {@link #cron() cron expression}, also
  * for fires at which no node led, which run later by the {@link #misfire() misfire
  * policy}. Further {@link Scheduled @Scheduled} annotations with cron expressions add
- * fires, and {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} may be added to
- * the method or its class. May be used as a meta-annotation.
+ * fires, and {@link LeaderOnly @LeaderOnly} may be added to the method or its class. May
+ * be used as a meta-annotation.
  * <p>
  * The election database records the last fire of each job by its nominal time, the time
  * that the cron expression yields. A call of the method claims the fires between that
@@ -61,6 +64,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 @Documented
 @Reflective
 @Scheduled
+@LeaderOnly
+@AdvisedBy(value = DurableScheduleAdvisor.class, description = "durable schedule")
 public @interface DurableSchedule {
 
 	/**
@@ -93,10 +98,10 @@ public @interface DurableSchedule {
 	String scheduler() default "";
 
 	/**
-	 * The name of the election. By default, that of
-	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly}.
+	 * The name of the election. By default, that of {@link LeaderOnly @LeaderOnly}.
 	 * @return the name of the election
 	 */
+	@AliasFor(annotation = LeaderOnly.class, attribute = "election")
 	String election() default "";
 
 	/**

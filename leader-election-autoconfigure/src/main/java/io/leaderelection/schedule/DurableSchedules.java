@@ -136,9 +136,8 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 	 * @param description the method, for messages
 	 * @return the job
 	 */
-	public DurableJob find(Method method, Class<?> type, String description) {
-		DurableSchedule annotation = DurableRules.annotationOf(method);
-		Assert.state(annotation != null, () -> description + " has no durable schedule");
+	DurableJob find(Method method, Class<?> type, String description) {
+		DurableSchedule annotation = DurableScheduleAdvisor.annotationOf(method, description);
 		return this.found.computeIfAbsent(new MethodClassKey(method, type),
 				(key) -> new DurableJob(this, method, type, description, annotation));
 	}
@@ -150,7 +149,7 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 	 * @throws InvalidDurableScheduleException if its placeholders cannot be resolved, if
 	 * there is another job of that name, or if fires cannot be recorded
 	 */
-	public void register(DurableJob job, String election) {
+	void register(DurableJob job, String election) {
 		if (this.store == null) {
 			throw new InvalidDurableScheduleException(job
 					+ " has a durable schedule, but Spring's support for JDBC transactions is missing, in which fires are claimed.",
@@ -166,7 +165,7 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 						"Set another name (@DurableSchedule(name = ...)), or declare only one bean.");
 			}
 		}
-		job.register(election);
+		job.registered(election);
 		this.jobListeners.forEach((listener) -> listener.accept(job));
 	}
 
@@ -236,7 +235,7 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 	@Override
 	public void configureTasks(ScheduledTaskRegistrar registrar) {
 		this.scheduler = registrar.getScheduler();
-		jobs().forEach(DurableJob::catchUp);
+		jobs().forEach(DurableJob::submit);
 	}
 
 	/**

@@ -21,8 +21,8 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.annotation.WorkAdvice.Invocation;
 import io.leaderelection.schedule.DueFires.Misfire;
-import io.leaderelection.schedule.DurableRun.Invocation;
 import io.leaderelection.schedule.JobRecord.Run;
 import io.leaderelection.schedule.ScheduleStore.Row;
 import org.apache.commons.logging.Log;

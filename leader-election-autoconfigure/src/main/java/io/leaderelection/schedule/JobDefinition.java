@@ -67,7 +67,7 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 			DurableSchedule annotation = this.job.annotation();
 			List<Cron> crons = new ArrayList<>();
 			String scheduler = "";
-			for (Scheduled scheduled : DurableRules.schedules(this.job.method())) {
+			for (Scheduled scheduled : DurableScheduleAdvisor.schedules(this.job.method())) {
 				Cron cron = cron(scheduled);
 				if (cron != null) {
 					crons.add(cron);

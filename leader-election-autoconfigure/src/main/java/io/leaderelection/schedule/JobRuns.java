@@ -21,8 +21,8 @@ import java.time.Instant;
 import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.annotation.WorkAdvice.Invocation;
 import io.leaderelection.schedule.DueFires.Misfire;
-import io.leaderelection.schedule.DurableRun.Invocation;
 import io.leaderelection.schedule.ScheduleStore.PartlyCommittedException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;

@@ -32,7 +32,6 @@ import java.util.stream.Stream;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.schedule.DurableSchedules;
 import io.reactivex.rxjava3.core.Single;
 import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
@@ -308,9 +307,9 @@ class LeaderOnlyRejectionTests {
 
 		};
 		Method guardedMethods = classLoader.loadClass(GuardRules.class.getName())
-			.getDeclaredMethod("guardedMethods", Class.class);
+			.getDeclaredMethod("guardedMethods", Class.class, ObjectProvider.class);
 		guardedMethods.setAccessible(true);
-		return guardedMethods.invoke(null, classLoader.loadClass(type));
+		return guardedMethods.invoke(null, classLoader.loadClass(type), null);
 	}
 
 	@Test
@@ -843,8 +842,8 @@ class LeaderOnlyRejectionTests {
 
 		@Bean
 		static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
-				ObjectProvider<DurableSchedules> schedules) {
-			return new LeaderOnlyBeanPostProcessor(electors, schedules);
+				ObjectProvider<WorkAdvisor> advisors) {
+			return new LeaderOnlyBeanPostProcessor(electors, advisors);
 		}
 
 		@Bean

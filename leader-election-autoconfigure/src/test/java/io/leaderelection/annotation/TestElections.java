@@ -25,7 +25,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
-import io.leaderelection.schedule.DurableSchedules;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -61,8 +60,8 @@ class TestElections {
 
 	@Bean
 	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
-			ObjectProvider<DurableSchedules> schedules) {
-		return new LeaderOnlyBeanPostProcessor(electors, schedules);
+			ObjectProvider<WorkAdvisor> advisors) {
+		return new LeaderOnlyBeanPostProcessor(electors, advisors);
 	}
 
 	@Bean

@@ -26,6 +26,7 @@ import java.util.concurrent.ScheduledFuture;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.Term;
+import io.leaderelection.annotation.WorkAdvice;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -107,7 +108,7 @@ class JobRunsTests {
 	}
 
 	private void call(JobRuns runs) {
-		DurableRun.Invocation invocation = () -> {
+		WorkAdvice.Invocation invocation = () -> {
 			FireTime fire = FireTime.current();
 			this.fires.add(fire.getNominalTime() + (fire.isCatchUp() ? " late" : ""));
 			return this.work.call();

@@ -23,50 +23,62 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
-import org.jspecify.annotations.Nullable;
+import io.leaderelection.annotation.WorkAdvice;
+import io.leaderelection.annotation.WorkAdvisor;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.annotation.RepeatableContainers;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
+import org.springframework.util.Assert;
 
 /**
- * Rejects unsupported uses of {@link DurableSchedule @DurableSchedule}. Internal.
+ * Has methods with {@link DurableSchedule @DurableSchedule} claim their fires, and
+ * rejects unsupported uses of the annotation. Internal.
  */
-public final class DurableRules {
+public final class DurableScheduleAdvisor implements WorkAdvisor {
 
 	private static final List<String> RETRYABLE = List.of("org.springframework.resilience.annotation.Retryable",
 			"org.springframework.retry.annotation.Retryable");
 
-	private DurableRules() {
-	}
+	private final ObjectProvider<DurableSchedules> schedules;
 
 	/**
-	 * Return the annotation of a method.
-	 * @param method the method
-	 * @return the annotation, or {@code null}
+	 * Create a new {@code DurableScheduleAdvisor} instance.
+	 * @param schedules provides the durable schedules; not called before all singletons
+	 * have been created
 	 */
-	public static @Nullable DurableSchedule annotationOf(Method method) {
-		return AnnotatedElementUtils.findMergedAnnotation(method, DurableSchedule.class);
+	public DurableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
+		this.schedules = schedules;
+	}
+
+	static DurableSchedule annotationOf(Method method, String description) {
+		DurableSchedule annotation = AnnotatedElementUtils.findMergedAnnotation(method, DurableSchedule.class);
+		Assert.state(annotation != null, () -> description + " has no durable schedule");
+		return annotation;
+	}
+
+	@Override
+	public WorkAdvice advise(Method method, Class<?> type, String description) {
+		return this.schedules.getObject().find(method, type, description);
 	}
 
 	/**
 	 * Check what the declaration of a method says without its placeholders.
-	 * @param method the method
-	 * @param annotation its annotation
-	 * @param description the method, for messages
-	 * @param usage how the method is used
 	 * @throws InvalidDurableScheduleException if it cannot be durable
 	 */
-	public static void check(Method method, DurableSchedule annotation, String description, Usage usage) {
+	@Override
+	public void check(Method method, String description, Usage usage) {
+		DurableSchedule annotation = annotationOf(method, description);
 		Set<Scheduled> schedules = schedules(method);
 		if (usage.leaderOnly() && !annotation.election().isEmpty()) {
 			throw invalid(description, "names its election, although @LeaderOnly does.", "Remove one of them.");
 		}
 		if (schedules.isEmpty() || !isScheduled(method, annotation)
-				|| !schedules.stream().allMatch(DurableRules::isCron)) {
+				|| !schedules.stream().allMatch(DurableScheduleAdvisor::isCron)) {
 			throw invalid(description,
 					"is not scheduled by cron expressions only: without one, or with fixed rates and delays, there are no nominal times that could be recorded.",
 					"Use @DurableSchedule(cron = ...) or @Scheduled(cron = ...).");
@@ -129,21 +141,6 @@ public final class DurableRules {
 
 	private static InvalidDurableScheduleException invalid(String description, String reason, String action) {
 		return new InvalidDurableScheduleException(description + " has a durable schedule, but " + reason, action);
-	}
-
-	/**
-	 * How a method with {@link DurableSchedule @DurableSchedule} is used.
-	 *
-	 * @param type the class of the bean
-	 * @param leaderOnly whether it is annotated with {@code @LeaderOnly}
-	 * @param deferred whether its work continues after it has returned
-	 * @param skippable whether a skipped call has a result
-	 * @param runOnGrant whether it also runs on every grant
-	 * @param parameters the number of its parameters
-	 */
-	public record Usage(Class<?> type, boolean leaderOnly, boolean deferred, boolean skippable, boolean runOnGrant,
-			int parameters) {
-
 	}
 
 }
