@@ -18,6 +18,8 @@ package io.leaderelection.autoconfigure;
 
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
+import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +31,7 @@ import org.springframework.amqp.rabbit.listener.MessageListenerContainer;
 import org.springframework.amqp.rabbit.listener.RabbitListenerContainerFactory;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -38,6 +41,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
@@ -92,6 +96,14 @@ class GuardContextInitializerTests {
 	}
 
 	@Test
+	void durableSchedulesAreCheckedWithoutTheAutoConfiguration() {
+		SpringApplicationBuilder application = new SpringApplicationBuilder(InvalidSchedule.class)
+			.web(WebApplicationType.NONE);
+		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(application::run)
+			.withRootCauseInstanceOf(InvalidDurableScheduleException.class);
+	}
+
+	@Test
 	void applicationThatExcludesTheAutoConfigurationHasNoGuard() {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class, Job.class)
 			.web(WebApplicationType.NONE)
@@ -119,6 +131,14 @@ class GuardContextInitializerTests {
 
 	@Configuration(proxyBeanMethods = false)
 	static class Empty {
+
+	}
+
+	static class InvalidSchedule {
+
+		@DurableSchedule
+		void withoutCron() {
+		}
 
 	}
 
