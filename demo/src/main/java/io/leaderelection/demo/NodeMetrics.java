@@ -31,9 +31,9 @@ import java.util.regex.Pattern;
 record NodeMetrics(long leaderTicks, long allTicks, double led) {
 
 	static final String PATH = "/actuator/prometheus?includedNames=leader_election_invocations"
-			+ "&includedNames=leader_election_led_seconds&includedNames=tasks_scheduled_execution_seconds";
+			+ "&includedNames=leader_election_time_seconds&includedNames=tasks_scheduled_execution_seconds";
 
-	private static final String LED = "leader_election_led_seconds_total";
+	private static final String LED = "leader_election_time_seconds_total";
 
 	static final NodeMetrics NONE = new NodeMetrics(0, 0, 0);
 

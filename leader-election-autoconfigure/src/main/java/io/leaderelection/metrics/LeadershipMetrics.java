@@ -21,6 +21,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
+import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -29,6 +30,7 @@ import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FenceChecks;
+import io.leaderelection.engine.NodeProfile;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -60,14 +62,16 @@ public class LeadershipMetrics implements MeterBinder {
 	public void bindTo(MeterRegistry registry) {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			bindStatus(registry, elector);
-			Gauge.builder(PREFIX + "store", () -> 1)
-				.tags("election", elector.getElection(), "store", elector.store())
-				.description("Store of the election, as a tag; always 1")
+			Gauge.builder(PREFIX + "info", () -> 1)
+				.tags("election", elector.getElection(), "store", elector.store(), "protocol",
+						Integer.toString(NodeProfile.PROTOCOL), "version", version())
+				.description(
+						"Store of the election, protocol between nodes and version of the library, as tags; always 1")
 				.register(registry);
 			bindTransitions(registry, elector);
 			bindFence(registry, elector, "passed", FenceChecks::passed);
 			bindFence(registry, elector, "refused", FenceChecks::refused);
-			FunctionCounter.builder(PREFIX + "led", elector, (current) -> seconds(current.led()))
+			FunctionCounter.builder(PREFIX + "time", elector, (current) -> seconds(current.led()))
 				.tag("election", elector.getElection())
 				.baseUnit(SECONDS)
 				.description("Time for which this node has led, hand-overs included")
@@ -82,7 +86,7 @@ public class LeadershipMetrics implements MeterBinder {
 		gauge(registry, elector, "term", null,
 				"Transaction id of the term in which this node leads; 0 while it does not lead",
 				(current) -> term(current.status()));
-		gauge(registry, elector, "lease", SECONDS, "Configured length of the lease",
+		gauge(registry, elector, "lease.duration", SECONDS, "Configured length of the lease",
 				(current) -> seconds(current.status().lease()));
 		gauge(registry, elector, "lease.remaining", SECONDS,
 				"Time for which leadership is trusted without a further confirmation; 0 while this node does not lead",
@@ -129,6 +133,11 @@ public class LeadershipMetrics implements MeterBinder {
 			.tags("election", elector.getElection(), "result", result)
 			.description("Checks of transactions of leader work at the fence")
 			.register(registry);
+	}
+
+	private static String version() {
+		String version = LeaderElector.class.getPackage().getImplementationVersion();
+		return (version != null) ? version : "unknown";
 	}
 
 	private static double term(ElectionStatus status) {

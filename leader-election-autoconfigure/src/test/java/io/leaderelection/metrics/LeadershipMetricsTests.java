@@ -237,7 +237,17 @@ class LeadershipMetricsTests {
 
 	@Test
 	void leaseIsThatOfTheConfiguration() {
-		assertThat(value("leader.election.lease", "default")).isEqualTo(5);
+		assertThat(value("leader.election.lease.duration", "default")).isEqualTo(5);
+	}
+
+	@Test
+	void infoHasStoreProtocolAndVersion() {
+		Gauge info = gauge("leader.election.info", "default");
+		assertThat(info.value()).isOne();
+		assertThat(info.getId().getTag("store")).isEqualTo(this.electors.getDefault().store());
+		assertThat(info.getId().getTag("protocol")).isEqualTo("1");
+		// Classes of tests are not in a jar
+		assertThat(info.getId().getTag("version")).isEqualTo("unknown");
 	}
 
 	private void lead() {
@@ -258,7 +268,7 @@ class LeadershipMetricsTests {
 	}
 
 	private double led(String election) {
-		return this.registry.get("leader.election.led").tag("election", election).functionCounter().count();
+		return this.registry.get("leader.election.time").tag("election", election).functionCounter().count();
 	}
 
 	private static double invocations(SimpleMeterRegistry registry, String method, String outcome) {
@@ -279,7 +289,7 @@ class LeadershipMetricsTests {
 	void timesAreInSecondsAndEverythingIsDescribed() {
 		assertThat(gauge("leader.election.lease.remaining", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(gauge("leader.election.confirmation.age", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(gauge("leader.election.lease", "default").getId().getBaseUnit()).isEqualTo("seconds");
+		assertThat(gauge("leader.election.lease.duration", "default").getId().getBaseUnit()).isEqualTo("seconds");
 		assertThat(this.registry.getMeters()).hasSize(2 * 19)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}

@@ -150,7 +150,7 @@ class SampleApplicationTests {
 			.extractingJsonPathStringValue("components.leadership.details.elections.default.store")
 			.isEqualTo(store);
 		assertThat(get(url, "/actuator/prometheus"))
-			.contains("leader_election_store{election=\"default\",store=\"" + store + "\"}");
+			.contains("leader_election_info{election=\"default\",protocol=\"1\",store=\"" + store + "\",version=\"");
 	}
 
 	private String nodeOf(String url) {

@@ -95,7 +95,7 @@ class LeadershipMetricsTests {
 		assertThat(value(former, "leader_election_transitions_total", "granted")).isOne();
 		assertThat(value(former, "leader_election_transitions_total", "resigned", "revoked")).isOne();
 		assertThat(value(former, "leader_election_transitions_total", "session_lost")).isZero();
-		assertThat(value(former, "leader_election_led_seconds_total")).isPositive();
+		assertThat(value(former, "leader_election_time_seconds_total")).isPositive();
 		assertThat(value(former, "leader_election_acquire_seconds_count")).isOne();
 		assertThat(value(former, "leader_election_confirm_seconds_count")).isPositive();
 		assertThat(value(former, "leader_election_drain_seconds_count")).isOne();
@@ -115,7 +115,7 @@ class LeadershipMetricsTests {
 		assertThat(value(leader, "leader_election_leader")).isOne();
 		assertThat(value(leader, "leader_election_term"))
 			.isEqualTo(Double.parseDouble(leader.election().text("/term").split(":")[2]));
-		assertThat(value(leader, "leader_election_lease_seconds")).isEqualTo(5);
+		assertThat(value(leader, "leader_election_lease_duration_seconds")).isEqualTo(5);
 		assertThat(value(leader, "leader_election_lease_remaining_seconds")).isBetween(0.0, 3.75);
 		assertThat(value(leader, "leader_election_confirmation_age_seconds")).isBetween(0.0, 5.0);
 		assertThat(value(leader, "leader_election_blocked")).isZero();
