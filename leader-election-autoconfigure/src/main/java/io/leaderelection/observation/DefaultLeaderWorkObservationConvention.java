@@ -35,7 +35,8 @@ public class DefaultLeaderWorkObservationConvention implements LeaderWorkObserva
 
 	@Override
 	public String getContextualName(LeaderWorkObservationContext context) {
-		return "leader work " + context.getMethod();
+		String method = context.getMethod();
+		return "leader work " + context.getTarget() + ((method != null) ? "." + method : "");
 	}
 
 	@Override
@@ -74,9 +75,28 @@ public class DefaultLeaderWorkObservationConvention implements LeaderWorkObserva
 
 	@Override
 	public KeyValues getHighCardinalityKeyValues(LeaderWorkObservationContext context) {
-		return KeyValues.of(KeyValue.of(HighCardinalityKeyNames.METHOD, context.getMethod()),
+		return KeyValues.of(codeFunction(context), codeNamespace(context),
 				KeyValue.of(HighCardinalityKeyNames.NODE, context.getLeadership().getNodeId()),
 				KeyValue.of(HighCardinalityKeyNames.TERM, context.getLeadership().getTerm().toString()));
+	}
+
+	/**
+	 * Return the name of the method.
+	 * @param context the context
+	 * @return the key value
+	 */
+	protected KeyValue codeFunction(LeaderWorkObservationContext context) {
+		String method = context.getMethod();
+		return KeyValue.of(HighCardinalityKeyNames.CODE_FUNCTION, (method != null) ? method : KeyValue.NONE_VALUE);
+	}
+
+	/**
+	 * Return the class of the method.
+	 * @param context the context
+	 * @return the key value
+	 */
+	protected KeyValue codeNamespace(LeaderWorkObservationContext context) {
+		return KeyValue.of(HighCardinalityKeyNames.CODE_NAMESPACE, context.getTarget());
 	}
 
 }

@@ -18,6 +18,7 @@ package io.leaderelection.observation;
 
 import io.leaderelection.Leadership;
 import io.micrometer.observation.Observation;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@link Observation.Context Context} of the observation of leader work.
@@ -28,17 +29,22 @@ public class LeaderWorkObservationContext extends Observation.Context {
 
 	private final Leadership leadership;
 
-	private final String method;
+	private final String target;
+
+	private final @Nullable String method;
 
 	private volatile Outcome outcome = Outcome.UNKNOWN;
 
 	/**
 	 * Create a new {@code LeaderWorkObservationContext} instance.
 	 * @param leadership the leadership in whose term the work runs
-	 * @param method the class and the name of the method
+	 * @param target the class that has the method, without its package
+	 * @param method the name of the method, or {@code null} if the work is an object that
+	 * was passed to {@code LeaderElector}
 	 */
-	public LeaderWorkObservationContext(Leadership leadership, String method) {
+	public LeaderWorkObservationContext(Leadership leadership, String target, @Nullable String method) {
 		this.leadership = leadership;
+		this.target = target;
 		this.method = method;
 	}
 
@@ -51,12 +57,21 @@ public class LeaderWorkObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Return the method that does the work: {@code Class.method} for a
-	 * {@code @LeaderOnly} method, the class of the object that was passed to
-	 * {@code LeaderElector} otherwise.
-	 * @return the class and the name of the method, or the class
+	 * Return the class that does the work, without its package: that of a
+	 * {@code @LeaderOnly} method, or of the object that was passed to
+	 * {@code LeaderElector}.
+	 * @return the name of the class
 	 */
-	public String getMethod() {
+	public String getTarget() {
+		return this.target;
+	}
+
+	/**
+	 * Return the {@code @LeaderOnly} method that does the work.
+	 * @return the name of the method, or {@code null} if the work is an object that was
+	 * passed to {@code LeaderElector}
+	 */
+	public @Nullable String getMethod() {
 		return this.method;
 	}
 

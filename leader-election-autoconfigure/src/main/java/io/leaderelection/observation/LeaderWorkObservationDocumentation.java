@@ -93,12 +93,22 @@ public enum LeaderWorkObservationDocumentation implements ObservationDocumentati
 	 */
 	public enum HighCardinalityKeyNames implements KeyName {
 
-		/** Class and name of the method. */
-		METHOD {
+		/** Name of the method, or {@code none} if the work is an object. */
+		CODE_FUNCTION {
 
 			@Override
 			public String asString() {
-				return "method";
+				return "code.function";
+			}
+
+		},
+
+		/** Class of the method or of the object, without its package. */
+		CODE_NAMESPACE {
+
+			@Override
+			public String asString() {
+				return "code.namespace";
 			}
 
 		},

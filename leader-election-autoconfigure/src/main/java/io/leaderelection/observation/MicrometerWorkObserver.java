@@ -57,7 +57,7 @@ public final class MicrometerWorkObserver implements WorkObserver {
 
 	@Override
 	public WorkObservation begin(Leadership leadership, Object name, Function<Object, @Nullable Object> context) {
-		LeaderWorkObservationContext observed = new LeaderWorkObservationContext(leadership, method(name));
+		LeaderWorkObservationContext observed = context(leadership, name);
 		Observation observation = LeaderWorkObservationDocumentation.LEADER_WORK.observation(this.convention,
 				DEFAULT_CONVENTION, () -> observed, this.registry);
 		if (observation.isNoop()) {
@@ -114,9 +114,13 @@ public final class MicrometerWorkObserver implements WorkObserver {
 		}
 	}
 
-	private static String method(Object name) {
+	private static LeaderWorkObservationContext context(Leadership leadership, Object name) {
+		if (name instanceof String method) {
+			int dot = method.lastIndexOf('.');
+			return new LeaderWorkObservationContext(leadership, method.substring(0, dot), method.substring(dot + 1));
+		}
 		// Without what is generated in the name of the class of a lambda expression
-		return (name instanceof String method) ? method : ClassUtils.getShortName(name.getClass());
+		return new LeaderWorkObservationContext(leadership, ClassUtils.getShortName(name.getClass()), null);
 	}
 
 	private static final class Observed implements WorkObservation {

@@ -113,7 +113,8 @@ class LeaderWorkObservationTests {
 				.hasLowCardinalityKeyValue("election", "default")
 				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
 				.hasLowCardinalityKeyValue("exception", "none")
-				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests.Reports.create")
+				.hasHighCardinalityKeyValue("code.function", "create")
+				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests.Reports")
 				.hasHighCardinalityKeyValue("node", "web1")
 				.hasHighCardinalityKeyValue("term", leadership.getTerm().toString());
 		});
@@ -238,7 +239,9 @@ class LeaderWorkObservationTests {
 			assertObservation().hasBeenStopped()
 				.hasLowCardinalityKeyValue("a", "b")
 				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
-				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests");
+				.hasContextualNameEqualTo("leader work LeaderWorkObservationTests")
+				.hasHighCardinalityKeyValue("code.function", "none")
+				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests");
 			this.registry.clear();
 			elector.runWithLeadership((leadership) -> {
 			});
@@ -299,7 +302,8 @@ class LeaderWorkObservationTests {
 			schedules.setClock(Clock.fixed(fire, ZoneOffset.UTC));
 			context.getBean(Nightly.class).run();
 			assertObservation().hasBeenStopped()
-				.hasHighCardinalityKeyValue("method", "LeaderWorkObservationTests.Nightly.run");
+				.hasHighCardinalityKeyValue("code.function", "run")
+				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests.Nightly");
 			this.registry.clear();
 			assertThat(context.getBean(Nightly.class).runReactively().block()).isEqualTo(NAME);
 			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());
