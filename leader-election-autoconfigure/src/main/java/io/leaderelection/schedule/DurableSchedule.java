@@ -113,8 +113,8 @@ public @interface DurableSchedule {
 	/**
 	 * The age up to which a fire is run, for instance {@code PT6H} or {@code 6h}. Older
 	 * fires are dropped. By default {@code leader-election.schedules.within}, which is
-	 * unlimited unless set, or one minute with {@link MisfirePolicy#SKIP}. Placeholders
-	 * are resolved.
+	 * unlimited unless set, or one minute with {@link MisfirePolicy#ON_TIME}.
+	 * Placeholders are resolved.
 	 * @return the greatest age of a fire
 	 */
 	String within() default "";

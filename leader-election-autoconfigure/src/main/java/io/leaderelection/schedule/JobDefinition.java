@@ -110,7 +110,7 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 		private @Nullable Duration within(DurableSchedule annotation) {
 			String within = resolve("within", annotation.within());
 			if (within.isEmpty()) {
-				return (annotation.misfire() == MisfirePolicy.SKIP) ? ON_TIME : this.schedules.within();
+				return (annotation.misfire() == MisfirePolicy.ON_TIME) ? ON_TIME : this.schedules.within();
 			}
 			try {
 				Duration duration = DurationStyle.detectAndParse(within);

@@ -41,7 +41,7 @@ final class JobRuns {
 
 	private static final int LONGEST_DELAY = 60;
 
-	private static final Misfire DROP_ALL = new Misfire(MisfirePolicy.SKIP, Duration.ofNanos(-1), 1);
+	private static final Misfire DROP_ALL = new Misfire(MisfirePolicy.ON_TIME, Duration.ofNanos(-1), 1);
 
 	private final DurableSchedules schedules;
 

@@ -39,9 +39,9 @@ public enum MisfirePolicy {
 	RUN_ALL,
 
 	/**
-	 * The method runs for the newest fire, unless that is older than
+	 * The method runs only on time: once for the newest fire, if that is not older than
 	 * {@link DurableSchedule#within()}, by default one minute. Others are dropped.
 	 */
-	SKIP
+	ON_TIME
 
 }

@@ -49,7 +49,7 @@ class FireTimesTests {
 
 	private static final Misfire ALL = new Misfire(MisfirePolicy.RUN_ALL, null, 100);
 
-	private static final Misfire SKIP = new Misfire(MisfirePolicy.SKIP, Duration.ofMinutes(1), 100);
+	private static final Misfire ON_TIME = new Misfire(MisfirePolicy.ON_TIME, Duration.ofMinutes(1), 100);
 
 	private static final FireTimes NIGHTLY = times(ZoneOffset.UTC, "0 0 2 * * *");
 
@@ -120,10 +120,10 @@ class FireTimesTests {
 	}
 
 	@Test
-	void skipRunsAFireThatIsOnTimeAndDropsOthers() {
-		assertThat(DueFires.of(NIGHTLY, SKIP, utc("2026-05-01T02:00"), utc("2026-05-03T02:00:59")))
+	void onTimeRunsAFireOfTheLastMinuteAndDropsOthers() {
+		assertThat(DueFires.of(NIGHTLY, ON_TIME, utc("2026-05-01T02:00"), utc("2026-05-03T02:00:59")))
 			.isEqualTo(new DueFires(utc("2026-05-03T02:00"), utc("2026-05-03T02:00"), 1, false));
-		assertThat(DueFires.of(NIGHTLY, SKIP, utc("2026-05-01T02:00"), utc("2026-05-03T02:01:01")))
+		assertThat(DueFires.of(NIGHTLY, ON_TIME, utc("2026-05-01T02:00"), utc("2026-05-03T02:01:01")))
 			.isEqualTo(new DueFires(null, utc("2026-05-03T02:00"), 2, false));
 	}
 
@@ -155,7 +155,7 @@ class FireTimesTests {
 		FireTimes times = new FireTimes(NIGHTLY.crons(), requested);
 		assertThat(times.newest(utc("2026-05-01T12:00"), utc("2026-05-03T12:00"), 10))
 			.containsExactly(utc("2026-05-02T02:00"), requested, utc("2026-05-03T02:00"));
-		assertThat(DueFires.of(times, SKIP, utc("2026-05-01T02:00"), requested))
+		assertThat(DueFires.of(times, ON_TIME, utc("2026-05-01T02:00"), requested))
 			.isEqualTo(new DueFires(requested, requested, 1, false));
 		assertThat(times.expression()).isEqualTo(NIGHTLY.expression());
 	}
