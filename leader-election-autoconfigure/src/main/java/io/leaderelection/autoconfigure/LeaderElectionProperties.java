@@ -34,7 +34,7 @@ import org.springframework.util.Assert;
  * @param tableName Table for the store table, with or without a schema. The other tables
  * have this name and the suffixes _fence and _candidate, and _schedule for durable
  * schedules.
- * @param initializeSchema When to create the tables of the store table and of durable
+ * @param initializeSchema Whether to create the tables of the store table and of durable
  * schedules if they are missing.
  * @param name Name of the default election.
  * @param group Name that instances share in order to elect one common leader. Defaults to
@@ -95,7 +95,7 @@ import org.springframework.util.Assert;
 @ConfigurationProperties("leader-election")
 public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("advisory-lock") Store store, @DefaultValue("leader_election") String tableName,
-		@DefaultValue("embedded") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
+		@DefaultValue("never") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("250ms") Duration takeoverDelay,
 		@DefaultValue("true") boolean fastTakeover, @DefaultValue("20s") Duration drainTimeout,
@@ -154,17 +154,14 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	}
 
 	/**
-	 * When to create the tables.
+	 * Whether to create the tables.
 	 */
 	public enum SchemaInitialization {
 
 		/** At every start if they are missing. */
 		ALWAYS,
 
-		/** Only on an embedded database, and therefore never on PostgreSQL. */
-		EMBEDDED,
-
-		/** Never. */
+		/** Never: migrations create them. */
 		NEVER
 
 	}

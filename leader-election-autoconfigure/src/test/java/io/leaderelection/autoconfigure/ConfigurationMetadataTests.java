@@ -109,7 +109,7 @@ class ConfigurationMetadataTests {
 						Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
 						Map.entry("leader-election.fail-fast", false), Map.entry("leader-election.mdc.enabled", false),
 						Map.entry("leader-election.observation.enabled", false),
-						Map.entry("leader-election.initialize-schema", "embedded"),
+						Map.entry("leader-election.initialize-schema", "never"),
 						Map.entry("leader-election.store", "advisory-lock"),
 						Map.entry("leader-election.table-name", "leader_election"),
 						Map.entry("leader-election.fencing", "auto"),

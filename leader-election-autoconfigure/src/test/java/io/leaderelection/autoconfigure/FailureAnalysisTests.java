@@ -77,8 +77,8 @@ class FailureAnalysisTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "leader-election.fencing, perhaps", "leader-election.lock-id, 0x10000000000000000",
-			"leader-election.elections.reports.lock-id, nine",
+	@CsvSource({ "leader-election.fencing, perhaps", "leader-election.initialize-schema, embedded",
+			"leader-election.lock-id, 0x10000000000000000", "leader-election.elections.reports.lock-id, nine",
 			"leader-election.elections.reports.lease-duration, 5lustra",
 			"leader-election.elections.reports.term-epoch, sixteen", "leader-election.health.unreachable-after, 1s",
 			"leader-election.manual.leader, maybe", "leader-election.resign-when-unhealthy.after, -3s",
