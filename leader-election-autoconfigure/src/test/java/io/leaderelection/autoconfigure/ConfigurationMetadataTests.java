@@ -47,7 +47,9 @@ import org.springframework.util.StringUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the metadata that editors complete and explain properties with.
+ * Tests for the metadata that editors complete and explain properties with. The names and
+ * the defaults are compared with the {@linkplain io.leaderelection.PublicNamesTests list
+ * of public names}.
  */
 @Tag("ring1")
 class ConfigurationMetadataTests {
@@ -69,27 +71,6 @@ class ConfigurationMetadataTests {
 	}
 
 	@Test
-	void listsExactlyWhatIsBuilt() {
-		assertThat(properties).containsOnlyKeys("leader-election.allow-session-pooler", "leader-election.candidate",
-				"leader-election.datasource.password", "leader-election.datasource.url",
-				"leader-election.datasource.username", "leader-election.drain-timeout", "leader-election.elections",
-				"leader-election.fail-fast", "leader-election.fast-takeover", "leader-election.fencing",
-				"leader-election.group", "leader-election.initialize-schema", "leader-election.store",
-				"leader-election.table-name", "leader-election.health.unreachable-after",
-				"leader-election.lease-duration", "leader-election.lock-id", "leader-election.integration.enabled",
-				"leader-election.integration.roles", "leader-election.manual.leader", "leader-election.mdc.enabled",
-				"leader-election.observation.enabled", "leader-election.metadata", "leader-election.priority",
-				"leader-election.priority-hold", "leader-election.services.start-attempts",
-				"leader-election.services.start-timeout", "leader-election.mode", "leader-election.name",
-				"leader-election.node-id", "leader-election.resign-when-unhealthy.after",
-				"leader-election.resign-when-unhealthy.group", "leader-election.schedules.max-clock-skew",
-				"leader-election.schedules.transaction-idle-timeout", "leader-election.schedules.within",
-				"leader-election.standbys", "leader-election.takeover-delay", "leader-election.term-epoch",
-				"management.endpoint.leadership.access", "management.endpoint.leadership.cache.time-to-live",
-				"management.health.leadership.enabled");
-	}
-
-	@Test
 	void describesEveryProperty() {
 		assertThat(properties).allSatisfy((name, property) -> {
 			String description = (String) property.get("description");
@@ -99,37 +80,6 @@ class ConfigurationMetadataTests {
 				assertThat(description).startsWith("Whether");
 			}
 		});
-	}
-
-	@Test
-	void tellsTheDefaults() {
-		assertThat(properties).allSatisfy((name,
-				property) -> assertThat(property.get("defaultValue")).isEqualTo(Map.<String, Object>ofEntries(
-						Map.entry("leader-election.allow-session-pooler", false),
-						Map.entry("leader-election.candidate", true), Map.entry("leader-election.drain-timeout", "20s"),
-						Map.entry("leader-election.fail-fast", false), Map.entry("leader-election.mdc.enabled", false),
-						Map.entry("leader-election.observation.enabled", false),
-						Map.entry("leader-election.initialize-schema", "never"),
-						Map.entry("leader-election.store", "advisory-lock"),
-						Map.entry("leader-election.table-name", "leader_election"),
-						Map.entry("leader-election.fencing", "auto"),
-						Map.entry("leader-election.health.unreachable-after", "30s"),
-						Map.entry("leader-election.integration.enabled", true),
-						Map.entry("leader-election.lease-duration", "5s"),
-						Map.entry("leader-election.manual.leader", false), Map.entry("leader-election.priority", 0),
-						Map.entry("leader-election.priority-hold", "1m"),
-						Map.entry("leader-election.services.start-attempts", 3),
-						Map.entry("leader-election.services.start-timeout", "1m"),
-						Map.entry("leader-election.mode", "postgresql"), Map.entry("leader-election.name", "default"),
-						Map.entry("leader-election.resign-when-unhealthy.after", "30s"),
-						Map.entry("leader-election.schedules.max-clock-skew", "1m"),
-						Map.entry("leader-election.schedules.transaction-idle-timeout", "1m"),
-						Map.entry("leader-election.standbys", 3), Map.entry("leader-election.takeover-delay", "250ms"),
-						Map.entry("leader-election.fast-takeover", true), Map.entry("leader-election.term-epoch", 0),
-						Map.entry("management.endpoint.leadership.access", "read_only"),
-						Map.entry("management.endpoint.leadership.cache.time-to-live", "0ms"),
-						Map.entry("management.health.leadership.enabled", true))
-					.get(name)));
 	}
 
 	@Test
