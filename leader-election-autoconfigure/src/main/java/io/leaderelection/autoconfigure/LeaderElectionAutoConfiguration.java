@@ -26,6 +26,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
@@ -116,7 +117,7 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	ElectionSessionsFactory localElectionSessionsFactory(LeaderElectionProperties properties,
-			ApplicationContext context) {
+			ApplicationContext context, ObjectProvider<ElectionSessions> controlled) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
 			throw new InvalidConfigurationException(
@@ -125,10 +126,10 @@ public final class LeaderElectionAutoConfiguration {
 					"Add the dependency "
 							+ (driver ? "org.springframework.boot:spring-boot-starter-jdbc"
 									: "org.postgresql:postgresql")
-							+ ". To run without a database, set leader-election.mode=always (or never).",
+							+ ". To run without a database, set leader-election.mode=always.",
 					null);
 		}
-		return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
+		return new LocalElectionSessionsFactory(properties.candidate(), controlled);
 	}
 
 	@Bean
@@ -183,9 +184,10 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		ElectionSessionsFactory electionSessionsFactory(LeaderElectionProperties properties,
 				ElectionDefinitions definitions, @LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-				ObjectProvider<DataSource> dataSources, Environment environment) {
+				ObjectProvider<DataSource> dataSources, Environment environment,
+				ObjectProvider<ElectionSessions> controlled) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionSessionsFactory(properties.mode(), properties.manual().leader());
+				return new LocalElectionSessionsFactory(properties.candidate(), controlled);
 			}
 			return new PostgreSqlElectionSessionsFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),

@@ -79,7 +79,6 @@ import org.springframework.util.Assert;
  * @param fencing Which transactions of leader work are fenced, so that they do not commit
  * after a later term was granted.
  * @param services Services that are started and stopped by leadership.
- * @param manual Elections without a database, for tests.
  * @param health Health of elections.
  * @param resignWhenUnhealthy Resignation while the application is unhealthy.
  * @param schedules Durable schedules.
@@ -103,11 +102,10 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
 		@DefaultValue("1m") Duration priorityHold, @DefaultValue("0") int termEpoch,
 		@DefaultValue("false") boolean failFast, @DefaultValue("false") boolean allowSessionPooler,
-		@DefaultValue("auto") Fencing fencing, @DefaultValue Services services, @DefaultValue Manual manual,
-		@DefaultValue Health health, @DefaultValue ResignWhenUnhealthy resignWhenUnhealthy,
-		@DefaultValue Schedules schedules, @DefaultValue Observation observation, @DefaultValue Mdc mdc,
-		@DefaultValue Integration integration, @DefaultValue Datasource datasource,
-		@DefaultValue Map<String, Election> elections) {
+		@DefaultValue("auto") Fencing fencing, @DefaultValue Services services, @DefaultValue Health health,
+		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Schedules schedules,
+		@DefaultValue Observation observation, @DefaultValue Mdc mdc, @DefaultValue Integration integration,
+		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
 
 	/**
 	 * Whether elections are held on a database.
@@ -118,19 +116,10 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		POSTGRESQL,
 
 		/**
-		 * No election: this node always leads. For local development and tests.
+		 * No election: this node always leads, or never if it is not a candidate. For
+		 * local development and tests.
 		 */
-		ALWAYS,
-
-		/**
-		 * No election: this node never leads.
-		 */
-		NEVER,
-
-		/**
-		 * No election: a test grants and revokes leadership.
-		 */
-		MANUAL
+		ALWAYS
 
 	}
 
@@ -175,15 +164,6 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 	 * counts as failed.
 	 */
 	public record Services(@DefaultValue("3") int startAttempts, @DefaultValue("1m") Duration startTimeout) {
-
-	}
-
-	/**
-	 * Elections without a database, for tests.
-	 *
-	 * @param leader Whether this node leads from the start in mode manual.
-	 */
-	public record Manual(@DefaultValue("false") boolean leader) {
 
 	}
 

@@ -17,15 +17,14 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
-import java.util.Locale;
 
-import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.LocalSessions;
-import io.leaderelection.engine.ManualSessions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+
+import org.springframework.beans.factory.ObjectProvider;
 
 /**
  * {@link ElectionSessionsFactory} without a database.
@@ -36,27 +35,25 @@ final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
 
 	private static final Duration LEASE = Duration.ofHours(24);
 
-	private final Mode mode;
+	private final boolean candidate;
 
-	private final boolean leader;
+	private final ObjectProvider<ElectionSessions> controlled;
 
 	/**
 	 * Create a new {@code LocalElectionSessionsFactory} instance.
-	 * @param mode any mode except {@link Mode#POSTGRESQL}
-	 * @param leader whether this node leads from the start in mode manual
+	 * @param candidate whether this node may lead
+	 * @param controlled provides the sessions of each election if a test controls them
 	 */
-	LocalElectionSessionsFactory(Mode mode, boolean leader) {
-		this.mode = mode;
-		this.leader = leader;
+	LocalElectionSessionsFactory(boolean candidate, ObjectProvider<ElectionSessions> controlled) {
+		this.candidate = candidate;
+		this.controlled = controlled;
 	}
 
 	@Override
 	public void check() {
-		logger.info("No election takes place, this node " + switch (this.mode) {
-			case ALWAYS -> "always leads";
-			case NEVER -> "never leads";
-			default -> "leads when a test grants leadership";
-		} + " (leader-election.mode=" + this.mode.name().toLowerCase(Locale.ROOT) + ")");
+		logger.info("No election takes place, this node " + ((this.controlled.getIfAvailable() != null)
+				? "leads when a test grants leadership" : this.candidate ? "always leads" : "never leads")
+				+ " (leader-election.mode=always)");
 	}
 
 	/**
@@ -73,11 +70,7 @@ final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
 
 	@Override
 	public ElectionSessions sessions(ElectionDefinition definition) {
-		return switch (this.mode) {
-			case ALWAYS -> LocalSessions.always();
-			case NEVER -> LocalSessions.never();
-			default -> new ManualSessions(this.leader);
-		};
+		return this.controlled.getIfAvailable(LocalSessions::always);
 	}
 
 }

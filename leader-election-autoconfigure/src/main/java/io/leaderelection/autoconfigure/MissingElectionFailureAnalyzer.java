@@ -75,7 +75,7 @@ class MissingElectionFailureAnalyzer extends AbstractInjectionFailureAnalyzer<No
 			return noElections(required, cause);
 		}
 		if (TEST_TYPES.contains(type.getName())) {
-			return new FailureAnalysis(required + "Such a bean exists only if leader-election.mode is manual.",
+			return new FailureAnalysis(required + "Such a bean exists only if the test controls the elections.",
 					"Add " + ADD_ANNOTATION, cause);
 		}
 		return new FailureAnalysis(required

@@ -18,8 +18,8 @@ package io.leaderelection.autoconfigure;
 
 import java.util.function.BooleanSupplier;
 
-import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.health.HealthWatch;
 import org.jspecify.annotations.Nullable;
 
@@ -59,10 +59,12 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 
 	@Bean
 	HealthWatch leadershipHealthWatch(DefaultLeaderElectors electors, LeaderElectionProperties properties,
-			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability) {
+			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability,
+			ObjectProvider<ElectionSessions> controlled) {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
 		BooleanSupplier healthCheck = healthCheck(group, groups.getIfAvailable(), availability.getIfAvailable());
-		return new HealthWatch(electors, (properties.mode() != Mode.MANUAL) ? healthCheck : () -> true,
+		// A test that grants and revokes leadership would be disturbed
+		return new HealthWatch(electors, (controlled.getIfAvailable() == null) ? healthCheck : () -> true,
 				"health group '" + group + "'", properties.resignWhenUnhealthy().after());
 	}
 

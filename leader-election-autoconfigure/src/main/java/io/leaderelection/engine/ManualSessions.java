@@ -59,7 +59,7 @@ public final class ManualSessions implements ElectionSessions {
 
 	/**
 	 * Grant leadership and wait until the listeners have been notified.
-	 * @param elector the elector whose sessions are manual
+	 * @param elector an elector that a test controls
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	public static void grant(DefaultLeaderElector elector) throws InterruptedException {
@@ -81,7 +81,7 @@ public final class ManualSessions implements ElectionSessions {
 	/**
 	 * Revoke leadership if this node has it, and wait until the listeners have been
 	 * notified.
-	 * @param elector the elector whose sessions are manual
+	 * @param elector an elector that a test controls
 	 * @param reason the reason of the revocation
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
@@ -117,7 +117,7 @@ public final class ManualSessions implements ElectionSessions {
 		if (elector.sessions() instanceof ManualSessions sessions) {
 			return sessions;
 		}
-		throw new IllegalStateException(elector + " is not in mode manual");
+		throw new IllegalStateException(elector + " is not controlled by a test");
 	}
 
 }

@@ -34,7 +34,8 @@ import static org.mockito.Mockito.verify;
  * Tests that a test can replace a guarded bean by a mock.
  */
 @Tag("ring1")
-@SpringBootTest(classes = { Empty.class, Plain.class }, properties = "leader-election.mode=never")
+@SpringBootTest(classes = { Empty.class, Plain.class },
+		properties = { "leader-election.mode=always", "leader-election.candidate=false" })
 class LeaderOnlyMockTests {
 
 	@MockitoBean

@@ -216,8 +216,8 @@ class LeaderOnlyReferenceTests {
 
 	private static SpringApplicationBuilder application(Class<?> application) {
 		return new SpringApplicationBuilder(Empty.class, application).web(WebApplicationType.NONE)
-			.properties("leader-election.mode=never", "spring.main.allow-circular-references=true",
-					"spring.main.banner-mode=off");
+			.properties("leader-election.mode=always", "leader-election.candidate=false",
+					"spring.main.allow-circular-references=true", "spring.main.banner-mode=off");
 	}
 
 	private static Runnable wrap(Object job) {

@@ -56,7 +56,7 @@ class LeaderServiceRejectionTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
-		.withPropertyValues("leader-election.mode=never");
+		.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false");
 
 	static Stream<Arguments> rejections() {
 		return Stream.of(rejected("final class", FinalService.class,

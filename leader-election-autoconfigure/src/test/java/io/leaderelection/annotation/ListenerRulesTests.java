@@ -143,7 +143,7 @@ class ListenerRulesTests {
 		LeaderOnlyRejectionTests.assertRejected(
 				new ApplicationContextRunner()
 					.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
-					.withPropertyValues("leader-election.mode=never")
+					.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 					.withBean("service", UnguardedListener.class),
 				"Bean 'service' is started and stopped by leadership, but a container calls its method 'on' for messages on every node.",
 				"Annotate the method with @LeaderOnly too, or move it to another bean.");

@@ -72,17 +72,13 @@ class RunOnGrantTests {
 
 	private static final List<String> runs = new CopyOnWriteArrayList<>();
 
-	private final ApplicationContextRunner contextRunner = contextRunner("always");
+	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
+				"leader-election.elections.reports.candidate=true");
 
 	RunOnGrantTests() {
 		runs.clear();
-	}
-
-	private static ApplicationContextRunner contextRunner(String mode) {
-		return new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
-			.withPropertyValues("spring.application.name=test", "leader-election.mode=" + mode,
-					"leader-election.elections.reports.candidate=true");
 	}
 
 	@Test
@@ -112,7 +108,10 @@ class RunOnGrantTests {
 
 	@Test
 	void doesNotRunWithoutAGrant() {
-		contextRunner("never").withBean(Job.class).run((context) -> assertThat(context).hasNotFailed());
+		this.contextRunner
+			.withPropertyValues("leader-election.candidate=false", "leader-election.elections.reports.candidate=false")
+			.withBean(Job.class)
+			.run((context) -> assertThat(context).hasNotFailed());
 		assertThat(runs).isEmpty();
 	}
 

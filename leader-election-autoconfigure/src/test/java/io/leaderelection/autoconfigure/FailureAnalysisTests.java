@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
@@ -70,10 +71,11 @@ class FailureAnalysisTests {
 			.contains("Set a duration from 500ms to 1h");
 	}
 
-	@Test
-	void modeThatDoesNotExist(CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=sometimes");
-		assertThat(output).contains("leader-election.mode").contains("sometimes").contains("ALWAYS");
+	@ParameterizedTest
+	@ValueSource(strings = { "sometimes", "never", "manual" })
+	void modeThatDoesNotExist(String mode, CapturedOutput output) {
+		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=" + mode);
+		assertThat(output).contains("leader-election.mode").contains(mode).contains("ALWAYS");
 	}
 
 	@ParameterizedTest
@@ -81,7 +83,7 @@ class FailureAnalysisTests {
 			"leader-election.lock-id, 0x10000000000000000", "leader-election.elections.reports.lock-id, nine",
 			"leader-election.elections.reports.lease-duration, 5lustra",
 			"leader-election.elections.reports.term-epoch, sixteen", "leader-election.health.unreachable-after, 1s",
-			"leader-election.manual.leader, maybe", "leader-election.resign-when-unhealthy.after, -3s",
+			"leader-election.candidate, maybe", "leader-election.resign-when-unhealthy.after, -3s",
 			"leader-election.resign-when-unhealthy.after, soon", "leader-election.resign-when-unhealthy.group, nowhere",
 			"leader-election.services.start-attempts, 0", "leader-election.services.start-attempts, often" })
 	void valueThatIsNone(String property, String value, CapturedOutput output) {

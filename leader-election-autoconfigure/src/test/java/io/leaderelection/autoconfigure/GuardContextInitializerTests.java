@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.amqp.rabbit.annotation.EnableRabbit;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
@@ -59,30 +60,30 @@ class GuardContextInitializerTests {
 	private static final String NO_DATA_SOURCE = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration";
 
 	@ParameterizedTest
-	@CsvSource({ "always, worked", "never," })
-	void childContextIsGuardedByTheElectionsOfItsParent(String mode, String result) {
+	@CsvSource({ "true, worked", "false," })
+	void childContextIsGuardedByTheElectionsOfItsParent(boolean leads, String result) {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
 			.web(WebApplicationType.NONE)
 			.child(Job.class)
 			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=" + mode)) {
+			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always", "--leader-election.candidate=" + leads)) {
 			assertThat(context.getBean(Job.class).work()).isEqualTo(result);
 		}
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "always, true", "never, false" })
-	void containerInAChildContextIsStartedByTheElectionsOfItsParent(String mode, boolean started) {
+	@ValueSource(booleans = { true, false })
+	void containerInAChildContextIsStartedByTheElectionsOfItsParent(boolean leads) {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
 			.web(WebApplicationType.NONE)
 			.child(Listener.class)
 			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=" + mode)) {
+			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always", "--leader-election.candidate=" + leads)) {
 			Object container = context.getBean(RabbitListenerEndpointRegistry.class).getListenerContainer("orders");
 			assertThat(container).isNotNull();
 			SmartLifecycle target = (SmartLifecycle) AopProxyUtils.getSingletonTarget(container);
 			assertThat(target).as("target of the proxy").isNotNull();
-			verify(target, started ? timeout(10000) : never()).start();
+			verify(target, leads ? timeout(10000) : never()).start();
 		}
 	}
 

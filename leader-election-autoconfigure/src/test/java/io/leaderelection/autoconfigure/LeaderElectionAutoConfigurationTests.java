@@ -73,11 +73,12 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	@Test
-	void neverLeadsWhenModeIsNever() {
-		this.contextRunner.withPropertyValues("leader-election.mode=NEVER").run((context) -> {
-			assertThat(context).hasNotFailed();
-			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
-		});
+	void neverLeadsWithoutADatabaseWhenItIsNoCandidate() {
+		this.contextRunner.withPropertyValues("leader-election.mode=ALWAYS", "leader-election.candidate=false")
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
+			});
 	}
 
 	@Test
@@ -187,7 +188,7 @@ class LeaderElectionAutoConfigurationTests {
 	@Test
 	void guardsAnnotatedBeansInEveryMode() {
 		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				Guarded guarded = context.getBean(Guarded.class);
 				assertThat(AopUtils.isAopProxy(guarded)).isTrue();
@@ -216,7 +217,7 @@ class LeaderElectionAutoConfigurationTests {
 	void guardStaysWhenTheApplicationBringsItsOwnElectors() {
 		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
 			.withBean("myElector", LeaderElector.class, () -> mock(LeaderElector.class))
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
 				context.getBean(Guarded.class).work();

@@ -43,6 +43,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.beans.factory.support.StaticListableBeanFactory;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -402,8 +403,9 @@ class LeaderElectionLifecycleTests {
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionSessionsFactory(LeaderElectionProperties.Mode.ALWAYS, false), new LeaderServices(),
-				failFast, this.context);
+				new LocalElectionSessionsFactory(true,
+						new StaticListableBeanFactory().getBeanProvider(ElectionSessions.class)),
+				new LeaderServices(), failFast, this.context);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {

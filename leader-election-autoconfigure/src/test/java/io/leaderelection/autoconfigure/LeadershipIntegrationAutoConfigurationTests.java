@@ -216,7 +216,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void warnsOfAnEndpointThatTheContainerStarts(CapturedOutput output) {
-		this.contextRunner.withPropertyValues("leader-election.mode=never")
+		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.withBean("automatic", TestEndpoint.class, () -> {
 				TestEndpoint endpoint = new TestEndpoint("default", false);
 				endpoint.setAutoStartup(true);

@@ -51,7 +51,7 @@ class RelaxedBindingTests {
 	static final Map<String, String> ALL = new LinkedHashMap<>();
 
 	static {
-		ALL.put("leader-election.mode", "NEVER");
+		ALL.put("leader-election.mode", "ALWAYS");
 		ALL.put("leader-election.store", "table");
 		ALL.put("leader-election.table-name", "infra.leases");
 		ALL.put("leader-election.initialize-schema", "ALWAYS");
@@ -74,7 +74,6 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.fencing", "REQUIRED");
 		ALL.put("leader-election.services.start-attempts", "9");
 		ALL.put("leader-election.services.start-timeout", "3m");
-		ALL.put("leader-election.manual.leader", "true");
 		ALL.put("leader-election.health.unreachable-after", "1m");
 		ALL.put("leader-election.resign-when-unhealthy.group", "readiness");
 		ALL.put("leader-election.resign-when-unhealthy.after", "2m");
@@ -135,9 +134,9 @@ class RelaxedBindingTests {
 	}
 
 	@Test
-	void environmentVariableSetsTheModeOfTests() {
-		run(Map.of("leader-election.mode", "MANUAL")).run(
-				(context) -> assertThat(context.getBean(LeaderElectionProperties.class).mode()).isEqualTo(Mode.MANUAL));
+	void environmentVariableSetsTheMode() {
+		run(Map.of("leader-election.mode", "ALWAYS")).run(
+				(context) -> assertThat(context.getBean(LeaderElectionProperties.class).mode()).isEqualTo(Mode.ALWAYS));
 	}
 
 	@Test

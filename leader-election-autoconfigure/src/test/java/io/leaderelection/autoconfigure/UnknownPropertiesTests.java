@@ -110,7 +110,7 @@ class UnknownPropertiesTests {
 
 	private static SpringApplicationBuilder application() {
 		return new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
-			.properties("leader-election.mode=never");
+			.properties("leader-election.mode=always", "leader-election.candidate=false");
 	}
 
 	@Test

@@ -540,11 +540,13 @@ class DurableScheduleTests {
 
 	@Test
 	void followerRunsNothing() {
-		this.calledByTest.withPropertyValues("leader-election.mode=never").withBean(Nightly.class).run((context) -> {
-			this.clock.set("2026-05-02T02:00:00Z");
-			context.getBean(Nightly.class).run();
-			assertThat(runs).isEmpty();
-		});
+		this.calledByTest.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+			.withBean(Nightly.class)
+			.run((context) -> {
+				this.clock.set("2026-05-02T02:00:00Z");
+				context.getBean(Nightly.class).run();
+				assertThat(runs).isEmpty();
+			});
 	}
 
 	/**

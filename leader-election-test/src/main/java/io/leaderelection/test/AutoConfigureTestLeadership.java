@@ -27,7 +27,7 @@ import java.lang.annotation.Target;
  * Annotation for a test class with an application context. No election takes place on a
  * database: the test grants and revokes leadership with the bean {@link TestLeadership}.
  * Before each test method, this node is reset to the leader or to a follower, according
- * to {@link #leader()}. Sets {@code leader-election.mode=manual} in a property source
+ * to {@link #leader()}. Sets {@code leader-election.mode=always} in a property source
  * that takes precedence over all others, and adds the auto-configuration of leader
  * election to a context without it, such as that of a test slice. May be used as a
  * meta-annotation. Nested test classes inherit it.

@@ -29,7 +29,7 @@ import io.leaderelection.engine.ManualSessions;
 import io.leaderelection.lifecycle.LeaderServices;
 
 /**
- * {@link TestLeadership} on elections in mode manual.
+ * {@link TestLeadership} on elections with {@link ManualSessions}.
  */
 final class ManualLeadership implements TestLeadership {
 

@@ -20,8 +20,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 
 /**
  * Grants and revokes leadership in tests, without a database. A bean of this type exists
- * if {@code leader-election.mode} is {@code manual}, see
- * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
+ * in tests with {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
  * <p>
  * All methods wait until the change has taken effect, the listeners have returned and the
  * leader-only services have been started or stopped. If this takes longer than

@@ -17,15 +17,18 @@
 package io.leaderelection.test;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
-import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ManualSessions;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.schedule.DurableSchedules;
 
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Scope;
+import org.springframework.core.env.Environment;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link TestLeadership} and
@@ -34,13 +37,30 @@ import org.springframework.context.annotation.Bean;
  * @since 0.1.0
  */
 @AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
-@ConditionalOnProperty(name = "leader-election.mode", havingValue = "manual")
+@ConditionalOnProperty(TestLeadershipAutoConfiguration.ROLE)
 public final class TestLeadershipAutoConfiguration {
 
+	/**
+	 * The property with the role of this node at the beginning, {@code leader} or
+	 * {@code follower}. Set by
+	 * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
+	 */
+	static final String ROLE = "leader-election-test.role";
+
+	/** Those of one election. */
 	@Bean
-	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services,
-			LeaderElectionProperties properties) {
-		return new ManualLeadership(electors, services, properties.manual().leader());
+	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
+	ManualSessions manualSessions(Environment environment) {
+		return new ManualSessions(isLeader(environment));
+	}
+
+	@Bean
+	TestLeadership testLeadership(DefaultLeaderElectors electors, LeaderServices services, Environment environment) {
+		return new ManualLeadership(electors, services, isLeader(environment));
+	}
+
+	private static boolean isLeader(Environment environment) {
+		return "leader".equals(environment.getProperty(ROLE));
 	}
 
 	@Bean

@@ -42,8 +42,8 @@ record TestLeadershipContextCustomizer(boolean leader) implements ContextCustomi
 	public void customizeContext(ConfigurableApplicationContext context, MergedContextConfiguration configuration) {
 		context.getEnvironment()
 			.getPropertySources()
-			.addFirst(new MapPropertySource(AutoConfigureTestLeadership.class.getName(),
-					Map.of("leader-election.mode", "manual", "leader-election.manual.leader", this.leader)));
+			.addFirst(new MapPropertySource(AutoConfigureTestLeadership.class.getName(), Map.of("leader-election.mode",
+					"always", TestLeadershipAutoConfiguration.ROLE, this.leader ? "leader" : "follower")));
 		if (!AotDetector.useGeneratedArtifacts()
 				&& context.getBeanFactory() instanceof BeanDefinitionRegistry registry) {
 			new AnnotatedBeanDefinitionReader(registry, context.getEnvironment()).register(Elections.class);

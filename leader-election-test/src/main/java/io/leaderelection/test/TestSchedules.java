@@ -22,8 +22,7 @@ import java.util.List;
 
 /**
  * Controls the fires of {@code @DurableSchedule} methods in tests. A bean of this type
- * exists if {@code leader-election.mode} is {@code manual}, see
- * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
+ * exists in tests with {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
  * <p>
  * The clock determines which fires are due. It does not call the methods: a test calls
  * them through their beans, as the task scheduler does. The record of fires is kept in

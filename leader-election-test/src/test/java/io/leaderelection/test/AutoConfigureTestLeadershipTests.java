@@ -40,7 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * application would use it.
  */
 @SpringBootTest(classes = AutoConfigureTestLeadershipTests.Application.class,
-		webEnvironment = SpringBootTest.WebEnvironment.NONE, properties = "leader-election.mode=never")
+		webEnvironment = SpringBootTest.WebEnvironment.NONE, properties = "leader-election.mode=postgresql")
 @AutoConfigureTestLeadership
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Tag("ring1")

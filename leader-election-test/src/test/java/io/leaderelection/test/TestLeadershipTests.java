@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
@@ -59,34 +59,28 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class TestLeadershipTests {
 
-	private final ApplicationContextRunner anyMode = new ApplicationContextRunner()
+	private final ApplicationContextRunner notControlled = new ApplicationContextRunner()
 		.withConfiguration(
 				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
-		.withBean(Listener.class);
+		.withBean(Listener.class)
+		.withPropertyValues("leader-election.mode=always");
 
-	private final ApplicationContextRunner contextRunner = this.anyMode
-		.withPropertyValues("leader-election.mode=manual");
+	private final ApplicationContextRunner contextRunner = this.notControlled
+		.withPropertyValues("leader-election-test.role=follower");
 
-	@ParameterizedTest
-	@ValueSource(strings = { "manual", "MANUAL" })
-	void isThereInModeManual(String mode) {
-		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
-			.run((context) -> assertThat(context).hasSingleBean(TestLeadership.class));
+	@Test
+	void isThereIfTheTestHasARole() {
+		this.contextRunner.run((context) -> assertThat(context).hasSingleBean(TestLeadership.class));
+		this.notControlled.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(TestLeadership.class));
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "always", "never" })
-	void isNotThereInOtherModes(String mode) {
-		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
-			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(TestLeadership.class));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "always", "never", "manual" })
-	void startLogsThatThereIsNoElection(String mode, CapturedOutput output) {
-		this.anyMode.withPropertyValues("leader-election.mode=" + mode)
-			.run((context) -> assertThat(output).containsOnlyOnce("No election takes place")
-				.contains("(leader-election.mode=" + mode + ")"));
+	@CsvSource({ "leader-election.candidate=true, always leads", "leader-election.candidate=false, never leads",
+			"leader-election-test.role=follower, leads when a test grants leadership" })
+	void startLogsThatThereIsNoElection(String property, String leads, CapturedOutput output) {
+		this.notControlled.withPropertyValues(property)
+			.run((context) -> assertThat(output)
+				.containsOnlyOnce("No election takes place, this node " + leads + " (leader-election.mode=always)"));
 	}
 
 	@Test
@@ -132,7 +126,7 @@ class TestLeadershipTests {
 
 	@Test
 	void leadsFromTheStartIfConfigured() {
-		this.contextRunner.withPropertyValues("leader-election.manual.leader=true").run((context) -> {
+		this.contextRunner.withPropertyValues("leader-election-test.role=leader").run((context) -> {
 			assertThat(elector(context).isLeader()).isTrue();
 			leadership(context).revoke();
 			assertThat(elector(context).isLeader()).isFalse();

@@ -45,7 +45,7 @@ class TestSchedulesTests {
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
 		.withConfiguration(
 				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
-		.withPropertyValues("leader-election.mode=manual")
+		.withPropertyValues("leader-election.mode=always", "leader-election-test.role=follower")
 		.withBean(Report.class);
 
 	@Test
@@ -69,7 +69,7 @@ class TestSchedulesTests {
 
 	@Test
 	void beginsAnewAlsoWhileThisNodeLeads() {
-		this.contextRunner.withPropertyValues("leader-election.manual.leader=true").run((context) -> {
+		this.contextRunner.withPropertyValues("leader-election-test.role=leader").run((context) -> {
 			TestSchedules schedules = context.getBean(TestSchedules.class);
 			Report report = context.getBean(Report.class);
 			for (int year = 2030; year > 2020; year--) {

@@ -99,7 +99,8 @@ class LeadershipHealthContributorAutoConfigurationTests {
 	@Test
 	void isThereInHealthEndpointAndNotInItsProbes() {
 		new ApplicationContextRunner().withUserConfiguration(Application.class)
-			.withPropertyValues("leader-election.mode=never", "management.endpoints.web.exposure.include=health",
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false",
+					"management.endpoints.web.exposure.include=health",
 					"spring.autoconfigure.exclude=org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 			.run((context) -> {
 				HealthEndpoint endpoint = context.getBean(HealthEndpoint.class);

@@ -26,6 +26,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ManualSessions;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -106,7 +107,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containerCannotBeStartedOnAFollower() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
 				assertOnlyOtherRuns(registry);
@@ -126,7 +127,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containersOfKafkaAreReplacedWhereTheirListenersAreLeaderOnly() {
 		this.contextRunner.withUserConfiguration(KafkaListeners.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
 				assertThat(registry.getListenerContainerIds()).containsExactlyInAnyOrder("handlers", "method", "other");
@@ -144,7 +145,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containersOfRabbitAreReplacedWhereTheirListenersAreLeaderOnly() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
@@ -155,7 +156,8 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containerThatIsNoLongerRegisteredIsNotStarted() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=manual")
+			.withPropertyValues("leader-election.mode=always")
+			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = target(registry.unregisterListenerContainer("method"));
@@ -172,7 +174,8 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
 		this.contextRunner.withUserConfiguration(KafkaContainers.class)
-			.withPropertyValues("leader-election.mode=manual")
+			.withPropertyValues("leader-election.mode=always")
+			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
 			.run((context) -> {
 				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
 				ManualSessions.grant(elector(context));
@@ -187,7 +190,8 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=manual")
+			.withPropertyValues("leader-election.mode=always")
+			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
 			.run((context) -> {
 				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
 				MessageListenerContainer manual = container(registry, "manual");
@@ -212,7 +216,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containerThatStartsItselfOnAFollowerIsStopped() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> {
 				MessageListenerContainer container = target(
 						container(context.getBean(JmsListenerEndpointRegistry.class), "leader-only"));
@@ -226,7 +230,8 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void stopOfAContainerOfRabbitIsLimitedByTheDrainTimeout() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=never", "leader-election.drain-timeout=7s")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false",
+					"leader-election.drain-timeout=7s")
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = (SimpleMessageListenerContainer) target(registry.getListenerContainer("method"));
@@ -238,7 +243,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containersOfARegistryThatIsNoBeanAreReplaced() {
 		this.contextRunner.withUserConfiguration(Listeners.class, OwnRegistry.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertOnlyOtherRuns(context.getBean(OwnRegistry.class).start()));
 	}
 
@@ -246,7 +251,7 @@ class LeaderOnlyListenerRegistrarTests {
 	void otherRegistriesMayExist() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
 			.withBean("another", JmsListenerEndpointRegistry.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertOnlyOtherRuns(
 					context.getBean(JmsListenerConfigUtils.JMS_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME,
 							JmsListenerEndpointRegistry.class)));
@@ -255,7 +260,7 @@ class LeaderOnlyListenerRegistrarTests {
 	@Test
 	void containersOfARegistryThatIsCreatedEarlyAreReplaced() {
 		this.contextRunner.withUserConfiguration(Listeners.class, EarlyRegistry.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertOnlyOtherRuns(context.getBean(JmsListenerEndpointRegistry.class)));
 	}
 
@@ -264,14 +269,14 @@ class LeaderOnlyListenerRegistrarTests {
 		this.contextRunner
 			.withClassLoader(new FilteredClassLoader(JmsListenerEndpointRegistry.class,
 					KafkaListenerEndpointRegistry.class, RabbitListenerEndpointRegistry.class))
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
 	}
 
 	@Test
 	void containerOfAShareGroupIsRefused() {
 		this.contextRunner.withUserConfiguration(ShareListener.class)
-			.withPropertyValues("leader-election.mode=never")
+			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertThat(context).getFailure()
 				.isInstanceOf(InvalidLeaderOnlyException.class)
 				.hasMessageContaining("gives up a message that it has not processed when it stops")

@@ -144,7 +144,7 @@ class LeaderWorkMdcTests {
 
 	@Test
 	void skippedCallHasNoEffect() {
-		this.contextRunner.withPropertyValues("leader-election.mode=never").run((context) -> {
+		this.contextRunner.withPropertyValues("leader-election.candidate=false").run((context) -> {
 			assertThat(reports(context).create()).isNull();
 			assertThat(mdc()).isEmpty();
 		});

@@ -31,6 +31,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ManualSessions;
 import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.observation.DefaultLeaderWorkObservationConvention;
@@ -133,7 +134,7 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void callThatIsSkipped() {
-		this.contextRunner.withPropertyValues("leader-election.mode=never").run((context) -> {
+		this.contextRunner.withPropertyValues("leader-election.candidate=false").run((context) -> {
 			assertThat(reports(context).create()).isNull();
 			assertThat(reports(context).mono().block()).isNull();
 			assertThat(context.getBean(LeaderElector.class).runIfLeader(() -> {
@@ -256,7 +257,7 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void workThatIsInterrupted() {
-		this.contextRunner.withPropertyValues("leader-election.mode=manual").run((context) -> {
+		this.contextRunner.withBean(ElectionSessions.class, () -> new ManualSessions(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			ManualSessions.grant(elector);
 			Thread thread = new Thread(reports(context)::block);
@@ -270,7 +271,7 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void publisherThatIsCancelledByTheEndOfLeadership() {
-		this.contextRunner.withPropertyValues("leader-election.mode=manual").run((context) -> {
+		this.contextRunner.withBean(ElectionSessions.class, () -> new ManualSessions(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			ManualSessions.grant(elector);
 			CompletableFuture<String> result = reports(context).mono().toFuture();

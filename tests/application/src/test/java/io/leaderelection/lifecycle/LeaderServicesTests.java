@@ -76,7 +76,7 @@ class LeaderServicesTests {
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
 				TestLeadershipAutoConfiguration.class, AopAutoConfiguration.class))
 		.withBean(Log.class)
-		.withPropertyValues("leader-election.mode=manual");
+		.withPropertyValues("leader-election.mode=always", "leader-election-test.role=follower");
 
 	@Test
 	void isStartedOnGrantAfterListenersAndStoppedOnRevokeBeforeListeners() {
@@ -452,7 +452,7 @@ class LeaderServicesTests {
 	}
 
 	private ApplicationContextRunner leader() {
-		return this.contextRunner.withPropertyValues("leader-election.manual.leader=true");
+		return this.contextRunner.withPropertyValues("leader-election-test.role=leader");
 	}
 
 	private static List<String> log(AssertableApplicationContext context) {

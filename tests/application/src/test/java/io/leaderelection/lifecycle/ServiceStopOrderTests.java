@@ -67,7 +67,7 @@ class ServiceStopOrderTests {
 		.withConfiguration(
 				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
 		.withBean(Log.class)
-		.withPropertyValues("leader-election.mode=manual", "leader-election.manual.leader=true");
+		.withPropertyValues("leader-election.mode=always", "leader-election-test.role=leader");
 
 	@ParameterizedTest(name = "{0}, {1}")
 	@MethodSource("endsAndPhases")

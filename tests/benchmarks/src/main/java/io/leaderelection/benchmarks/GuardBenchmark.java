@@ -124,7 +124,7 @@ public class GuardBenchmark {
 	public static class Follower extends Node {
 
 		public Follower() {
-			super(false, "--leader-election.mode=never");
+			super(false, "--leader-election.mode=always", "--leader-election.candidate=false");
 		}
 
 	}

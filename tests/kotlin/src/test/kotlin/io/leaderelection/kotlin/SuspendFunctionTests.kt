@@ -65,14 +65,15 @@ import org.junit.jupiter.api.Tag
 @Tag("ring2")
 class SuspendFunctionTests {
 
-	private val leader = contextRunner("always")
+	private val leader = contextRunner(true)
 
-	private val follower = contextRunner("never")
+	private val follower = contextRunner(false)
 
-	private fun contextRunner(mode: String) = ApplicationContextRunner()
+	private fun contextRunner(leads: Boolean) = ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration::class.java,
 				AopAutoConfiguration::class.java))
-		.withPropertyValues("spring.application.name=test", "leader-election.mode=$mode")
+		.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
+				"leader-election.candidate=$leads")
 		.withBean(Jobs::class.java)
 
 	@Test
