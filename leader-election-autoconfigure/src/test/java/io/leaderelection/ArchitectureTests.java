@@ -69,7 +69,8 @@ class ArchitectureTests {
 	 * module only, or because Spring Boot names them.
 	 */
 	private static final List<String> PUBLIC_OUTSIDE_API = List.of("actuate.LeadershipEndpoint",
-			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionProperties",
+			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionDataSource",
+			"autoconfigure.LeaderElectionProperties",
 			"autoconfigure.LeadershipIntegrationAutoConfiguration",
 			"autoconfigure.ResignWhenUnhealthyAutoConfiguration",
 			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
@@ -88,6 +89,7 @@ class ArchitectureTests {
 			"metrics.LeadershipMetrics", "metrics.ScheduleMetrics", "postgresql.ConnectionSource",
 			"postgresql.ElectionKeys", "postgresql.LeaseTable", "postgresql.PostgreSqlSessions",
 			"postgresql.ServerInspection", "lifecycle.LeaderService", "lifecycle.LeaderServices",
+			"lifecycle.LeadershipParticipant", "lifecycle.LeadershipSequence",
 			"lifecycle.ListenerContainer", "lifecycle.StartPolicy", "transaction.Coverage",
 			"transaction.TransactionFencing");
 
