@@ -54,15 +54,16 @@ class WorkAdviceTests {
 		calls.clear();
 	}
 
-	private static ApplicationContextRunner contextRunner(String mode) {
+	private static ApplicationContextRunner contextRunner(boolean candidate) {
 		return new ApplicationContextRunner()
 			.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
-			.withPropertyValues("spring.application.name=test", "leader-election.mode=" + mode,
+			.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
+					"leader-election.candidate=" + candidate,
 					"leader-election.elections.reports.candidate=true");
 	}
 
 	private static ApplicationContextRunner leader(Class<?> job) {
-		return contextRunner("always").withBean(RecordingAdvisor.class).withBean(job);
+		return contextRunner(true).withBean(RecordingAdvisor.class).withBean(job);
 	}
 
 	private static void awaitCalls(String... expected) {
@@ -90,7 +91,7 @@ class WorkAdviceTests {
 
 	@Test
 	void adviceIsNotCalledOnAFollower() {
-		contextRunner("never").withBean(RecordingAdvisor.class).withBean(Job.class).run((context) -> {
+		contextRunner(false).withBean(RecordingAdvisor.class).withBean(Job.class).run((context) -> {
 			assertThat(context.getBean(Job.class).run()).isNull();
 			awaitCalls("check run", "register default");
 		});
@@ -126,7 +127,7 @@ class WorkAdviceTests {
 
 	@Test
 	void annotationWithoutItsAdvisorIsRejected() {
-		LeaderOnlyRejectionTests.assertRejected(contextRunner("always").withBean(Job.class),
+		LeaderOnlyRejectionTests.assertRejected(contextRunner(true).withBean(Job.class),
 				"Method 'Job.run()' is annotated with @Recorded, but there is no bean of type 'RecordingAdvisor'.",
 				"Add @EnableAutoConfiguration to a configuration class, or declare the bean.");
 	}
