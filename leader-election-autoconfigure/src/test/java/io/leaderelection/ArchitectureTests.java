@@ -70,28 +70,26 @@ class ArchitectureTests {
 	 */
 	private static final List<String> PUBLIC_OUTSIDE_API = List.of("actuate.LeadershipEndpoint",
 			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionDataSource",
-			"autoconfigure.LeaderElectionProperties",
-			"autoconfigure.LeadershipIntegrationAutoConfiguration",
+			"autoconfigure.LeaderElectionProperties", "autoconfigure.LeadershipIntegrationAutoConfiguration",
 			"autoconfigure.ResignWhenUnhealthyAutoConfiguration",
 			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
 			"autoconfigure.listener.LeaderOnlyListenerRegistrar",
 			"autoconfigure.metrics.LeadershipMetricsAutoConfiguration",
 			"autoconfigure.observation.LeaderWorkObservationAutoConfiguration", "engine.DefaultLeaderElector",
-			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.ElectionSession",
-			"engine.DaemonThreads", "engine.ElectionSessions", "engine.ElectionSettings", "engine.ElectionStatistics",
+			"engine.DefaultLeaderElectors", "engine.Election", "engine.ElectionListener", "engine.StoreSession",
+			"engine.DaemonThreads", "engine.ElectionStore", "engine.ElectionSettings", "engine.ElectionStatistics",
 			"engine.ElectionStatus", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
-			"engine.LocalSessions", "engine.ManualSessions", "engine.Platform", "engine.ResignationAnswer",
+			"engine.LocalStore", "engine.ManualStore", "engine.Platform", "engine.ResignationAnswer",
 			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.TransactionFence",
 			"engine.Transition", "engine.UnusableStoreException", "engine.Work", "engine.WorkGate",
 			"engine.WorkObservation", "engine.WorkObserver", "engine.NodeProfile", "postgresql.Profiles",
 			"health.HealthWatch", "health.LeadershipHealthIndicator", "integration.RoleEventPublisher",
 			"metrics.LeadershipMetrics", "metrics.ScheduleMetrics", "postgresql.ConnectionSource",
-			"postgresql.ElectionKeys", "postgresql.LeaseTable", "postgresql.PostgreSqlSessions",
+			"postgresql.ElectionKeys", "postgresql.LeaseTable", "postgresql.AdvisoryLockStore",
 			"postgresql.ServerInspection", "lifecycle.LeaderService", "lifecycle.LeaderServices",
-			"lifecycle.LeadershipParticipant", "lifecycle.LeadershipSequence",
-			"lifecycle.ListenerContainer", "lifecycle.StartPolicy", "transaction.Coverage",
-			"transaction.TransactionFencing");
+			"lifecycle.LeadershipParticipant", "lifecycle.LeadershipSequence", "lifecycle.ListenerContainer",
+			"lifecycle.StartPolicy", "transaction.Coverage", "transaction.TransactionFencing");
 
 	private static final JavaClasses classes = new ClassFileImporter().importPath(Path.of("target", "classes"));
 

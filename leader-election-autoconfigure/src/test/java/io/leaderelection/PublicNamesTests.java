@@ -208,7 +208,7 @@ class PublicNamesTests {
 				false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(everything);
-		given(elector.store()).willReturn("advisory-lock");
+		given(elector.storeName()).willReturn("advisory-lock");
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
 		willReturn(List.of(elector)).given(electors).all();
 		Map<String, Object> details = new LeadershipHealthIndicator(electors, () -> true, Duration.ofSeconds(30),

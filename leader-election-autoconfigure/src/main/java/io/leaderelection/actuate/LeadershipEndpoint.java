@@ -282,7 +282,7 @@ public class LeadershipEndpoint {
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince(),
 					status.leaderProfile().priority(), status.leaderProfile().metadata(), status.leaderRole()) : null;
-			return new ElectionDescriptor(elector.store(), status.role().name().toLowerCase(Locale.ROOT),
+			return new ElectionDescriptor(elector.storeName(), status.role().name().toLowerCase(Locale.ROOT),
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
 					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
 					status.workInFlight(), status.blockedBy(), status.problem(),

@@ -26,7 +26,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
@@ -116,8 +116,8 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	ElectionSessionsFactory localElectionSessionsFactory(LeaderElectionProperties properties,
-			ApplicationContext context, ObjectProvider<ElectionSessions> controlled) {
+	ElectionStoreFactory localElectionStoreFactory(LeaderElectionProperties properties, ApplicationContext context,
+			ObjectProvider<ElectionStore> controlled) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
 			throw new InvalidConfigurationException(
@@ -129,7 +129,7 @@ public final class LeaderElectionAutoConfiguration {
 							+ ". To run without a database, set leader-election.mode=always.",
 					null);
 		}
-		return new LocalElectionSessionsFactory(properties.candidate(), controlled);
+		return new LocalElectionStoreFactory(properties.candidate(), controlled);
 	}
 
 	@Bean
@@ -143,11 +143,11 @@ public final class LeaderElectionAutoConfiguration {
 	}
 
 	@Bean(name = ELECTORS_BEAN_NAME)
-	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionSessionsFactory sessionsFactory,
+	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStoreFactory storeFactory,
 			LeadershipSequence sequence, ObjectProvider<ElectionTimings> timings) {
-		return new DefaultLeaderElectors(definitions.all().stream().map(sessionsFactory::settings).toList(),
+		return new DefaultLeaderElectors(definitions.all().stream().map(storeFactory::settings).toList(),
 				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
-				(settings) -> sessionsFactory.sessions(definitions.get(settings.election())), sequence::publish);
+				(settings) -> storeFactory.create(definitions.get(settings.election())), sequence::publish);
 	}
 
 	@Bean
@@ -170,9 +170,9 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	@DependsOnDatabaseInitialization
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
-			ElectionSessionsFactory sessionsFactory, LeaderServices services, LeaderElectionProperties properties,
+			ElectionStoreFactory storeFactory, LeaderServices services, LeaderElectionProperties properties,
 			ApplicationContext context) {
-		return new LeaderElectionLifecycle(electors, definitions, sessionsFactory, services, properties.failFast(),
+		return new LeaderElectionLifecycle(electors, definitions, storeFactory, services, properties.failFast(),
 				context);
 	}
 
@@ -182,14 +182,13 @@ public final class LeaderElectionAutoConfiguration {
 	static class PostgreSqlConfiguration {
 
 		@Bean
-		ElectionSessionsFactory electionSessionsFactory(LeaderElectionProperties properties,
-				ElectionDefinitions definitions, @LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-				ObjectProvider<DataSource> dataSources, Environment environment,
-				ObjectProvider<ElectionSessions> controlled) {
+		ElectionStoreFactory electionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
+				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
+				Environment environment, ObjectProvider<ElectionStore> controlled) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionSessionsFactory(properties.candidate(), controlled);
+				return new LocalElectionStoreFactory(properties.candidate(), controlled);
 			}
-			return new PostgreSqlElectionSessionsFactory(properties, definitions,
+			return new PostgreSqlElectionStoreFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),
 					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
 		}
@@ -218,11 +217,11 @@ public final class LeaderElectionAutoConfiguration {
 		@ConditionalOnClass(JdbcTemplate.class)
 		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
 				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
-				ElectionSessionsFactory sessionsFactory) {
+				ElectionStoreFactory storeFactory) {
 			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
 					properties.initializeSchema() == SchemaInitialization.ALWAYS,
 					properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew(),
-					(election) -> sessionsFactory.key(definitions.get(election)));
+					(election) -> storeFactory.key(definitions.get(election)));
 		}
 
 		/**

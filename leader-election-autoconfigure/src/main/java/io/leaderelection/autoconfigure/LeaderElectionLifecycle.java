@@ -62,7 +62,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private final ElectionDefinitions definitions;
 
-	private final ElectionSessionsFactory sessionsFactory;
+	private final ElectionStoreFactory storeFactory;
 
 	private final LeaderServices services;
 
@@ -76,17 +76,16 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	 * Create a new {@code LeaderElectionLifecycle} instance.
 	 * @param electors the elections
 	 * @param definitions their configuration
-	 * @param sessionsFactory the factory of their sessions
+	 * @param storeFactory the factory of their sessions
 	 * @param services the services that leadership starts and stops
 	 * @param failFast whether the start fails while the store is unreachable
 	 * @param context the application context
 	 */
 	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
-			ElectionSessionsFactory sessionsFactory, LeaderServices services, boolean failFast,
-			ApplicationContext context) {
+			ElectionStoreFactory storeFactory, LeaderServices services, boolean failFast, ApplicationContext context) {
 		this.electors = electors;
 		this.definitions = definitions;
-		this.sessionsFactory = sessionsFactory;
+		this.storeFactory = storeFactory;
 		this.services = services;
 		this.failFast = failFast;
 		this.context = context;
@@ -111,7 +110,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		if (this.running) {
 			return;
 		}
-		this.sessionsFactory.check();
+		this.storeFactory.check();
 		this.running = true;
 		try {
 			awaitDecisions();

@@ -19,7 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.health.HealthWatch;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +60,7 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 	@Bean
 	HealthWatch leadershipHealthWatch(DefaultLeaderElectors electors, LeaderElectionProperties properties,
 			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability,
-			ObjectProvider<ElectionSessions> controlled) {
+			ObjectProvider<ElectionStore> controlled) {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
 		BooleanSupplier healthCheck = healthCheck(group, groups.getIfAvailable(), availability.getIfAvailable());
 		// A test that grants and revokes leadership would be disturbed

@@ -38,19 +38,19 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	private final Election election;
 
-	private final ElectionSessions sessions;
+	private final ElectionStore store;
 
-	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
-			Watchdog watchdog, Consumer<ElectionEvent> publisher) {
-		this(settings, timings, sessions, watchdog, Platform.SYSTEM, publisher,
+	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
+			Consumer<ElectionEvent> publisher) {
+		this(settings, timings, store, watchdog, Platform.SYSTEM, publisher,
 				new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
 	}
 
-	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionSessions sessions,
-			Watchdog watchdog, Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
-		this.election = engine.create(settings, timings, sessions.fence(), platform, publisher, log);
-		new ElectionRun(this.election, sessions, watchdog, () -> this.election.runAside(WarmUp::run));
-		this.sessions = sessions;
+	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
+			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
+		this.election = engine.create(settings, timings, store.fence(), platform, publisher, log);
+		new ElectionRun(this.election, store, watchdog, () -> this.election.runAside(WarmUp::run));
+		this.store = store;
 	}
 
 	@Override
@@ -75,7 +75,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	@Override
 	public @Nullable Leader getLeader() {
-		ElectionSession.Leader leader = this.election.leader();
+		StoreSession.Holder leader = this.election.leader();
 		return (leader != null) ? leader.visible() : null;
 	}
 
@@ -152,8 +152,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 		return this.election;
 	}
 
-	ElectionSessions sessions() {
-		return this.sessions;
+	ElectionStore store() {
+		return this.store;
 	}
 
 	/**
@@ -264,8 +264,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * Return the name of the store of this election.
 	 * @return the name
 	 */
-	public String store() {
-		return this.sessions.store();
+	public String storeName() {
+		return this.store.name();
 	}
 
 	/**

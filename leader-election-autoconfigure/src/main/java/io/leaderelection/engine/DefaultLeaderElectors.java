@@ -39,12 +39,12 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	/**
 	 * Create a new {@code DefaultLeaderElectors} instance.
 	 * @param elections the settings of all elections, the default first
-	 * @param sessions provides the sessions of an election
+	 * @param stores provides the store of an election
 	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
-			Function<ElectionSettings, ElectionSessions> sessions, Consumer<ElectionEvent> publisher) {
-		this(elections, ElectionTimings.DEFAULTS, sessions, publisher);
+			Function<ElectionSettings, ElectionStore> stores, Consumer<ElectionEvent> publisher) {
+		this(elections, ElectionTimings.DEFAULTS, stores, publisher);
 	}
 
 	/**
@@ -52,15 +52,15 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 * defaults.
 	 * @param elections the settings of all elections, the default first
 	 * @param timings the timings
-	 * @param sessions provides the sessions of an election
+	 * @param stores provides the store of an election
 	 * @param publisher receives the events; called by one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
-			Function<ElectionSettings, ElectionSessions> sessions, Consumer<ElectionEvent> publisher) {
+			Function<ElectionSettings, ElectionStore> stores, Consumer<ElectionEvent> publisher) {
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
 			this.electors.put(settings.election(),
-					new DefaultLeaderElector(settings, timings, sessions.apply(settings), watchdog, publisher));
+					new DefaultLeaderElector(settings, timings, stores.apply(settings), watchdog, publisher));
 		}
 	}
 

@@ -29,16 +29,13 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 import io.leaderelection.ElectionEvent;
+import io.leaderelection.Leader;
 import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Problem;
@@ -50,6 +47,10 @@ import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Leaving;
 import io.leaderelection.engine.SerialWorker.Task;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.TermLeadership.Loss;
 import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
@@ -213,7 +214,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private boolean announced;
 
 	/** What listeners know of another leader. */
-	private io.leaderelection.@Nullable Leader published;
+	private @Nullable Leader published;
 
 	private @Nullable Participation current;
 
@@ -302,21 +303,21 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Return the leader as this node knows it, which may be itself, or {@code null}.
 	 */
-	@Nullable Leader leader() {
+	@Nullable Holder leader() {
 		ElectionState known = this.state;
 		Granted granted = known.granted();
 		if (granted != null && isTrusted(granted)) {
 			return own(granted.leadership());
 		}
-		Leader observed = known.view().leader();
+		Holder observed = known.view().leader();
 		return (observed != null && !isSelf(observed)) ? observed : null;
 	}
 
 	/**
 	 * Return this node as the leader.
 	 */
-	Leader own(TermLeadership leadership) {
-		return new Leader(leadership.getNodeId(), String.valueOf(this.state.contact().session()), leadership.getTerm(),
+	Holder own(TermLeadership leadership) {
+		return new Holder(leadership.getNodeId(), String.valueOf(this.state.contact().session()), leadership.getTerm(),
 				leadership.getSince(), this.settings.profile(), null);
 	}
 
@@ -324,7 +325,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return whether a session is one of this node: the store may keep a former session
 	 * for some time.
 	 */
-	private boolean isSelf(Leader observed) {
+	private boolean isSelf(Holder observed) {
 		return this.names.isSame(observed.nodeId(), this.settings.nodeId());
 	}
 
@@ -551,7 +552,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.lock.lock();
 		try {
 			ElectionState state = this.state;
-			Leader leader = state.view().leader();
+			Holder leader = state.view().leader();
 			Term term = state.term();
 			boolean following = state.position() instanceof Following;
 			if (this.current == null || state.isStopping() && !state.holdsLock()) {
@@ -603,7 +604,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * may not be among the candidates any longer.
 	 */
 	private static boolean hasSuccessor(View view, boolean following) {
-		Leader leader = view.leader();
+		Holder leader = view.leader();
 		return (following && leader != null)
 				? view.candidates().stream().anyMatch((candidate) -> !candidate.nodeId().equals(leader.nodeId()))
 				: view.candidates().size() > 1;
@@ -1145,7 +1146,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 				// Leadership must not end without an event
 				return;
 			}
-			Leader leader = view.leader();
+			Holder leader = view.leader();
 			Term term = (leader != null) ? leader.term() : null;
 			ElectionState followed = before.following(view);
 			if (leader == null || term == null) {
@@ -1155,7 +1156,7 @@ public class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (!term.equals(before.request())) {
 				followed = followed.requesting(null);
 			}
-			io.leaderelection.Leader visible = leader.visible();
+			Leader visible = leader.visible();
 			Task changed = (isSelf(leader) || visible.equals(this.published)) ? null
 					: delivery(new LeaderChangedEvent(this.settings.election(), visible));
 			this.state = before.remembers(leader) ? followed : followed

@@ -23,13 +23,13 @@ import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
-import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionStore.Watch;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,7 +66,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	private final ProblemLog problems;
 
-	private final ElectionSessions sessions;
+	private final ElectionStore store;
 
 	private final Watchdog watchdog;
 
@@ -101,14 +101,14 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * Create a new {@code ElectionRun} instance.
 	 * @param warmUp called once, when this node is a follower for the first time
 	 */
-	ElectionRun(Election election, ElectionSessions sessions, Watchdog watchdog, Runnable warmUp) {
+	ElectionRun(Election election, ElectionStore store, Watchdog watchdog, Runnable warmUp) {
 		this.election = election;
 		this.settings = election.settings();
 		this.timings = election.timings();
 		this.platform = election.platform();
 		this.log = election.log();
 		this.problems = new ProblemLog(election);
-		this.sessions = sessions;
+		this.store = store;
 		this.watchdog = watchdog;
 		this.warmUp = warmUp;
 		this.preference = new Preference(election.settings());
@@ -165,7 +165,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	@Override
 	public void resigned() {
-		this.sessions.resigned();
+		this.store.resigned();
 	}
 
 	@Override
@@ -264,7 +264,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 				loseWhatIsLeft();
 				if (!begun) {
 					this.election.begin();
-					this.watches = this.sessions.canWatch();
+					this.watches = this.store.canWatch();
 					begun = true;
 					if (this.watches) {
 						pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
@@ -304,7 +304,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * Watch until a session is needed, and run it from its opening to its end.
 	 */
 	private void runSession() {
-		SupervisedSession opened = new SupervisedSession(this.sessions, this.election, this.watchdog, this::observed);
+		SupervisedSession opened = new SupervisedSession(this.store, this.election, this.watchdog, this::observed);
 		this.session = opened;
 		this.requested = null;
 		this.graceSpent = false;
@@ -471,7 +471,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 */
 	private boolean isRequested(@Nullable Term term) {
 		ElectionState state = this.election.state();
-		Leader leader = state.view().leader();
+		Holder leader = state.view().leader();
 		return term != null && term.equals(state.request()) && leader != null && term.equals(leader.term());
 	}
 
@@ -506,7 +506,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	 * its session, in order to notice a successor at once.
 	 */
 	private boolean watchesInstead() {
-		this.watches = this.sessions.canWatch() && !this.election.isSuspended(Suspension.RESIGNED);
+		this.watches = this.store.canWatch() && !this.election.isSuspended(Suspension.RESIGNED);
 		return this.watches;
 	}
 
@@ -560,7 +560,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	/**
 	 * Request the resignation of a leader of lower priority when it is time.
 	 */
-	private void prefer(@Nullable Leader leader) {
+	private void prefer(@Nullable Holder leader) {
 		long now = this.platform.nanoTime();
 		if (leader == null || isRequested(leader.term()) || !this.preference.isDue(leader, now)) {
 			return;
@@ -613,7 +613,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 			this.failures = 0;
 		}
 		View known = this.election.state().view();
-		Leader leader = view.leader();
+		Holder leader = view.leader();
 		this.election.follow(view);
 		this.election.decide(null);
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")

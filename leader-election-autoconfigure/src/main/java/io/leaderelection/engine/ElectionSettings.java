@@ -18,7 +18,7 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 
 /**
  * The configuration of one election on one node.

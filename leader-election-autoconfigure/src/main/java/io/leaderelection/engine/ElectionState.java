@@ -25,13 +25,13 @@ import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,7 +114,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	 * Return whether the last transition is the observation of this leader, in any
 	 * session of this node, or a request to it.
 	 */
-	boolean remembers(Leader leader) {
+	boolean remembers(Holder leader) {
 		Transition last = lastTransition();
 		return last != null && (last.kind() == Transition.Kind.FOLLOWED || last.kind() == Transition.Kind.REQUESTED)
 				&& last.node().equals(leader.nodeId()) && Objects.equals(last.term(), leader.term());

@@ -22,15 +22,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Contact;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,7 +112,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		Role role = (state.position() instanceof Stopped) ? Role.STOPPED
 				: (state.position() instanceof Elected) ? Role.ELECTED : (leadership != null)
 						? (state.position() instanceof Leading) ? Role.LEADER : Role.RESIGNING : Role.FOLLOWER;
-		Leader leader = (leadership != null) ? election.own(leadership) : state.view().leader();
+		Holder leader = (leadership != null) ? election.own(leadership) : state.view().leader();
 		Contact contact = state.contact();
 		Duration silence = Duration.ofNanos(Math.max(0, now - contact.last()));
 		Instant lastContact = contact.ever() ? election.platform().now().minus(silence) : null;

@@ -22,16 +22,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Confirmation;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Departure;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.TermLeadership.Loss;
 import org.jspecify.annotations.Nullable;
 

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A session without a store.
  */
-final class LocalSession implements ElectionSession {
+final class LocalSession implements StoreSession {
 
 	private static final AtomicLong terms = new AtomicLong(System.currentTimeMillis());
 
@@ -38,7 +38,7 @@ final class LocalSession implements ElectionSession {
 
 	private final BooleanSupplier wins;
 
-	private final @Nullable Leader other;
+	private final @Nullable Holder other;
 
 	private final Semaphore wakeUps = new Semaphore(0);
 
@@ -49,7 +49,7 @@ final class LocalSession implements ElectionSession {
 	 * @param wins whether this session wins; evaluated again after {@link #wake()}
 	 * @param other the leader while this session does not win
 	 */
-	LocalSession(BooleanSupplier wins, @Nullable Leader other) {
+	LocalSession(BooleanSupplier wins, @Nullable Holder other) {
 		this.wins = wins;
 		this.other = other;
 	}

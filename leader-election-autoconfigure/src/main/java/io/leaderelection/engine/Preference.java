@@ -17,7 +17,7 @@
 package io.leaderelection.engine;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Leader;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +50,7 @@ final class Preference {
 	 * Observe the leader while this node waits for the lock.
 	 * @return whether to request its resignation now
 	 */
-	boolean isDue(@Nullable Leader leader, long now) {
+	boolean isDue(@Nullable Holder leader, long now) {
 		Term led = (leader != null && isLower(leader.profile())) ? leader.term() : null;
 		if (led == null || !led.equals(this.term)) {
 			this.term = led;

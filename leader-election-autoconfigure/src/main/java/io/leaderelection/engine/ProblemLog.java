@@ -20,9 +20,9 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,7 +71,7 @@ final class ProblemLog {
 	 * Log once for each protocol of other nodes that this node does not use.
 	 */
 	void observed(View view) {
-		Leader leader = view.leader();
+		Holder leader = view.leader();
 		if (leader != null) {
 			observed(leader.nodeId(), leader.profile());
 		}

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSessions.Watch;
+import io.leaderelection.engine.ElectionStore.Watch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * enforces: a driver may wait indefinitely for the rest of a message. Confined to the
  * election thread, except where noted.
  */
-final class SupervisedSession implements ElectionSession {
+final class SupervisedSession implements StoreSession {
 
-	private final ElectionSessions sessions;
+	private final ElectionStore store;
 
 	private final Election election;
 
@@ -47,7 +47,7 @@ final class SupervisedSession implements ElectionSession {
 
 	private @Nullable Thread opener;
 
-	private volatile @Nullable ElectionSession session;
+	private volatile @Nullable StoreSession session;
 
 	private volatile @Nullable Call current;
 
@@ -55,8 +55,8 @@ final class SupervisedSession implements ElectionSession {
 	 * Create a new {@code SupervisedSession} instance, to be opened.
 	 * @param onObserved called after an observation or a confirmation
 	 */
-	SupervisedSession(ElectionSessions sessions, Election election, Watchdog watchdog, Runnable onObserved) {
-		this.sessions = sessions;
+	SupervisedSession(ElectionStore store, Election election, Watchdog watchdog, Runnable onObserved) {
+		this.store = store;
 		this.election = election;
 		this.timings = election.timings();
 		this.platform = election.platform();
@@ -68,14 +68,14 @@ final class SupervisedSession implements ElectionSession {
 	 * Open the session, unless it is no longer wanted.
 	 */
 	void open(BooleanSupplier unwanted) throws SessionException {
-		this.session = unopened(unwanted, this.sessions::open);
+		this.session = unopened(unwanted, this.store::open);
 	}
 
 	/**
 	 * Observe the election without opening the session, unless this is no longer wanted.
 	 */
 	@Nullable Watch watch(BooleanSupplier unwanted) throws SessionException {
-		return this.<@Nullable Watch>unopened(unwanted, this.sessions::watch);
+		return this.<@Nullable Watch>unopened(unwanted, this.store::watch);
 	}
 
 	private <T extends @Nullable Object> T unopened(BooleanSupplier unwanted, Request<T> request)
@@ -104,7 +104,7 @@ final class SupervisedSession implements ElectionSession {
 		synchronized (this.openingMonitor) {
 			if (this.opener != null) {
 				this.opener.interrupt();
-				this.sessions.abandon();
+				this.store.abandon();
 			}
 		}
 	}
@@ -130,17 +130,17 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		return ask(Duration.ZERO, ElectionSession::becomeCandidate);
+		return ask(Duration.ZERO, StoreSession::becomeCandidate);
 	}
 
 	@Override
 	public void withdraw() throws SessionException {
-		run(ElectionSession::withdraw);
+		run(StoreSession::withdraw);
 	}
 
 	@Override
 	public void warmUp() throws SessionException {
-		run(ElectionSession::warmUp);
+		run(StoreSession::warmUp);
 	}
 
 	@Override
@@ -150,13 +150,13 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public boolean isStandby() {
-		ElectionSession opened = this.session;
+		StoreSession opened = this.session;
 		return opened != null && opened.isStandby();
 	}
 
 	@Override
 	public View observe() throws SessionException {
-		return ask(Duration.ZERO, ElectionSession::observe);
+		return ask(Duration.ZERO, StoreSession::observe);
 	}
 
 	@Override
@@ -166,17 +166,17 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public void withdrawRequest() throws SessionException {
-		run(ElectionSession::withdrawRequest);
+		run(StoreSession::withdrawRequest);
 	}
 
 	@Override
 	public Confirmation confirm() throws SessionException {
-		return ask(Duration.ZERO, ElectionSession::confirm);
+		return ask(Duration.ZERO, StoreSession::confirm);
 	}
 
 	@Override
 	public List<Candidate> candidates() throws SessionException {
-		return ask(Duration.ZERO, ElectionSession::candidates);
+		return ask(Duration.ZERO, StoreSession::candidates);
 	}
 
 	boolean isOpen() {
@@ -185,7 +185,7 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public @Nullable String name() {
-		ElectionSession opened = this.session;
+		StoreSession opened = this.session;
 		return (opened != null) ? opened.name() : null;
 	}
 
@@ -201,7 +201,7 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public void wake() {
-		ElectionSession opened = this.session;
+		StoreSession opened = this.session;
 		if (opened != null) {
 			opened.wake();
 		}
@@ -214,7 +214,7 @@ final class SupervisedSession implements ElectionSession {
 
 	@Override
 	public void close() {
-		ElectionSession opened = opened();
+		StoreSession opened = opened();
 		try {
 			call(callLimit(), this::abort, () -> {
 				opened.close();
@@ -231,7 +231,7 @@ final class SupervisedSession implements ElectionSession {
 	 */
 	@Override
 	public void abort() {
-		ElectionSession opened = this.session;
+		StoreSession opened = this.session;
 		if (opened != null) {
 			opened.abort();
 		}
@@ -248,7 +248,7 @@ final class SupervisedSession implements ElectionSession {
 	}
 
 	private <T extends @Nullable Object> T ask(Duration wait, Question<T> question) throws SessionException {
-		ElectionSession opened = opened();
+		StoreSession opened = opened();
 		T answer = call(wait.plus(callLimit()), this::abort, () -> question.ask(opened));
 		if (answer instanceof View || answer instanceof Acquisition.Held || answer instanceof Confirmation) {
 			// Other requests may succeed in a store that cannot hold elections
@@ -257,8 +257,8 @@ final class SupervisedSession implements ElectionSession {
 		return answer;
 	}
 
-	private ElectionSession opened() {
-		ElectionSession opened = this.session;
+	private StoreSession opened() {
+		StoreSession opened = this.session;
 		if (opened == null) {
 			throw new IllegalStateException("The session is not open");
 		}
@@ -294,14 +294,14 @@ final class SupervisedSession implements ElectionSession {
 	@FunctionalInterface
 	private interface Command {
 
-		void run(ElectionSession opened) throws SessionException;
+		void run(StoreSession opened) throws SessionException;
 
 	}
 
 	@FunctionalInterface
 	private interface Question<T extends @Nullable Object> {
 
-		T ask(ElectionSession opened) throws SessionException;
+		T ask(StoreSession opened) throws SessionException;
 
 	}
 

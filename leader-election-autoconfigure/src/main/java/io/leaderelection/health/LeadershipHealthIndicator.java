@@ -93,7 +93,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
 			Map<String, Object> details = details(status);
-			details.put("store", elector.store());
+			details.put("store", elector.storeName());
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
 				// Evaluated last: an election stops only after it was asked to

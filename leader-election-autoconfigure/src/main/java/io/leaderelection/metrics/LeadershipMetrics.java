@@ -63,7 +63,7 @@ public class LeadershipMetrics implements MeterBinder {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			bindStatus(registry, elector);
 			Gauge.builder(PREFIX + "info", () -> 1)
-				.tags("election", elector.getElection(), "store", elector.store(), "protocol",
+				.tags("election", elector.getElection(), "store", elector.storeName(), "protocol",
 						Integer.toString(NodeProfile.PROTOCOL), "version", version())
 				.description(
 						"Store of the election, protocol between nodes and version of the library, as tags; always 1")

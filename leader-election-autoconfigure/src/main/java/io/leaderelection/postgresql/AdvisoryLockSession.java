@@ -28,10 +28,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -41,7 +41,7 @@ import org.postgresql.PGConnection;
 /**
  * A session on PostgreSQL that uses an advisory lock for the election.
  */
-final class AdvisoryLockSession implements ElectionSession {
+final class AdvisoryLockSession implements StoreSession {
 
 	private static final Log logger = LogFactory.getLog(AdvisoryLockSession.class);
 
@@ -489,7 +489,7 @@ final class AdvisoryLockSession implements ElectionSession {
 	}
 
 	private static SessionException lost(SQLException ex) {
-		return Jdbc.isDenied(ex) ? PostgreSqlSessions.translate(ex, false)
+		return Jdbc.isDenied(ex) ? AdvisoryLockStore.translate(ex, false)
 				: new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
 	}
 

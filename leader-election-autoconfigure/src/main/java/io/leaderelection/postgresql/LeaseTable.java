@@ -19,14 +19,14 @@ package io.leaderelection.postgresql;
 import java.time.Duration;
 import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.LeaseTableFence.Home;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,15 +81,15 @@ public final class LeaseTable {
 	}
 
 	/**
-	 * Return the sessions of an election.
+	 * Return the store of an election.
 	 * @param settings the settings of the election
 	 * @param key the key of its row
 	 * @param keys the keys that the other store uses for it
 	 * @param termEpoch the epoch of its terms
-	 * @return the sessions
+	 * @return the store
 	 */
-	public ElectionSessions sessions(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
-		return new Sessions(settings, key, keys, termEpoch);
+	public ElectionStore store(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
+		return new Store(settings, key, keys, termEpoch);
 	}
 
 	/**
@@ -103,9 +103,9 @@ public final class LeaseTable {
 	}
 
 	/**
-	 * The sessions of one election.
+	 * The store of one election.
 	 */
-	private final class Sessions implements ElectionSessions {
+	private final class Store implements ElectionStore {
 
 		private final ElectionSettings settings;
 
@@ -117,7 +117,7 @@ public final class LeaseTable {
 
 		private final LeaseTableFence fence;
 
-		Sessions(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
+		Store(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
 			this.settings = settings;
 			this.key = key;
 			this.keys = keys;
@@ -131,12 +131,12 @@ public final class LeaseTable {
 		 * other elections may wait as well.
 		 */
 		@Override
-		public ElectionSession open() throws SessionException {
+		public StoreSession open() throws SessionException {
 			Node node = LeaseTable.this.node;
-			Holder holder = new Holder(node.id(), UUID.randomUUID(), this.settings.lease().toMillis(), node.host(),
-					node.pid());
+			Identity identity = new Identity(node.id(), UUID.randomUUID(), this.settings.lease().toMillis(),
+					node.host(), node.pid());
 			LeaseTableSession session = new LeaseTableSession(LeaseTable.this.requests, this.fence, this.settings,
-					this.key, this.keys, holder, this.termEpoch);
+					this.key, this.keys, identity, this.termEpoch);
 			try {
 				LeaseTable.this.requests.join(session);
 				return session;
@@ -148,7 +148,7 @@ public final class LeaseTable {
 		}
 
 		@Override
-		public String store() {
+		public String name() {
 			return "table";
 		}
 

@@ -29,9 +29,9 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import io.leaderelection.postgresql.LeaseTableRequest.Task;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;

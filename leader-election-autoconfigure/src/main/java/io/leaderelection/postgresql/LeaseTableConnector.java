@@ -94,7 +94,7 @@ final class LeaseTableConnector {
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
 			abort(connection);
 			if (ex instanceof SQLException failure) {
-				throw PostgreSqlSessions.translate(failure, connection == null);
+				throw AdvisoryLockStore.translate(failure, connection == null);
 			}
 			throw ex;
 		}
@@ -128,7 +128,7 @@ final class LeaseTableConnector {
 	}
 
 	private LeaseTableConnection open(Connection connection) throws SQLException, SessionException {
-		PGConnection pgConnection = PostgreSqlSessions.unwrap(connection);
+		PGConnection pgConnection = AdvisoryLockStore.unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
 		server.check(pgConnection.getBackendPID(), true, true);
@@ -218,7 +218,7 @@ final class LeaseTableConnector {
 					"The server is a standby or read-only, on which no node can lead; searching for the primary", ex);
 			case "55P03" ->
 				new SessionException("The lease table is locked by another session: " + Jdbc.summary(ex), ex);
-			case "42501" -> PostgreSqlSessions.translate(ex, false);
+			case "42501" -> AdvisoryLockStore.translate(ex, false);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
 	}

@@ -32,9 +32,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.StoreSession.Candidate;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -23,10 +23,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;

@@ -26,15 +26,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
 import io.leaderelection.postgresql.LeaseTableElections.Snapshot;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * session on the server: what makes it the leader is that the row has its term and its
  * token.
  */
-final class LeaseTableSession implements ElectionSession {
+final class LeaseTableSession implements StoreSession {
 
 	private static final Log logger = LogFactory.getLog(LeaseTableSession.class);
 
@@ -83,7 +83,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private final ElectionKeys keys;
 
-	private final Holder holder;
+	private final Identity identity;
 
 	private final int termEpoch;
 
@@ -118,17 +118,17 @@ final class LeaseTableSession implements ElectionSession {
 	 * @param settings the settings of the election
 	 * @param key the key of its row
 	 * @param keys the keys of the other store
-	 * @param holder what a takeover writes
+	 * @param identity what a takeover writes
 	 * @param termEpoch the epoch of its terms
 	 */
 	LeaseTableSession(LeaseTableRequests requests, LeaseTableFence fence, ElectionSettings settings, String key,
-			ElectionKeys keys, Holder holder, int termEpoch) {
+			ElectionKeys keys, Identity identity, int termEpoch) {
 		this.requests = requests;
 		this.fence = fence;
 		this.settings = settings;
 		this.key = key;
 		this.keys = keys;
-		this.holder = holder;
+		this.identity = identity;
 		this.termEpoch = termEpoch;
 	}
 
@@ -137,7 +137,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	UUID token() {
-		return this.holder.token();
+		return this.identity.token();
 	}
 
 	NodeProfile profile() {
@@ -145,7 +145,7 @@ final class LeaseTableSession implements ElectionSession {
 	}
 
 	long leaseMillis() {
-		return this.holder.leaseMillis();
+		return this.identity.leaseMillis();
 	}
 
 	boolean isCandidate() {
@@ -224,7 +224,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	private Acquisition.@Nullable Won takeOver(LeaseRow row) throws SessionException {
 		Takeover takeover = this.requests.run(this, (connection, sql) -> unlessLocked(Takeover.LOCKED, connection,
-				sql.takeOver(row, this.keys, this.holder), (taken) -> Takeover.of(taken, this.termEpoch)));
+				sql.takeOver(row, this.keys, this.identity), (taken) -> Takeover.of(taken, this.termEpoch)));
 		if (takeover == Takeover.LOCKED) {
 			this.foreign = new ForeignHolder("session that has locked a table of the elections", true, false);
 			return null;
@@ -247,7 +247,7 @@ final class LeaseTableSession implements ElectionSession {
 		this.fence.elected(taken, token());
 		// The lease of another node has expired: the server ends none earlier. An own one
 		// was not waited for, and may have followed a release with work still running.
-		boolean expired = row.isHeld() && !this.holder.node().equals(row.holder());
+		boolean expired = row.isHeld() && !this.identity.node().equals(row.holder());
 		return new Acquisition.Won(taken,
 				(expired || row.holder() == null) ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN,
 				takeover.passed());
@@ -289,8 +289,8 @@ final class LeaseTableSession implements ElectionSession {
 		LeaseRow row = snapshot.row();
 		// A holder whose lease has expired does not lead any longer
 		String node = (row != null && row.isHeld() && !snapshot.isFree()) ? row.holder() : null;
-		Leader leader = (row != null && node != null)
-				? new Leader(node, NAMES.of(node), term(row), row.since(), profile(snapshot, node), null) : null;
+		Holder leader = (row != null && node != null)
+				? new Holder(node, NAMES.of(node), term(row), row.since(), profile(snapshot, node), null) : null;
 		return new View(leader, snapshot.candidates(), this.foreign);
 	}
 
@@ -390,7 +390,7 @@ final class LeaseTableSession implements ElectionSession {
 
 	@Override
 	public String name() {
-		return NAMES.of(this.holder.node());
+		return NAMES.of(this.identity.node());
 	}
 
 	private long longestRetry() {

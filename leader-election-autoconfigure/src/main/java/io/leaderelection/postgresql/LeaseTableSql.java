@@ -256,7 +256,7 @@ class LeaseTableSql {
 	 * after a crash; with {@code on}, a missing standby would delay all elections.
 	 * @param keys the keys of the other store
 	 */
-	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+	String takeOver(LeaseRow row, ElectionKeys keys, Identity identity) {
 		return begin("local", SHORT_MILLIS)
 				+ """
 						WITH other AS MATERIALIZED (%1$s),
@@ -278,9 +278,9 @@ class LeaseTableSql {
 						FROM (SELECT true) AS one LEFT JOIN taken ON true
 						"""
 					.formatted(locksOfOtherStore(keys), this.table, this.tables.fences(), quote(row.election()),
-							row.term(), row.timeline(), row.beat(), TRANSACTION_ID, timeline(), holder.leaseMillis(),
-							quote(holder.node()), quote(holder.token().toString()), quote(holder.host()), holder.pid(),
-							row.serverTimeline());
+							row.term(), row.timeline(), row.beat(), TRANSACTION_ID, timeline(), identity.leaseMillis(),
+							quote(identity.node()), quote(identity.token().toString()), quote(identity.host()),
+							identity.pid(), row.serverTimeline());
 	}
 
 	/**
@@ -572,7 +572,7 @@ class LeaseTableSql {
 	 * @param host its host name
 	 * @param pid its process id
 	 */
-	record Holder(String node, UUID token, long leaseMillis, String host, long pid) {
+	record Identity(String node, UUID token, long leaseMillis, String host, long pid) {
 	}
 
 	/**

@@ -30,11 +30,11 @@ import java.util.Set;
 import java.util.TreeSet;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +68,7 @@ final class Peers {
 
 	private View known = View.NONE;
 
-	private Map<Integer, Leader> sessions = Map.of();
+	private Map<Integer, Holder> sessions = Map.of();
 
 	private int leader;
 
@@ -151,7 +151,7 @@ final class Peers {
 	 * Return the node of a session, if it is that of a candidate.
 	 */
 	String describe(int pid) {
-		Leader session = this.sessions.get(pid);
+		Holder session = this.sessions.get(pid);
 		return (session != null) ? "node '" + session.nodeId() + "'" : "session with pid " + pid;
 	}
 
@@ -159,7 +159,7 @@ final class Peers {
 	 * Return the term of the leader if nothing else is to be determined.
 	 */
 	@Nullable Term settledTerm() {
-		Leader known = this.known.leader();
+		Holder known = this.known.leader();
 		boolean settled = this.known.foreign() == this.otherRole && !isUndecided();
 		return (known != null && settled) ? known.term() : null;
 	}
@@ -200,7 +200,7 @@ final class Peers {
 	private View lookUp(Connection connection, int holder, List<Integer> candidatePids) throws SQLException {
 		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
 		pids.add(holder);
-		Map<Integer, Leader> sessions = new HashMap<>();
+		Map<Integer, Holder> sessions = new HashMap<>();
 		this.otherRole = null;
 		try (Statement statement = connection.createStatement();
 				ResultSet rows = statement.executeQuery(this.sql.describe(pids))) {
@@ -215,7 +215,7 @@ final class Peers {
 						&& Profiles.isExaminable(rows.getString("profile"))) {
 					precededBy(new Predecessor(pid, rows.getInt("term")));
 				}
-				sessions.put(pid, new Leader(this.names.nodeOf(name), name, term(rows), since(rows),
+				sessions.put(pid, new Holder(this.names.nodeOf(name), name, term(rows), since(rows),
 						Profiles.ofKeys(rows.getString("profile")), role));
 			}
 		}

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSessions.Watch;
+import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import org.apache.commons.logging.Log;

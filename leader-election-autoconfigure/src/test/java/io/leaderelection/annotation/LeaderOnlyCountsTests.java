@@ -45,12 +45,12 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class LeaderOnlyCountsTests {
 
-	private final SessionsByHand sessions = new SessionsByHand(true);
+	private final StoreByHand store = new StoreByHand(true);
 
 	private final CountDownLatch blocking = new CountDownLatch(1);
 
 	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
-		.withBean(SessionsByHand.class, () -> this.sessions)
+		.withBean(StoreByHand.class, () -> this.store)
 		.withBean(CountDownLatch.class, () -> this.blocking)
 		.withBean(Jobs.class);
 
@@ -137,7 +137,7 @@ class LeaderOnlyCountsTests {
 			Thread blocked = new Thread(jobs::block);
 			blocked.start();
 			this.blocking.await();
-			this.sessions.lose();
+			this.store.lose();
 			await().atMost(Duration.ofSeconds(10))
 				.until(() -> counts(context, "stage").get(Outcome.INTERRUPTED) == 1
 						&& counts(context, "mono").get(Outcome.INTERRUPTED) == 1

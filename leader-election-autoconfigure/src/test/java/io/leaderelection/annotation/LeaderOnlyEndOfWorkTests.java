@@ -51,13 +51,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @Tag("ring1")
 class LeaderOnlyEndOfWorkTests {
 
-	private final SessionsByHand sessions = new SessionsByHand(true);
+	private final StoreByHand store = new StoreByHand(true);
 
 	private final Probe probe = new Probe();
 
 	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
 		.withUserConfiguration(AsyncMethods.class)
-		.withBean(SessionsByHand.class, () -> this.sessions)
+		.withBean(StoreByHand.class, () -> this.store)
 		.withBean(Jobs.class, this.probe);
 
 	@ParameterizedTest
@@ -84,7 +84,7 @@ class LeaderOnlyEndOfWorkTests {
 		this.contextRunner.run((context) -> {
 			style.start(context.getBean(Jobs.class));
 			await(this.probe.started);
-			this.sessions.lose();
+			this.store.lose();
 			await(this.probe.cutShort);
 			assertThat(elector(context).isLeader()).isFalse();
 		});

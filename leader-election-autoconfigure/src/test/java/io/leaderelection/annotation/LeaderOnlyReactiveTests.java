@@ -62,10 +62,10 @@ class LeaderOnlyReactiveTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private final SessionsByHand sessions = new SessionsByHand(true);
+	private final StoreByHand store = new StoreByHand(true);
 
 	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
-		.withBean(SessionsByHand.class, () -> this.sessions)
+		.withBean(StoreByHand.class, () -> this.store)
 		.withBean(Jobs.class);
 
 	@Test
@@ -73,10 +73,10 @@ class LeaderOnlyReactiveTests {
 		this.contextRunner.run((context) -> {
 			Mono<String> mono = context.getBean(Jobs.class).text();
 			assertThat(mono.block(SOON)).isEqualTo("call 1");
-			this.sessions.lose();
+			this.store.lose();
 			await().until(() -> !elector(context).isLeader());
 			assertThat(mono.block(SOON)).isNull();
-			this.sessions.grant();
+			this.store.grant();
 			await().until(() -> elector(context).isLeader());
 			assertThat(mono.block(SOON)).isEqualTo("call 2");
 		});
@@ -84,17 +84,17 @@ class LeaderOnlyReactiveTests {
 
 	@Test
 	void scheduledPublisherIsCheckedAtEachTick() {
-		this.sessions.lose();
+		this.store.lose();
 		this.contextRunner.withUserConfiguration(Scheduling.class).withBean(ScheduledJobs.class).run((context) -> {
 			ScheduledJobs jobs = context.getBean(ScheduledJobs.class);
 			tick(context);
 			assertThat(jobs.runs()).isZero();
-			this.sessions.grant();
+			this.store.grant();
 			await().until(() -> elector(context).isLeader());
 			tick(context);
 			tick(context);
 			assertThat(jobs.runs()).isEqualTo(2);
-			this.sessions.lose();
+			this.store.lose();
 			await().until(() -> !elector(context).isLeader());
 			tick(context);
 			assertThat(jobs.runs()).isEqualTo(2);
@@ -185,7 +185,7 @@ class LeaderOnlyReactiveTests {
 			context.getBean(Jobs.class).elements(source.asFlux()).subscribe(elements::add, failure::set);
 			source.tryEmitNext(1);
 			source.tryEmitNext(2);
-			this.sessions.lose();
+			this.store.lose();
 			await().untilAtomic(failure, (ex) -> assertThat(ex).isInstanceOf(NotLeaderException.class));
 			assertThat(elements).containsExactly(1, 2);
 			assertThat(source.currentSubscriberCount()).isZero();
@@ -249,7 +249,7 @@ class LeaderOnlyReactiveTests {
 			assertThat(jobs.retried(() -> {
 			}).block(SOON)).isEqualTo("attempt 3");
 			assertThat(jobs.retried(() -> {
-				this.sessions.lose();
+				this.store.lose();
 				await().until(() -> !elector(context).isLeader());
 			}).onErrorComplete(NotLeaderException.class).block(SOON)).isNull();
 			assertThat(jobs.attempts()).isEqualTo(4);

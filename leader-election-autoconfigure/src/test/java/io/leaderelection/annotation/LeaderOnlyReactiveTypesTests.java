@@ -62,17 +62,17 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class LeaderOnlyReactiveTypesTests {
 
-	private final SessionsByHand sessions = new SessionsByHand(true);
+	private final StoreByHand store = new StoreByHand(true);
 
 	private final Probe probe = new Probe();
 
-	private final ApplicationContextRunner leader = contextRunner(this.sessions);
+	private final ApplicationContextRunner leader = contextRunner(this.store);
 
-	private final ApplicationContextRunner follower = contextRunner(new SessionsByHand(false));
+	private final ApplicationContextRunner follower = contextRunner(new StoreByHand(false));
 
-	private ApplicationContextRunner contextRunner(SessionsByHand sessions) {
+	private ApplicationContextRunner contextRunner(StoreByHand store) {
 		return TestElections.contextRunner()
-			.withBean(SessionsByHand.class, () -> sessions)
+			.withBean(StoreByHand.class, () -> store)
 			.withBean(SkippedJobs.class, this.probe)
 			.withBean(RejectedJobs.class, this.probe);
 	}
@@ -142,7 +142,7 @@ class LeaderOnlyReactiveTypesTests {
 			Jobs jobs = context.getBean(RejectedJobs.class);
 			CompletableFuture<List<Object>> running = collect(type.call(jobs));
 			await().untilAtomic(this.probe.calls, (calls) -> assertThat(calls).isEqualTo(1));
-			this.sessions.lose();
+			this.store.lose();
 			assertThat(running).failsWithin(Duration.ofSeconds(5))
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class)

@@ -22,9 +22,9 @@ import java.util.stream.Stream;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -39,7 +39,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * The guard and two elections, {@code default} and {@code reports}. This node leads those
- * that property {@code test.leads} lists, or all while {@link SessionsByHand} say so.
+ * that property {@code test.leads} lists, or all while {@link StoreByHand} say so.
  */
 @Configuration(proxyBeanMethods = false)
 class TestElections {
@@ -65,7 +65,7 @@ class TestElections {
 	}
 
 	@Bean
-	RunningElections runningElections(Environment environment, @Nullable SessionsByHand byHand) {
+	RunningElections runningElections(Environment environment, @Nullable StoreByHand byHand) {
 		List<String> leads = List.of(environment.getProperty("test.leads", String[].class, new String[0]));
 		Duration drainTimeout = DurationStyle.detectAndParse(environment.getProperty("test.drain-timeout", "10s"));
 		List<ElectionSettings> settings = Stream.of("default", "reports")
@@ -77,12 +77,11 @@ class TestElections {
 				}));
 	}
 
-	private static ElectionSessions sessions(ElectionSettings election, List<String> leads,
-			@Nullable SessionsByHand byHand) {
+	private static ElectionStore sessions(ElectionSettings election, List<String> leads, @Nullable StoreByHand byHand) {
 		if (byHand != null) {
 			return byHand;
 		}
-		return leads.contains(election.election()) ? LocalSessions.always() : LocalSessions.never();
+		return leads.contains(election.election()) ? LocalStore.always() : LocalStore.never();
 	}
 
 	@Bean

@@ -58,8 +58,7 @@ class WorkAdviceTests {
 		return new ApplicationContextRunner()
 			.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
 			.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
-					"leader-election.candidate=" + candidate,
-					"leader-election.elections.reports.candidate=true");
+					"leader-election.candidate=" + candidate, "leader-election.elections.reports.candidate=true");
 	}
 
 	private static ApplicationContextRunner leader(Class<?> job) {

@@ -28,7 +28,7 @@ import java.util.function.LongConsumer;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.Work;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -54,7 +54,7 @@ class WorkSubscriberTests {
 
 	private final DefaultLeaderElector elector = new DefaultLeaderElectors(List
 		.of(new ElectionSettings("default", "node", Duration.ofMinutes(1), Duration.ZERO, Duration.ofMinutes(1), true)),
-			(election) -> LocalSessions.always(), (event) -> {
+			(election) -> LocalStore.always(), (event) -> {
 			})
 		.getDefault();
 

@@ -32,8 +32,8 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.lifecycle.LeaderServices;
@@ -92,7 +92,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void isStartedLastAndStoppedFirst() {
-		create(LocalSessions.always());
+		create(LocalStore.always());
 		assertThat(this.lifecycle.getPhase()).isEqualTo(SmartLifecycle.DEFAULT_PHASE)
 			.isGreaterThan(ExecutorConfigurationSupport.DEFAULT_PHASE);
 		assertThat(this.lifecycle.isAutoStartup()).isTrue();
@@ -101,7 +101,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void leadsWhenStartReturns() {
-		create(LocalSessions.always());
+		create(LocalStore.always());
 		this.lifecycle.start();
 		assertThat(this.lifecycle.isRunning()).isTrue();
 		assertThat(this.electors.getDefault().isLeader()).isTrue();
@@ -142,7 +142,7 @@ class LeaderElectionLifecycleTests {
 	@Test
 	void stopWaitsForListenersAndThenCallsBack() throws InterruptedException {
 		AtomicBoolean notified = new AtomicBoolean();
-		create(LocalSessions.always(), (event) -> {
+		create(LocalStore.always(), (event) -> {
 			if (event instanceof LeadershipRevokedEvent) {
 				sleep(200);
 				notified.set(true);
@@ -162,7 +162,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void stopCallsBackWhenNothingWasStarted() {
-		create(LocalSessions.always());
+		create(LocalStore.always());
 		AtomicBoolean called = new AtomicBoolean();
 		this.lifecycle.stop(() -> called.set(true));
 		assertThat(called).isTrue();
@@ -170,7 +170,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void mayBeStartedAgainWhileItStops() {
-		create(LocalSessions.always(), (event) -> sleep(100));
+		create(LocalStore.always(), (event) -> sleep(100));
 		for (int i = 0; i < 3; i++) {
 			this.lifecycle.start();
 			this.lifecycle.stop(() -> {
@@ -184,7 +184,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void gateShutsWhenThisContextIsClosedButTheContainerStillStops() {
-		create(LocalSessions.always());
+		create(LocalStore.always());
 		this.lifecycle.start();
 		this.lifecycle.onApplicationEvent(new ContextClosedEvent(this.context));
 		assertThat(this.electors.getDefault().isLeader()).isFalse();
@@ -193,7 +193,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void gateStaysOpenWhenAnotherContextIsClosed() {
-		create(LocalSessions.always());
+		create(LocalStore.always());
 		this.lifecycle.start();
 		this.lifecycle.onApplicationEvent(new ContextClosedEvent(new GenericApplicationContext()));
 		assertThat(this.electors.getDefault().isLeader()).isTrue();
@@ -201,10 +201,10 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void refusesToStartOnUnusableStoreAndStopsWhatWasStarted() {
-		ElectionSessions unusable = () -> {
+		ElectionStore unusable = () -> {
 			throw new UnusableStoreException("Version 13", "Upgrade.", null);
 		};
-		create((election) -> election.equals("default") ? LocalSessions.always() : unusable,
+		create((election) -> election.equals("default") ? LocalStore.always() : unusable,
 				"leader-election.elections.broken.candidate=true");
 		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
 			.withMessage("Elections cannot be held on the configured database. Version 13 Upgrade.")
@@ -255,8 +255,8 @@ class LeaderElectionLifecycleTests {
 	void doesNotStartWhenTheStoreCannotBeUsed() {
 		ElectionDefinitions definitions = definitions();
 		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
-				(settings) -> LocalSessions.always(), this.events::add);
-		ElectionSessionsFactory sessionsFactory = new ElectionSessionsFactory() {
+				(settings) -> LocalStore.always(), this.events::add);
+		ElectionStoreFactory storeFactory = new ElectionStoreFactory() {
 
 			@Override
 			public void check() {
@@ -264,12 +264,12 @@ class LeaderElectionLifecycleTests {
 			}
 
 			@Override
-			public ElectionSessions sessions(ElectionDefinition definition) {
+			public ElectionStore create(ElectionDefinition definition) {
 				throw new UnsupportedOperationException();
 			}
 
 		};
-		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, sessionsFactory, new LeaderServices(),
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, storeFactory, new LeaderServices(),
 				false, this.context);
 		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
@@ -380,31 +380,31 @@ class LeaderElectionLifecycleTests {
 		assertThat(this.events.size() % 2).isZero();
 	}
 
-	private void create(ElectionSessions sessions, String... properties) {
-		create((election) -> sessions, properties);
+	private void create(ElectionStore store, String... properties) {
+		create((election) -> store, properties);
 	}
 
-	private void create(Function<String, ElectionSessions> sessions, String... properties) {
-		create(sessions, (event) -> {
+	private void create(Function<String, ElectionStore> stores, String... properties) {
+		create(stores, (event) -> {
 		}, properties);
 	}
 
-	private void create(ElectionSessions sessions, Consumer<ElectionEvent> listener) {
-		create((election) -> sessions, listener);
+	private void create(ElectionStore store, Consumer<ElectionEvent> listener) {
+		create((election) -> store, listener);
 	}
 
-	private void create(Function<String, ElectionSessions> sessions, Consumer<ElectionEvent> listener,
+	private void create(Function<String, ElectionStore> stores, Consumer<ElectionEvent> listener,
 			String... properties) {
 		ElectionDefinitions definitions = definitions(properties);
 		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
-				(settings) -> sessions.apply(settings.election()), (event) -> {
+				(settings) -> stores.apply(settings.election()), (event) -> {
 					this.events.add(event);
 					listener.accept(event);
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionSessionsFactory(true,
-						new StaticListableBeanFactory().getBeanProvider(ElectionSessions.class)),
+				new LocalElectionStoreFactory(true,
+						new StaticListableBeanFactory().getBeanProvider(ElectionStore.class)),
 				new LeaderServices(), failFast, this.context);
 	}
 

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,7 +62,7 @@ class TransactionFencingLifecycleTests {
 	void create() throws Exception {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofSeconds(5), Duration.ZERO,
 				Duration.ofSeconds(1), true);
-		this.electors = new DefaultLeaderElectors(List.of(settings), (each) -> LocalSessions.always(), (event) -> {
+		this.electors = new DefaultLeaderElectors(List.of(settings), (each) -> LocalStore.always(), (event) -> {
 		});
 		this.electors.getDefault().start().get(30, TimeUnit.SECONDS);
 		DefaultListableBeanFactory beanFactory = new DefaultListableBeanFactory();

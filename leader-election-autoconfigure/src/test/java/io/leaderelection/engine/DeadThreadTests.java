@@ -69,7 +69,7 @@ class DeadThreadTests {
 
 	};
 
-	private final HookedSessions sessions = new HookedSessions();
+	private final HookedStore store = new HookedStore();
 
 	private final RecordedEvents events = new RecordedEvents();
 
@@ -77,7 +77,7 @@ class DeadThreadTests {
 
 	private final DefaultLeaderElector elector = new DefaultLeaderElector(
 			new ElectionSettings("mortal", "node-1", Duration.ofSeconds(1), Duration.ZERO, Duration.ofSeconds(1), true),
-			ElectionTimings.DEFAULTS, this.sessions, this.watchdog, this.platform, this.events, ElectionLog.NONE,
+			ElectionTimings.DEFAULTS, this.store, this.watchdog, this.platform, this.events, ElectionLog.NONE,
 			Election::new);
 
 	private void fail() {
@@ -106,7 +106,7 @@ class DeadThreadTests {
 		this.failures.set(2);
 		this.mortal = "mortal";
 		// The pause after this failure fails, and so does the one after that
-		this.sessions.beforeNext("confirm", () -> {
+		this.store.beforeNext("confirm", () -> {
 			throw new SessionException("The connection broke", null);
 		});
 		this.events.awaitGranted(2);
@@ -123,9 +123,9 @@ class DeadThreadTests {
 		this.mortal = "watchdog";
 		await().until(() -> named("watchdog").size() == 2);
 		assertThat(named("watchdog").get(0).isAlive()).isFalse();
-		this.sessions.cutOff();
-		await().until(() -> this.sessions.aborted() > 0);
-		this.sessions.heal();
+		this.store.cutOff();
+		await().until(() -> this.store.aborted() > 0);
+		this.store.heal();
 		this.events.awaitGranted(2);
 	}
 

@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 /**
  * Tests for {@link DefaultLeaderElector} and {@link DefaultLeaderElectors} on
- * {@link LocalSessions}, with real threads.
+ * {@link LocalStore}, with real threads.
  */
 @Timeout(60)
 @Tag("ring1")
@@ -51,7 +51,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void alwaysLeadsFromTheFirstDecisionUntilTheStop() throws Exception {
-		DefaultLeaderElector elector = elector(LocalSessions.always());
+		DefaultLeaderElector elector = elector(LocalStore.always());
 		assertThat(elector.status().role()).isEqualTo(Role.STOPPED);
 		assertThat(elector.start()).succeedsWithin(LONG);
 		assertThat(elector.isLeader()).isTrue();
@@ -71,7 +71,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void neverLeads() throws Exception {
-		DefaultLeaderElector elector = elector(LocalSessions.never());
+		DefaultLeaderElector elector = elector(LocalStore.never());
 		assertThat(elector.start()).succeedsWithin(LONG);
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ZERO)).isFalse();
@@ -89,7 +89,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void awaitLeadershipReturnsAtOnceIfThereIsNoTime() throws Exception {
-		DefaultLeaderElector elector = elector(LocalSessions.never());
+		DefaultLeaderElector elector = elector(LocalStore.never());
 		assertThat(elector.start()).succeedsWithin(LONG);
 		assertThat(elector.awaitLeadership(Duration.ofNanos(-1))).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
@@ -99,7 +99,7 @@ class DefaultLeaderElectorTests {
 	@ParameterizedTest
 	@ValueSource(longs = { 20, Long.MAX_VALUE })
 	void awaitLeadershipReturnsWhenLeadershipIsGranted(long seconds) {
-		DefaultLeaderElector elector = elector(LocalSessions.always());
+		DefaultLeaderElector elector = elector(LocalStore.always());
 		CompletableFuture<Boolean> leads = CompletableFuture.supplyAsync(() -> {
 			try {
 				return elector.awaitLeadership(Duration.ofSeconds(seconds));
@@ -115,7 +115,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void runsWorkInItsTermAndLetsItsExceptionsThrough() throws Exception {
-		DefaultLeaderElector elector = elector(LocalSessions.always());
+		DefaultLeaderElector elector = elector(LocalStore.always());
 		elector.start().join();
 		assertThat(elector.getWorkLeadership()).isNull();
 		assertThat(elector
@@ -136,7 +136,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void workMayWaitForItsOwnHandOver() {
-		DefaultLeaderElector elector = elector(LocalSessions.always());
+		DefaultLeaderElector elector = elector(LocalStore.always());
 		elector.start().join();
 		assertThat(elector.runIfLeader(() -> assertThat(elector.resign().join()).isTrue())).isTrue();
 		assertThat(elector.statistics().revoked(Reason.RESIGNED)).isOne();
@@ -150,7 +150,7 @@ class DefaultLeaderElectorTests {
 	 */
 	@Test
 	void resignationDoesNotWaitForTheNextProbe() throws Exception {
-		DefaultLeaderElector elector = elector(LocalSessions.always());
+		DefaultLeaderElector elector = elector(LocalStore.always());
 		elector.start().join();
 		long handOvers = 0;
 		for (int i = 0; i < 10; i++) {
@@ -166,7 +166,7 @@ class DefaultLeaderElectorTests {
 	@Test
 	void electorsAreFoundByName() {
 		DefaultLeaderElectors electors = new DefaultLeaderElectors(List.of(settings("default"), settings("reports")),
-				(settings) -> LocalSessions.never(), this.events::add);
+				(settings) -> LocalStore.never(), this.events::add);
 		assertThat(electors.getElections()).containsExactly("default", "reports");
 		assertThat(electors.getDefault()).isSameAs(electors.get("default"));
 		assertThat(electors.get("reports").getElection()).isEqualTo("reports");
@@ -177,8 +177,8 @@ class DefaultLeaderElectorTests {
 			.withMessageContaining("reports");
 	}
 
-	private DefaultLeaderElector elector(ElectionSessions sessions) {
-		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, sessions,
+	private DefaultLeaderElector elector(ElectionStore store) {
+		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, store,
 				new Watchdog(Platform.SYSTEM), this.events::add);
 	}
 

@@ -27,6 +27,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
+import io.leaderelection.Leader;
 import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
@@ -78,7 +79,7 @@ final class ElectionFixture {
 	Executor other = Runnable::run;
 
 	/** The other leaders of which listeners were notified. */
-	final List<io.leaderelection.Leader> leaders = new ArrayList<>();
+	final List<Leader> leaders = new ArrayList<>();
 
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};

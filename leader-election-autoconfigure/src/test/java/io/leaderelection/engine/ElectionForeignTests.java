@@ -20,8 +20,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -71,7 +71,7 @@ class ElectionForeignTests {
 	@Test
 	void otherLockOfAForeignSessionIsNamedByANodeThatWatches(CapturedOutput output) {
 		this.store.canWatch = true;
-		this.store.leader = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT,
+		this.store.leader = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT,
 				null);
 		this.store.foreign = FOREIGN;
 		this.fixture.at(Duration.ofSeconds(10), () -> {

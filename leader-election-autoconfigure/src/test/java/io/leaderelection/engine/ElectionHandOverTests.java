@@ -29,9 +29,9 @@ import java.util.concurrent.TimeoutException;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -290,7 +290,7 @@ class ElectionHandOverTests {
 
 	@Test
 	void thereIsNothingToResignFromWhileFollowingOrStopped() {
-		this.store.leader = new Leader("node-2", "4711");
+		this.store.leader = new Holder("node-2", "4711");
 		assertThat(this.election.resign()).isCompletedWithValue(false);
 		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(this.election.resign()).isCompletedWithValue(false));
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
@@ -310,7 +310,7 @@ class ElectionHandOverTests {
 	@Test
 	void nodeThatResignedIsACandidateAgainAtOnceWhenAnotherLeads() {
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofMillis(1550), () -> this.store.leader = new Leader("node-2", "4711"));
+		this.fixture.at(Duration.ofMillis(1550), () -> this.store.leader = new Holder("node-2", "4711"));
 		this.fixture.at(Duration.ofMillis(1800), () -> assertThat(this.store.waits).hasSizeGreaterThan(1));
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.store.observations).last().isEqualTo(Duration.ofMillis(1550));

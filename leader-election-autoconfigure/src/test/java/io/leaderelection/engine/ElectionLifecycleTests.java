@@ -19,8 +19,8 @@ package io.leaderelection.engine;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,7 +45,7 @@ class ElectionLifecycleTests {
 
 	@Test
 	void stopWhileFollowingEndsAfterTheWait() {
-		this.store.leader = new Leader("node-2", "4711");
+		this.store.leader = new Holder("node-2", "4711");
 		for (int i = 0; i < 3; i++) {
 			this.store.skip(Call.ACQUIRE);
 		}
@@ -57,7 +57,7 @@ class ElectionLifecycleTests {
 
 	@Test
 	void stopBetweenTwoWaitsBeginsNoOther() {
-		this.store.leader = new Leader("node-2", "4711");
+		this.store.leader = new Holder("node-2", "4711");
 		this.fixture.stopAt(Duration.ofMillis(801)).run();
 		assertThat(this.store.waits).hasSize(2);
 		assertThat(this.fixture.trace).endsWith("close");

@@ -22,9 +22,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ElectionLimitsTests {
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
+	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
 			NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),

@@ -22,12 +22,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
+import io.leaderelection.Leader;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -76,9 +77,8 @@ class ElectionProfileTests {
 
 	@Test
 	void leaderKnowsItself() {
-		this.fixture.at(Duration.ofSeconds(2),
-				() -> assertThat(leader()).isEqualTo(new io.leaderelection.Leader("node-1",
-						this.election.leadership().getTerm(), this.election.leadership().getSince(), METADATA, null)));
+		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(leader()).isEqualTo(new Leader("node-1",
+				this.election.leadership().getTerm(), this.election.leadership().getSince(), METADATA, null)));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.leaders).isEmpty();
 	}
@@ -95,11 +95,10 @@ class ElectionProfileTests {
 
 	@Test
 	void leaderWithoutATermIsNotPublished() {
-		this.store.leader = new Leader("node-2", "pid 2");
+		this.store.leader = new Holder("node-2", "pid 2");
 		this.fixture
 			.at(Duration.ofSeconds(2),
-					() -> assertThat(leader())
-						.isEqualTo(new io.leaderelection.Leader("node-2", null, null, Map.of(), null)))
+					() -> assertThat(leader()).isEqualTo(new Leader("node-2", null, null, Map.of(), null)))
 			.stopAt(Duration.ofSeconds(3))
 			.run();
 		assertThat(this.fixture.leaders).isEmpty();
@@ -115,7 +114,7 @@ class ElectionProfileTests {
 
 	@Test
 	void formerSessionOfThisNodeIsNoLeader() {
-		this.store.leader = new Leader("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT, null);
+		this.store.leader = new Holder("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT, null);
 		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.leader()).isNull());
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.leaders).isEmpty();
@@ -286,17 +285,17 @@ class ElectionProfileTests {
 		assertThat(output).doesNotContain("protocol");
 	}
 
-	private io.leaderelection.@Nullable Leader leader() {
-		Leader leader = this.election.leader();
+	private @Nullable Leader leader() {
+		Holder leader = this.election.leader();
 		return (leader != null) ? leader.visible() : null;
 	}
 
-	private static io.leaderelection.Leader visible(long term, Map<String, String> metadata) {
-		return new io.leaderelection.Leader("node-2", new Term(0, 1, term), Instant.EPOCH, metadata, null);
+	private static Leader visible(long term, Map<String, String> metadata) {
+		return new Leader("node-2", new Term(0, 1, term), Instant.EPOCH, metadata, null);
 	}
 
-	private static Leader leader(long term, NodeProfile profile) {
-		return new Leader("node-2", "pid 2", new Term(0, 1, term), Instant.EPOCH, profile, null);
+	private static Holder leader(long term, NodeProfile profile) {
+		return new Holder("node-2", "pid 2", new Term(0, 1, term), Instant.EPOCH, profile, null);
 	}
 
 	private static List<Candidate> candidates() {

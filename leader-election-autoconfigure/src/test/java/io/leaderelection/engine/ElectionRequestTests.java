@@ -22,12 +22,12 @@ import java.util.List;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -50,7 +50,7 @@ class ElectionRequestTests {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
+	private static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
 			new Candidate("node-2", "pid 2"));
@@ -73,7 +73,7 @@ class ElectionRequestTests {
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			assertThat(this.fixture.trace).contains("request 0:1:775").doesNotContain("withdraw");
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
 		});
 		this.fixture.at(Duration.ofSeconds(5), () -> assertThat(this.fixture.trace).contains("withdraw"));
@@ -293,7 +293,7 @@ class ElectionRequestTests {
 
 	@Test
 	void sameLeaderIsRememberedOnceAcrossSessions() {
-		this.store.leader = new Leader("node-2", "pid 2");
+		this.store.leader = new Holder("node-2", "pid 2");
 		this.fixture.at(Duration.ofMillis(1500), () -> this.store.leader = OTHER);
 		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
 			throw FakeStore.failure();
@@ -331,7 +331,7 @@ class ElectionRequestTests {
 	@Test
 	void noMoreThanTwentyChangesAreRemembered() {
 		for (int i = 1; i < 30; i++) {
-			Leader leader = new Leader("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH, NodeProfile.DEFAULT,
+			Holder leader = new Holder("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
 			this.fixture.at(Duration.ofSeconds(i), () -> this.store.leader = leader);
 		}

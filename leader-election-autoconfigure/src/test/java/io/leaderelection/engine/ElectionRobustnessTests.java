@@ -353,7 +353,7 @@ class ElectionRobustnessTests {
 	@Test
 	void callbackOfAResignationDoesNotHoldTheElectionThread() {
 		DefaultLeaderElector elector = new DefaultLeaderElector(ElectionFixture.settings(Duration.ZERO, true),
-				ElectionTimings.DEFAULTS, LocalSessions.always(), new Watchdog(Platform.SYSTEM), (event) -> {
+				ElectionTimings.DEFAULTS, LocalStore.always(), new Watchdog(Platform.SYSTEM), (event) -> {
 				});
 		elector.start().join();
 		CountDownLatch mayEnd = new CountDownLatch(1);
@@ -443,9 +443,9 @@ class ElectionRobustnessTests {
 	@Test
 	void watchdogIsAwakeWhenAHandOverHasHadItsTime() {
 		TestThreads threads = new TestThreads();
-		HookedSessions sessions = new HookedSessions();
+		HookedStore store = new HookedStore();
 		DefaultLeaderElector elector = threads.elector(new ElectionSettings("default", "node-1", Duration.ofSeconds(20),
-				Duration.ZERO, Duration.ofSeconds(1), true), sessions, (event) -> {
+				Duration.ZERO, Duration.ofSeconds(1), true), store, (event) -> {
 				});
 		elector.start();
 		await().until(elector::isLeader);
@@ -461,10 +461,10 @@ class ElectionRobustnessTests {
 		worker.start();
 		await().until(() -> elector.gate().size() == 1);
 		// The election thread hangs, and trust lasts for 15 s
-		sessions.cutOff();
+		store.cutOff();
 		elector.resign();
 		await().atMost(Duration.ofSeconds(8)).until(() -> interrupted.getCount() == 0);
-		sessions.heal();
+		store.heal();
 		assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(30));
 	}
 

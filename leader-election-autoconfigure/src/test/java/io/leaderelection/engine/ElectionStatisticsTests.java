@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -68,7 +68,7 @@ class ElectionStatisticsTests {
 
 	@Test
 	void countNoTransitionOfAFollower() {
-		this.fixture.store.leader = new Leader("node-2", "4711");
+		this.fixture.store.leader = new Holder("node-2", "4711");
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.statistics.granted()).isZero();
 		for (Reason reason : Reason.values()) {
@@ -107,7 +107,7 @@ class ElectionStatisticsTests {
 			this.fixture.time.advance(Duration.ofSeconds(8));
 			// Trusted from the start of the confirmation before the grant
 			assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);
-			this.fixture.store.leader = new Leader("node-2", "4711");
+			this.fixture.store.leader = new Holder("node-2", "4711");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(20)).run();
 		assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);

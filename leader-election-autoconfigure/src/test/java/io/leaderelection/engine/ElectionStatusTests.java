@@ -19,9 +19,9 @@ package io.leaderelection.engine;
 import java.time.Duration;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,7 +39,7 @@ class ElectionStatusTests {
 
 	@Test
 	void showsAFollowerItsLeader() {
-		this.fixture.store.leader = new Leader("node-2", "4711");
+		this.fixture.store.leader = new Holder("node-2", "4711");
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);

@@ -24,10 +24,10 @@ import java.util.List;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ElectionSuspensionTests {
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
+	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
 			NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-2", "pid 2"),

@@ -21,10 +21,10 @@ import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,7 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ElectionTests {
 
-	private static final Leader OTHER = new Leader("node-2", "4711");
+	private static final Holder OTHER = new Holder("node-2", "4711");
 
 	private final ElectionFixture fixture = new ElectionFixture();
 

@@ -45,7 +45,7 @@ class ElectionThreadsTests {
 	 */
 	private final Map<String, String> inherited = new ConcurrentHashMap<>();
 
-	private final HookedSessions sessions = new HookedSessions();
+	private final HookedStore store = new HookedStore();
 
 	@AfterEach
 	void clear() {
@@ -57,14 +57,14 @@ class ElectionThreadsTests {
 		this.inheritable.set("request of a user");
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofSeconds(1), Duration.ZERO,
 				Duration.ofSeconds(1), true);
-		DefaultLeaderElector elector = new DefaultLeaderElectors(List.of(settings), (any) -> this.sessions,
+		DefaultLeaderElector elector = new DefaultLeaderElectors(List.of(settings), (any) -> this.store,
 				(event) -> record("listener"))
 			.getDefault();
-		this.sessions.before("acquire", () -> record("election"));
+		this.store.before("acquire", () -> record("election"));
 		elector.start();
 		await().until(elector::isLeader);
 		CountDownLatch observed = new CountDownLatch(1);
-		this.sessions.beforeNext("release", observed::await);
+		this.store.beforeNext("release", observed::await);
 		elector.resign().thenRun(() -> record("resignation"));
 		observed.countDown();
 		await().until(() -> this.inherited.containsKey("resignation"));
@@ -75,8 +75,8 @@ class ElectionThreadsTests {
 				work.end();
 			});
 		}
-		this.sessions.before("abort", () -> record("watchdog"));
-		this.sessions.cutOff();
+		this.store.before("abort", () -> record("watchdog"));
+		this.store.cutOff();
 		await().until(() -> this.inherited.keySet()
 			.containsAll(List.of("election", "listener", "resignation", "cancellation", "watchdog")));
 		elector.stop();

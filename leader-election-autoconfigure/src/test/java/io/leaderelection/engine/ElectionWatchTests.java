@@ -21,11 +21,11 @@ import java.time.Instant;
 import java.util.List;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,7 +45,7 @@ class ElectionWatchTests {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
-	private static final Leader OTHER = new Leader("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
+	private static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
 
 	private final ElectionFixture fixture = new ElectionFixture();
 
@@ -176,7 +176,7 @@ class ElectionWatchTests {
 			.isEqualTo(ResignationAnswer.requested(TERM)));
 		this.fixture.at(Duration.ofMillis(9100), () -> {
 			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
 		});
 		this.fixture.at(Duration.ofSeconds(12), () -> {
@@ -229,7 +229,7 @@ class ElectionWatchTests {
 	@Test
 	void slowStoreIsObservedOneTimeLater() {
 		this.fixture.at(Duration.ofSeconds(10), () -> {
-			this.store.leader = new Leader("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
+			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
 			this.store.open = true;
 			this.store.slow = true;

@@ -25,18 +25,18 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A store whose lock is free unless the test says otherwise. What it does at a call can
  * be scripted: moving the clock, failing, or anything else that happens meanwhile.
  */
-final class FakeStore implements ElectionSessions {
+final class FakeStore implements ElectionStore {
 
 	private final Map<Call, Deque<Script>> scripts = new EnumMap<>(Call.class);
 
@@ -47,7 +47,7 @@ final class FakeStore implements ElectionSessions {
 	/**
 	 * The holder of the lock, if it is another node.
 	 */
-	@Nullable Leader leader;
+	@Nullable Holder leader;
 
 	/**
 	 * How the term of the predecessor ended.
@@ -194,7 +194,7 @@ final class FakeStore implements ElectionSessions {
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
+	public StoreSession open() throws SessionException {
 		this.openings.add(this.time.elapsed());
 		this.trace.add("open");
 		play(Call.OPEN);
@@ -224,7 +224,7 @@ final class FakeStore implements ElectionSessions {
 
 	}
 
-	final class FakeSession implements ElectionSession {
+	final class FakeSession implements StoreSession {
 
 		private boolean aborted;
 

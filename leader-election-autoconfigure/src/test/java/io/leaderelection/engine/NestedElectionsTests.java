@@ -38,13 +38,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class NestedElectionsTests {
 
-	private final HookedSessions outerSessions = new HookedSessions();
+	private final HookedStore outerStore = new HookedStore();
 
-	private final HookedSessions innerSessions = new HookedSessions();
+	private final HookedStore innerStore = new HookedStore();
 
 	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
 			List.of(settings("outer"), settings("inner")),
-			(settings) -> settings.election().equals("outer") ? this.outerSessions : this.innerSessions, (event) -> {
+			(settings) -> settings.election().equals("outer") ? this.outerStore : this.innerStore, (event) -> {
 			});
 
 	private final CountDownLatch outerCancelled = new CountDownLatch(1);
@@ -134,15 +134,15 @@ class NestedElectionsTests {
 	}
 
 	private void loseOuter() {
-		lose(this.outerSessions, this.outerCancelled);
+		lose(this.outerStore, this.outerCancelled);
 	}
 
 	private void loseInner() {
-		lose(this.innerSessions, this.innerCancelled);
+		lose(this.innerStore, this.innerCancelled);
 	}
 
-	private static void lose(HookedSessions sessions, CountDownLatch cancelled) {
-		sessions.beforeNext("probe", () -> {
+	private static void lose(HookedStore store, CountDownLatch cancelled) {
+		store.beforeNext("probe", () -> {
 			throw new SessionException("The connection broke", null);
 		});
 		// Not by a wait that would fail on the interrupt, or clear it

@@ -46,9 +46,8 @@ final class TestThreads {
 
 	private final Watchdog watchdog = new Watchdog(this.platform);
 
-	DefaultLeaderElector elector(ElectionSettings settings, ElectionSessions sessions,
-			Consumer<ElectionEvent> publisher) {
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, this.watchdog, this.platform,
+	DefaultLeaderElector elector(ElectionSettings settings, ElectionStore store, Consumer<ElectionEvent> publisher) {
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, this.watchdog, this.platform,
 				publisher, new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
 	}
 

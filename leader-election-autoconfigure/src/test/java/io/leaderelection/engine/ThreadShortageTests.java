@@ -48,17 +48,17 @@ class ThreadShortageTests {
 
 	private final TestThreads threads = new TestThreads();
 
-	private final HookedSessions sessions = new HookedSessions();
+	private final HookedStore store = new HookedStore();
 
 	private final RecordedEvents events = new RecordedEvents();
 
-	private final DefaultLeaderElector elector = elector("first", this.sessions, this.events);
+	private final DefaultLeaderElector elector = elector("first", this.store, this.events);
 
-	private final HookedSessions otherSessions = new HookedSessions();
+	private final HookedStore otherStore = new HookedStore();
 
 	private final RecordedEvents otherEvents = new RecordedEvents();
 
-	private final DefaultLeaderElector other = elector("second", this.otherSessions, this.otherEvents);
+	private final DefaultLeaderElector other = elector("second", this.otherStore, this.otherEvents);
 
 	private final CountDownLatch released = new CountDownLatch(1);
 
@@ -81,7 +81,7 @@ class ThreadShortageTests {
 	void revokedEventOfALossIsNotLost() {
 		leadIdle();
 		this.threads.refuse();
-		this.sessions.beforeNext("probe", () -> {
+		this.store.beforeNext("probe", () -> {
 			throw new SessionException("The connection broke", null);
 		});
 		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);
@@ -105,11 +105,11 @@ class ThreadShortageTests {
 	void revokedEventOfAnExpiredLeaseIsNotLost() {
 		leadIdle();
 		this.threads.refuse();
-		this.sessions.cutOff();
+		this.store.cutOff();
 		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);
-		await().until(() -> this.sessions.aborted() > 0);
+		await().until(() -> this.store.aborted() > 0);
 		this.threads.allow();
-		this.sessions.heal();
+		this.store.heal();
 		this.events.awaitGranted(2);
 		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
 	}
@@ -134,9 +134,9 @@ class ThreadShortageTests {
 			lastingWork(cancelled::incrementAndGet);
 		}
 		int before = this.threads.started();
-		this.sessions.cutOff();
-		this.otherSessions.cutOff();
-		await().atMost(LEASE.multipliedBy(3)).until(() -> this.otherSessions.aborted() > 0);
+		this.store.cutOff();
+		this.otherStore.cutOff();
+		await().atMost(LEASE.multipliedBy(3)).until(() -> this.otherStore.aborted() > 0);
 		await().until(() -> this.otherEvents.kinds().size() == 2);
 		await().until(() -> cancelled.get() >= works);
 		assertThat(this.threads.started() - before).isLessThanOrEqualTo(20);
@@ -151,10 +151,10 @@ class ThreadShortageTests {
 			awaitLatch(this.released);
 		});
 		this.threads.refuse();
-		this.sessions.cutOff();
+		this.store.cutOff();
 		await().until(() -> !this.elector.isLeader());
-		this.otherSessions.cutOff();
-		await().until(() -> this.sessions.aborted() > 0 && this.otherSessions.aborted() > 0);
+		this.otherStore.cutOff();
+		await().until(() -> this.store.aborted() > 0 && this.otherStore.aborted() > 0);
 		this.threads.allow();
 		await().until(() -> this.otherEvents.kinds().size() == 2);
 		await().until(() -> !cancellers.isEmpty());
@@ -172,10 +172,10 @@ class ThreadShortageTests {
 			work.continueUntilEnd(cancelled::countDown);
 		}
 		int before = this.threads.started();
-		this.sessions.cutOff();
+		this.store.cutOff();
 		await().until(() -> !this.elector.isLeader());
-		this.otherSessions.cutOff();
-		await().until(() -> this.sessions.aborted() > 0 && this.otherSessions.aborted() > 0);
+		this.otherStore.cutOff();
+		await().until(() -> this.store.aborted() > 0 && this.otherStore.aborted() > 0);
 		await().until(() -> cancelled.getCount() == 0);
 		assertThat(this.threads.started() - before).isLessThanOrEqualTo(20);
 	}
@@ -189,7 +189,7 @@ class ThreadShortageTests {
 		catch (OutOfMemoryError ex) {
 			// The caller may be notified
 		}
-		await().during(Duration.ofMillis(300)).until(() -> this.sessions.opened() == 0);
+		await().during(Duration.ofMillis(300)).until(() -> this.store.opened() == 0);
 		this.threads.allow();
 		this.elector.start();
 		this.events.awaitGranted(1);
@@ -217,9 +217,9 @@ class ThreadShortageTests {
 		}
 	}
 
-	private DefaultLeaderElector elector(String election, HookedSessions sessions, RecordedEvents events) {
+	private DefaultLeaderElector elector(String election, HookedStore store, RecordedEvents events) {
 		return this.threads.elector(
-				new ElectionSettings(election, "node-1", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), sessions,
+				new ElectionSettings(election, "node-1", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), store,
 				events);
 	}
 

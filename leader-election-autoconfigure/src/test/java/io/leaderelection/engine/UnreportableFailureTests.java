@@ -56,11 +56,11 @@ class UnreportableFailureTests {
 
 	private static final Thread test = Thread.currentThread();
 
-	private final HookedSessions sessions = new HookedSessions();
+	private final HookedStore store = new HookedStore();
 
 	private final RecordedEvents events = new RecordedEvents();
 
-	private final HookedSessions otherSessions = new HookedSessions();
+	private final HookedStore otherStore = new HookedStore();
 
 	private final RecordedEvents otherEvents = new RecordedEvents();
 
@@ -73,7 +73,7 @@ class UnreportableFailureTests {
 	private final FailingAppender appender = new FailingAppender();
 
 	private DefaultLeaderElectors electors() {
-		Map<String, HookedSessions> all = Map.of("first", this.sessions, "second", this.otherSessions);
+		Map<String, HookedStore> all = Map.of("first", this.store, "second", this.otherStore);
 		Map<String, Consumer<ElectionEvent>> listeners = Map.of("first", this.events, "second", this.otherEvents);
 		return new DefaultLeaderElectors(List.of(settings("first"), settings("second")),
 				(settings) -> all.get(settings.election()),
@@ -108,7 +108,7 @@ class UnreportableFailureTests {
 	@MethodSource("failures")
 	void electionGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
 		lead();
-		this.sessions.beforeNext("confirm", () -> {
+		this.store.beforeNext("confirm", () -> {
 			throw failure;
 		});
 		this.events.awaitGranted(2);
@@ -119,12 +119,12 @@ class UnreportableFailureTests {
 	@ParameterizedTest
 	@MethodSource("failures")
 	void electionGoesOnAfterAnOpeningWithoutAMessage(Throwable failure) {
-		this.sessions.before("acquire", () -> {
+		this.store.before("acquire", () -> {
 			throw failure;
 		});
 		this.elector.start();
-		await().until(() -> this.sessions.opened() > 1);
-		this.sessions.before("acquire", () -> {
+		await().until(() -> this.store.opened() > 1);
+		this.store.before("acquire", () -> {
 		});
 		this.events.awaitGranted(1);
 	}
@@ -133,7 +133,7 @@ class UnreportableFailureTests {
 	void electionGoesOnAlthoughItsFailureCannotBeLogged() {
 		lead();
 		this.appender.fail();
-		this.sessions.beforeNext("confirm", () -> {
+		this.store.beforeNext("confirm", () -> {
 			throw new IllegalStateException("test");
 		});
 		this.events.awaitGranted(2);
@@ -144,7 +144,7 @@ class UnreportableFailureTests {
 	@MethodSource("failures")
 	void watchdogGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
 		lead();
-		this.sessions.before("abort", () -> {
+		this.store.before("abort", () -> {
 			throw failure;
 		});
 		revokesTheOtherAfterwards();
@@ -154,7 +154,7 @@ class UnreportableFailureTests {
 	void watchdogGoesOnAlthoughItsFailureCannotBeLogged() {
 		lead();
 		this.appender.fail();
-		this.sessions.before("abort", () -> {
+		this.store.before("abort", () -> {
 			throw new IllegalStateException("test");
 		});
 		revokesTheOtherAfterwards();
@@ -165,7 +165,7 @@ class UnreportableFailureTests {
 		lead();
 		this.appender.fail();
 		revokesTheOtherAfterwards();
-		assertThat(this.sessions.aborted()).isPositive();
+		assertThat(this.store.aborted()).isPositive();
 	}
 
 	@Test
@@ -173,7 +173,7 @@ class UnreportableFailureTests {
 		lead();
 		this.appender.block();
 		revokesTheOtherAfterwards();
-		assertThat(this.sessions.aborted()).isPositive();
+		assertThat(this.store.aborted()).isPositive();
 	}
 
 	private void lead() {
@@ -187,10 +187,10 @@ class UnreportableFailureTests {
 	 * The watchdog checks the two in turn: first the one that fails.
 	 */
 	private void revokesTheOtherAfterwards() {
-		this.sessions.cutOff();
+		this.store.cutOff();
 		await().until(() -> !this.elector.isLeader());
-		this.otherSessions.cutOff();
-		await().until(() -> this.otherSessions.aborted() > 0);
+		this.otherStore.cutOff();
+		await().until(() -> this.otherStore.aborted() > 0);
 		await().until(() -> this.otherEvents.kinds().size() == 2);
 		assertThat(this.otherEvents.kinds()).containsExactly("granted", "revoked");
 		await().until(() -> this.events.kinds().size() == 2);

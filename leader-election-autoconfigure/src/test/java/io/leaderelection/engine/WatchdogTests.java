@@ -158,7 +158,7 @@ class WatchdogTests {
 	/**
 	 * Wins once, and hangs from the first confirmation after the grant until aborted.
 	 */
-	private static final class HangingSession implements ElectionSession {
+	private static final class HangingSession implements StoreSession {
 
 		private final CountDownLatch aborted = new CountDownLatch(1);
 

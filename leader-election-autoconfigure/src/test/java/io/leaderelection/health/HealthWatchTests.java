@@ -26,11 +26,11 @@ import java.util.function.Predicate;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -53,10 +53,10 @@ import static org.mockito.Mockito.mock;
 @Tag("ring1")
 class HealthWatchTests {
 
-	private final BrokenSessions sessions = new BrokenSessions();
+	private final BrokenStore store = new BrokenStore();
 
 	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
-			List.of(settings("first"), settings("second")), (settings) -> this.sessions, (event) -> {
+			List.of(settings("first"), settings("second")), (settings) -> this.store, (event) -> {
 			});
 
 	private final AtomicInteger probes = new AtomicInteger();
@@ -80,7 +80,7 @@ class HealthWatchTests {
 
 	@Test
 	void survivesFailuresInEachElectionAndLogsThemOnce(CapturedOutput output) {
-		this.sessions.broken = true;
+		this.store.broken = true;
 		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
 			this.healthy = false;
@@ -88,7 +88,7 @@ class HealthWatchTests {
 			this.healthy = true;
 			eventually().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
 		}
-		assertThat(this.sessions.failures.get()).isGreaterThan(1);
+		assertThat(this.store.failures.get()).isGreaterThan(1);
 		assertThat(output.getAll().split("Could not react to health of the test", -1)).hasSize(2);
 	}
 
@@ -193,15 +193,15 @@ class HealthWatchTests {
 	/**
 	 * A store that always elects, and fails when a resignation is reported to it.
 	 */
-	private static final class BrokenSessions implements ElectionSessions {
+	private static final class BrokenStore implements ElectionStore {
 
 		private final AtomicInteger failures = new AtomicInteger();
 
 		private volatile boolean broken;
 
 		@Override
-		public ElectionSession open() throws SessionException {
-			return LocalSessions.always().open();
+		public StoreSession open() throws SessionException {
+			return LocalStore.always().open();
 		}
 
 		@Override

@@ -24,11 +24,11 @@ import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -52,11 +52,11 @@ import static org.mockito.Mockito.mock;
 @Tag("ring1")
 class LeadershipHealthIndicatorTests {
 
-	private static final ElectionSessions UNREACHABLE = () -> {
+	private static final ElectionStore UNREACHABLE = () -> {
 		throw new SessionException("Connection refused", null);
 	};
 
-	private static final ElectionSessions UNUSABLE = () -> {
+	private static final ElectionStore UNUSABLE = () -> {
 		throw new UnusableStoreException("PostgreSQL 13", "Upgrade.", null);
 	};
 
@@ -73,7 +73,7 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void leaderIsUp() {
-		start("default", LocalSessions.always());
+		start("default", LocalStore.always());
 		await().until(this.electors.getDefault()::isLeader);
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
@@ -90,7 +90,7 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void followerIsUp() {
-		start("default", LocalSessions.never());
+		start("default", LocalStore.never());
 		await().until(() -> details(health(Duration.ofSeconds(30)), "default").containsKey("lastConfirmation"));
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
@@ -141,7 +141,7 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void suspendedNodeReportsThatAndIsUp() {
-		start("default", LocalSessions.always());
+		start("default", LocalStore.always());
 		await().until(this.electors.getDefault()::isLeader);
 		this.electors.getDefault().suspendCandidacy();
 		await().until(() -> !this.electors.getDefault().isLeader());
@@ -164,14 +164,14 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void worstElectionCounts() {
-		start("default", LocalSessions.always(), "broken", UNUSABLE, "silent", UNREACHABLE);
+		start("default", LocalStore.always(), "broken", UNUSABLE, "silent", UNREACHABLE);
 		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));
 		assertThat(elections(health(Duration.ofMillis(1)))).containsOnlyKeys("default", "broken", "silent");
 	}
 
 	@Test
 	void electionThatHasStoppedAlthoughTheApplicationRunsIsDown() throws Exception {
-		start("default", LocalSessions.always(), "other", LocalSessions.always(), "silent", UNREACHABLE);
+		start("default", LocalStore.always(), "other", LocalStore.always(), "silent", UNREACHABLE);
 		this.electors.get("other").stop().get(30, TimeUnit.SECONDS);
 		await().untilAsserted(() -> assertThat(health(Duration.ofMillis(1)).getStatus()).isEqualTo(Status.DOWN));
 		Health health = health(Duration.ofSeconds(30));
@@ -183,7 +183,7 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void electionThatHasStoppedWithTheApplicationIsUp() throws Exception {
-		start("default", LocalSessions.always());
+		start("default", LocalStore.always());
 		this.electors.getDefault().stop().get(30, TimeUnit.SECONDS);
 		this.running = false;
 		Health health = health(Duration.ofSeconds(30));
@@ -194,7 +194,7 @@ class LeadershipHealthIndicatorTests {
 	@Test
 	void stoppedElectionsAreUpHoweverLongTheyAreSilent() throws Exception {
 		this.running = false;
-		create("default", LocalSessions.always());
+		create("default", LocalStore.always());
 		Thread.sleep(10);
 		Health health = health(Duration.ofMillis(1));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
@@ -214,7 +214,7 @@ class LeadershipHealthIndicatorTests {
 					Duration.ofSeconds(1), true))
 			.toList();
 		this.electors = new DefaultLeaderElectors(settings,
-				(each) -> (ElectionSessions) arguments.get(arguments.indexOf(each.election()) + 1), (event) -> {
+				(each) -> (ElectionStore) arguments.get(arguments.indexOf(each.election()) + 1), (event) -> {
 				});
 	}
 

@@ -31,19 +31,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence.Outcome;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTable;
-import io.leaderelection.postgresql.PostgreSqlSessions;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -80,7 +80,7 @@ class FunctionPrivilegesTests {
 
 	private final String role = this.database.name();
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	@BeforeEach
 	void createTables() throws Exception {
@@ -94,7 +94,7 @@ class FunctionPrivilegesTests {
 
 	@AfterEach
 	void dropDatabase() {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 		this.database.close();
 	}
 
@@ -209,13 +209,13 @@ class FunctionPrivilegesTests {
 		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_stat_get_activity");
 		String id = UUID.randomUUID().toString();
 		ElectionKeys keys = ElectionKeys.derive("test", id);
-		ElectionSessions opened = sessions(store, id, keys, "first");
+		ElectionStore opened = sessions(store, id, keys, "first");
 		int logged = this.server.log().length();
 		try (Connection transaction = this.database.connect()) {
 			transaction.setAutoCommit(false);
-			ElectionSession first = open(opened);
+			StoreSession first = open(opened);
 			Term term = ((Won) acquire(first, Won.class)).term();
-			ElectionSession second = open(sessions(store, id, keys, "second"));
+			StoreSession second = open(sessions(store, id, keys, "second"));
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);
 			first.release(true);
 			acquire(second, Won.class);
@@ -239,15 +239,15 @@ class FunctionPrivilegesTests {
 	private void exercise(String store) throws SQLException, SessionException {
 		String id = UUID.randomUUID().toString();
 		ElectionKeys keys = ElectionKeys.derive("test", id);
-		ElectionSessions opened = sessions(store, id, keys, "first");
+		ElectionStore opened = sessions(store, id, keys, "first");
 		try (Connection transaction = this.database.connect()) {
 			transaction.setAutoCommit(false);
-			ElectionSession first = open(opened);
+			StoreSession first = open(opened);
 			Term term = ((Won) acquire(first, Won.class)).term();
 			first.confirm();
 			first.candidates();
 			assertThat(first.passBarrier(Duration.ofMillis(1))).isNull();
-			ElectionSession second = open(sessions(store, id, keys, "second"));
+			StoreSession second = open(sessions(store, id, keys, "second"));
 			second.acquire(Duration.ofMillis(1));
 			second.warmUp();
 			second.observe();
@@ -266,12 +266,12 @@ class FunctionPrivilegesTests {
 			second.withdraw();
 		}
 		finally {
-			this.sessions.forEach(ElectionSession::abort);
+			this.sessions.forEach(StoreSession::abort);
 			this.sessions.clear();
 		}
 	}
 
-	private static Acquisition acquire(ElectionSession session, Class<?> type) throws SessionException {
+	private static Acquisition acquire(StoreSession session, Class<?> type) throws SessionException {
 		long start = System.nanoTime();
 		Acquisition acquisition = session.acquire(Duration.ofMillis(100));
 		while (!type.isInstance(acquisition) && System.nanoTime() - start < LEASE.toNanos()) {
@@ -280,20 +280,20 @@ class FunctionPrivilegesTests {
 		return acquisition;
 	}
 
-	private ElectionSession open(ElectionSessions opened) throws SessionException {
-		ElectionSession session = opened.open();
+	private StoreSession open(ElectionStore opened) throws SessionException {
+		StoreSession session = opened.open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return session;
 	}
 
-	private ElectionSessions sessions(String store, String id, ElectionKeys keys, String node) {
+	private ElectionStore sessions(String store, String id, ElectionKeys keys, String node) {
 		ConnectionSource source = (settings) -> this.database.connect();
 		ElectionSettings settings = new ElectionSettings(id, node, LEASE, Duration.ZERO, Duration.ofSeconds(1), true);
 		return store.equals("table")
 				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "public.leader_election", false, LEASE)
-					.sessions(settings, id, keys, 0)
-				: new PostgreSqlSessions(settings, keys, 0, false, source, null);
+					.store(settings, id, keys, 0)
+				: new AdvisoryLockStore(settings, keys, 0, false, source, null);
 	}
 
 }

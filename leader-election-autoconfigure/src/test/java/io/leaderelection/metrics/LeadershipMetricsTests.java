@@ -26,14 +26,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Confirmation;
-import io.leaderelection.engine.ElectionSession.View;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.InvocationCounts;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.LocalStore;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Work;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Timer;
@@ -59,8 +59,7 @@ class LeadershipMetricsTests {
 
 	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
 			List.of(settings("default"), settings("reports")),
-			(settings) -> settings.election().equals("default") ? LocalSessions.always() : LocalSessions.never(),
-			(event) -> {
+			(settings) -> settings.election().equals("default") ? LocalStore.always() : LocalStore.never(), (event) -> {
 			});
 
 	@BeforeEach
@@ -98,10 +97,10 @@ class LeadershipMetricsTests {
 
 	@Test
 	void nodeWithoutASessionWatches() throws Exception {
-		ElectionSessions sessions = new ElectionSessions() {
+		ElectionStore store = new ElectionStore() {
 
 			@Override
-			public ElectionSession open() {
+			public StoreSession open() {
 				throw new UnsupportedOperationException();
 			}
 
@@ -116,7 +115,7 @@ class LeadershipMetricsTests {
 			}
 
 		};
-		DefaultLeaderElectors watching = new DefaultLeaderElectors(List.of(settings("watched")), (settings) -> sessions,
+		DefaultLeaderElectors watching = new DefaultLeaderElectors(List.of(settings("watched")), (settings) -> store,
 				(event) -> {
 				});
 		new LeadershipMetrics(watching).bindTo(this.registry);
@@ -211,7 +210,7 @@ class LeadershipMetricsTests {
 
 	@Test
 	void winnerThatWaitsIsBlocked() throws Exception {
-		ElectionSession session = mock(ElectionSession.class);
+		StoreSession session = mock(StoreSession.class);
 		given(session.becomeCandidate()).willReturn(true);
 		given(session.acquire(any()))
 			.willReturn(new Acquisition.Won(new Term(0, 1, 7), Acquisition.Ending.CLEAN, true));
@@ -244,7 +243,7 @@ class LeadershipMetricsTests {
 	void infoHasStoreProtocolAndVersion() {
 		Gauge info = gauge("leader.election.info", "default");
 		assertThat(info.value()).isOne();
-		assertThat(info.getId().getTag("store")).isEqualTo(this.electors.getDefault().store());
+		assertThat(info.getId().getTag("store")).isEqualTo(this.electors.getDefault().storeName());
 		assertThat(info.getId().getTag("protocol")).isEqualTo("1");
 		// Classes of tests are not in a jar
 		assertThat(info.getId().getTag("version")).isEqualTo("unknown");

@@ -36,18 +36,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Confirmation;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
@@ -84,22 +84,22 @@ class AdvisoryLockSessionTests {
 
 	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	@AfterEach
 	void closeSessions() {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 	}
 
 	@Test
 	void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
-		ElectionSession first = open("node-a");
-		ElectionSession second = open("node-b");
+		StoreSession first = open("node-a");
+		StoreSession second = open("node-b");
 		Won won = win(first);
 		assertThat(won.ending()).isNotEqualTo(Ending.CLEAN);
 		assertThat(won.term().timeline()).isOne();
 		Held held = (Held) second.acquire(NO_WAIT);
-		Leader leader = held.view().leader();
+		Holder leader = held.view().leader();
 		assertThat(leader).isNotNull();
 		assertThat(leader.nodeId()).isEqualTo("node-a");
 		assertThat(leader.term()).isEqualTo(won.term());
@@ -115,7 +115,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void termOfALongLivedServerIsReadInFull() throws SessionException {
-		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
+		AdvisoryLockStore late = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
 				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -128,29 +128,29 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession first = open(late);
+		StoreSession first = open(late);
 		Won won = win(first);
 		assertThat(won.term().transactionId()).isGreaterThan(131071L << 31);
 		assertThat(first.confirm().predecessor()).isNull();
-		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 	}
 
 	@Test
 	void observesThatASessionLeadsAgain() throws SessionException {
-		ElectionSession leader = open("node-a");
-		ElectionSession follower = open("node-b");
+		StoreSession leader = open("node-a");
+		StoreSession follower = open("node-b");
 		leader.acquire(NO_WAIT);
 		follower.observe();
 		leader.release(true);
 		Won again = (Won) leader.acquire(NO_WAIT);
-		assertThat(follower.observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(again.term());
+		assertThat(follower.observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(again.term());
 	}
 
 	@Test
 	void newAndLeavingCandidatesAreObservedAtOnce() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		first.confirm();
 		assertThat(first.candidates()).hasSize(2);
 		second.close();
@@ -162,9 +162,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void leaderIsAskedToResignAsLongAsAnotherAsks() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		assertThat(first.confirm().requester()).isNull();
 		first.candidates();
 		second.requestResignation(won.term());
@@ -177,17 +177,17 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void confirmationHoldsOnlyForTheWinner() throws SessionException {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		win(winner);
 		assertThat(winner.confirm().predecessor()).isNull();
-		ElectionSession other = open("node-b");
+		StoreSession other = open("node-b");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(other::confirm).withMessageContaining("both keys");
 	}
 
 	@Test
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
 				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -196,7 +196,7 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession winner = open(cancelling);
+		StoreSession winner = open(cancelling);
 		win(winner);
 		assertThat(winner.confirm().predecessor()).isNull();
 		assertThat(cancelled.hasNext()).isFalse();
@@ -205,7 +205,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
 		Set<String> cancelled = new HashSet<>();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
 				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -236,9 +236,9 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession holder = open("node-b");
+		StoreSession holder = open("node-b");
 		Term term = win(holder).term();
-		ElectionSession session = open(cancelling);
+		StoreSession session = open(cancelling);
 		assertThat(session.observe().candidates()).hasSize(2);
 		session.requestResignation(term);
 		assertThat(holder.confirm().requester()).isNotNull();
@@ -253,8 +253,8 @@ class AdvisoryLockSessionTests {
 	@CsvSource({ "53200, true", "42501, false" })
 	void candidatesAreUnknownWhenTheyCannotBeReadButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
-		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore failing = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
+				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String describe(Collection<Integer> pids) {
@@ -263,7 +263,7 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession winner = open(failing);
+		StoreSession winner = open(failing);
 		win(winner);
 		for (int i = 0; i < 11; i++) {
 			winner.confirm();
@@ -278,7 +278,7 @@ class AdvisoryLockSessionTests {
 	@ValueSource(booleans = { true, false })
 	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
 		AtomicBoolean cancelled = new AtomicBoolean();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
+		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
 				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -291,7 +291,7 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession session = open(cancelling);
+		StoreSession session = open(cancelling);
 		if (lock) {
 			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT));
 		}
@@ -313,9 +313,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void waiterWinsWhenTheHolderDies() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		first.abort();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class, (next) -> {
@@ -327,9 +327,9 @@ class AdvisoryLockSessionTests {
 	@Test
 	@Tag("ring2")
 	void cancelByAnAdministratorEndsTheWaitWithoutEndingTheSession() throws Exception {
-		ElectionSession holder = open("node-a");
+		StoreSession holder = open("node-a");
 		win(holder);
-		ElectionSession waiter = open("node-b");
+		StoreSession waiter = open("node-b");
 		for (int i = 0; i < 20; i++) {
 			// Or its lease would end
 			holder.confirm();
@@ -343,9 +343,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void successorReadsTheMarkerOfACleanReleaseWhichIsGoneThen() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		assertThat(first.release(true)).isTrue();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
@@ -355,9 +355,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void winnerIsClearOfEarlierTermsBehindAMarker() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		assertThat(win(first).clear()).isTrue();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		first.release(true);
 		Won won = win(second);
 		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
@@ -371,7 +371,7 @@ class AdvisoryLockSessionTests {
 	@ValueSource(strings = { "SELECT pg_advisory_lock(%1$d, 12345)", "SELECT pg_advisory_xact_lock_shared(%2$d)",
 			"SELECT pg_advisory_lock(%1$d, 12345), pg_advisory_lock(%1$d, -1)" })
 	void winnerIsNotClearWhileSomethingOfAnEarlierTermIsLeft(String left) throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			connection.setAutoCommit(false);
 			statement.execute(left.formatted(this.keys.termClass(), this.keys.fence()));
@@ -408,9 +408,9 @@ class AdvisoryLockSessionTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	void releaseReturnsWhetherThereIsASuccessor(boolean clean) throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		assertThat(first.release(clean)).isTrue();
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Won.class);
@@ -419,7 +419,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void markerOfAnotherIsNoSuccessor() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		open("node-b");
 		win(first);
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
@@ -430,7 +430,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void answerToAnotherStatementIsNoConfirmation() throws SessionException {
-		PostgreSqlSessions late = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, source(this.server),
+		AdvisoryLockStore late = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
 				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -439,7 +439,7 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession winner = open(late);
+		StoreSession winner = open(late);
 		win(winner);
 		winner.confirm();
 		assertThatExceptionOfType(SessionException.class).isThrownBy(winner::confirm)
@@ -449,8 +449,8 @@ class AdvisoryLockSessionTests {
 	@Test
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
 		List<Boolean> readings = new ArrayList<>();
-		PostgreSqlSessions counting = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore counting = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false, source(this.server),
+				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -460,9 +460,9 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
-		ElectionSession follower = open(counting);
+		StoreSession follower = open(counting);
 		Held first = (Held) follower.acquire(NO_WAIT);
 		long read = System.nanoTime();
 		while (System.nanoTime() - read < TimeUnit.SECONDS.toNanos(2)) {
@@ -475,7 +475,7 @@ class AdvisoryLockSessionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void foreignSessionOnTheMainKeyIsNamedAndNoLeader(String function) throws Exception {
-		ElectionSession node = open("node-a");
+		StoreSession node = open("node-a");
 		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
 			Held first = (Held) node.acquire(NO_WAIT);
 			assertThat(first.view().foreign()).as("by one reading").isNull();
@@ -488,7 +488,7 @@ class AdvisoryLockSessionTests {
 		}
 		await().atMost(LONG).until(() -> node.observe().foreign() == null);
 		win(node);
-		ElectionSession other = open("node-b");
+		StoreSession other = open("node-b");
 		assertThat(other.observe().foreign()).isNull();
 		assertThat(other.observe().leader()).isNotNull();
 		assertThat(other.observe().foreign()).isNull();
@@ -497,9 +497,9 @@ class AdvisoryLockSessionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void foreignSessionAtTheHeadOfTheQueueIsNamed(String function) throws Exception {
-		ElectionSession leader = open("leader");
+		StoreSession leader = open("leader");
 		win(leader);
-		ElectionSession follower = open("follower");
+		StoreSession follower = open("follower");
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
 		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
 			await().atMost(LONG)
@@ -513,7 +513,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
 			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
@@ -529,7 +529,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void foreignSessionThatWaitsForTheFenceKeyIsNamed() throws Exception {
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
 		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
 				Foreign foreign = new Foreign("SELECT 1")) {
@@ -542,7 +542,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void foreignSessionWithAKeyOfATermIsNamedAsNoNode() throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)")) {
 			assertThat(win(winner).clear()).isFalse();
 			assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + foreign.pid());
@@ -553,7 +553,7 @@ class AdvisoryLockSessionTests {
 		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
 	}
 
-	private static boolean isNamed(ElectionSession node, Foreign foreign) throws Exception {
+	private static boolean isNamed(StoreSession node, Foreign foreign) throws Exception {
 		node.candidates();
 		return foreign.description().equals(node.confirm().foreign());
 	}
@@ -561,7 +561,7 @@ class AdvisoryLockSessionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void sessionThatHoldsUpTheBarrierIsNamed(String function) throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.fence() + ")")) {
 			assertThat(win(winner).clear()).isFalse();
 			assertThat(winner.passBarrier(Duration.ofMillis(20)))
@@ -572,7 +572,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void waitFollowsTheSettingsOfTheServer() throws Exception {
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
 		AdvisoryLockSession waiter = (AdvisoryLockSession) open("node-b");
 		for (String setting : List.of("deadlock_timeout = '250ms'", "log_min_duration_statement = '200ms'",
@@ -623,7 +623,7 @@ class AdvisoryLockSessionTests {
 		assertThat(released.get(10, TimeUnit.SECONDS)).isTrue();
 	}
 
-	private static long millisOfWait(ElectionSession leader, ElectionSession waiter) throws SessionException {
+	private static long millisOfWait(StoreSession leader, StoreSession waiter) throws SessionException {
 		leader.confirm();
 		long start = System.nanoTime();
 		assertThat(waiter.acquire(LONG)).isInstanceOf(Held.class);
@@ -638,7 +638,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void requestOfAForeignSessionIsNamedAndDoesNotCount() throws Exception {
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		Term term = win(leader).term();
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
 				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
@@ -646,7 +646,7 @@ class AdvisoryLockSessionTests {
 			await().atMost(LONG).until(() -> isNamed(leader, foreign));
 			assertThat(leader.confirm().requester()).isNull();
 		}
-		ElectionSession observer = sessions(this.server, "node-b").open();
+		StoreSession observer = sessions(this.server, "node-b").open();
 		this.sessions.add(observer);
 		observer.requestResignation(term);
 		assertThat(leader.confirm().requester()).as("of a node that is no candidate").startsWith("session with pid ");
@@ -661,12 +661,12 @@ class AdvisoryLockSessionTests {
 				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
 				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
 				""".formatted(state, message));
-		PostgreSqlSessions without = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, aurora("pg_catalog.pg_is_in_recovery()"));
+		AdvisoryLockStore without = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
+				null, aurora("pg_catalog.pg_is_in_recovery()"));
 		Won won = win(open(without));
 		assertThat(won.term().timeline()).isZero();
 		assertThat(won.clear()).isTrue();
-		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+		assertThat(open("node-b").observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 	}
 
 	@Test
@@ -676,8 +676,8 @@ class AdvisoryLockSessionTests {
 				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
 				BEGIN RAISE EXCEPTION SQLSTATE '55000' USING MESSAGE = 'recovery is in progress'; END $$;
 				""");
-		PostgreSqlSessions standby = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, aurora("true"));
+		AdvisoryLockStore standby = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
+				null, aurora("true"));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(standby::open)
 			.withMessageContaining("recovery is in progress");
 	}
@@ -685,8 +685,8 @@ class AdvisoryLockSessionTests {
 	/**
 	 * A server that does not reveal its timeline.
 	 */
-	private static PostgreSqlSessions.Statements aurora(String inRecovery) {
-		return new PostgreSqlSessions.Statements() {
+	private static AdvisoryLockStore.Statements aurora(String inRecovery) {
+		return new AdvisoryLockStore.Statements() {
 
 			@Override
 			public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
@@ -718,7 +718,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void connectionIsNotLeakedWhenOpeningFails() throws Exception {
 		List<Connection> opened = new ArrayList<>();
-		PostgreSqlSessions failing = new PostgreSqlSessions(settings("node-a"), this.keys, 0, false, (properties) -> {
+		AdvisoryLockStore failing = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, (properties) -> {
 			Connection connection = source(this.server).connect(properties);
 			opened.add(connection);
 			return connection;
@@ -732,9 +732,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void warmUpLeavesNothing() throws Exception {
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
-		PostgreSqlSessions counted = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false, (properties) -> {
+		AdvisoryLockStore counted = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false, (properties) -> {
 			properties.setProperty("socketFactory", RoundTrips.class.getName());
 			return source(this.server).connect(properties);
 		}, null);
@@ -772,7 +772,7 @@ class AdvisoryLockSessionTests {
 	@Test
 	void warmUpThatIsCancelledLeavesNothing() throws Exception {
 		AtomicInteger warmUps = new AtomicInteger();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-b"), this.keys, 0, false,
+		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false,
 				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -789,7 +789,7 @@ class AdvisoryLockSessionTests {
 
 				});
 		AdvisoryLockSession session = (AdvisoryLockSession) open(cancelling);
-		ElectionSession leader = open("node-a");
+		StoreSession leader = open("node-a");
 		win(leader);
 		session.acquire(NO_WAIT);
 		String before = state(session.connection());
@@ -800,8 +800,8 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void nodeIsACandidateUntilItWithdrawsAlsoAfterRepeatedCalls() throws SessionException {
-		ElectionSession first = open("node-a");
-		ElectionSession second = sessions(this.server, "node-b").open();
+		StoreSession first = open("node-a");
+		StoreSession second = sessions(this.server, "node-b").open();
 		this.sessions.add(second);
 		assertThat(first.observe().candidates()).hasSize(1);
 		second.withdraw();
@@ -819,9 +819,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void releaseThatIsNotCleanLeavesNoMark() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		CompletableFuture<Acquisition> waiting = waitInQueue(second);
 		first.release(false);
 		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
@@ -831,7 +831,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void releaseDoesNotWaitLongForACandidateThatDoesNotCome() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		open("node-b");
 		long start = System.nanoTime();
@@ -842,7 +842,7 @@ class AdvisoryLockSessionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "pg_cancel_backend(pid)", "pg_cancel_backend(pid), pg_cancel_backend(pid)" })
 	void cancelWhileAReleaseWaitsForASuccessorIsNoFailure(String cancel) throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		open("node-b");
 		CompletableFuture<Boolean> release = releaseThatWaits(first);
@@ -856,7 +856,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void endOfTheSessionWhileAReleaseWaitsForASuccessorLeavesNoLock() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		open("node-b");
 		CompletableFuture<Boolean> release = releaseThatWaits(first);
@@ -875,7 +875,7 @@ class AdvisoryLockSessionTests {
 		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
 		try {
 			assertThat("%d".formatted(1)).isNotEqualTo("1");
-			ElectionSession session = open("node-a");
+			StoreSession session = open("node-a");
 			session.warmUp();
 			Won won = win(session);
 			assertThat(session.confirm().predecessor()).isNull();
@@ -896,7 +896,7 @@ class AdvisoryLockSessionTests {
 	 * Begin a release, which waits for 200 ms. A busy machine may take longer to open a
 	 * connection, so that of the observer is open before.
 	 */
-	private CompletableFuture<Boolean> releaseThatWaits(ElectionSession session) throws SQLException {
+	private CompletableFuture<Boolean> releaseThatWaits(StoreSession session) throws SQLException {
 		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
 			CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
 				try {
@@ -925,7 +925,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void releaseWithoutCandidatesDoesNotWait() throws Exception {
-		ElectionSession only = open("node-a");
+		StoreSession only = open("node-a");
 		win(only);
 		long start = System.nanoTime();
 		only.release(true);
@@ -934,7 +934,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void predecessorIsTheHolderOfAKeyOfAnotherTermButNotOfAShare() throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		win(winner);
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock_shared(%d, 12345)".formatted(this.keys.termClass()));
@@ -946,7 +946,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void barrierWaitsForFencedTransactions() throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		win(winner);
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			connection.setAutoCommit(false);
@@ -960,7 +960,7 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void probeFailsWhenTheServerHasEndedTheSession() throws Exception {
-		ElectionSession winner = open("node-a");
+		StoreSession winner = open("node-a");
 		win(winner);
 		assertThat(winner.probe(Duration.ZERO)).isPositive();
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
@@ -973,9 +973,9 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void silentSessionIsEndedByTheServerAfterTheLease() throws Exception {
-		ElectionSession silent = open("node-a");
+		StoreSession silent = open("node-a");
 		win(silent);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		Awaitility.await().atMost(LONG).until(() -> second.acquire(Duration.ofMillis(500)) instanceof Won);
 	}
 
@@ -996,7 +996,7 @@ class AdvisoryLockSessionTests {
 		try (PostgreSqlServer own = PostgreSqlServer.start()) {
 			Won before = win(open(sessions(own, "node-a")));
 			for (int i = 0; i < 5; i++) {
-				before = win(new PostgreSqlSessions(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
+				before = win(new AdvisoryLockStore(settings("node-" + i), ElectionKeys.derive("test", "other-" + i), 0,
 						false, source(own), null)
 					.open());
 			}
@@ -1007,7 +1007,7 @@ class AdvisoryLockSessionTests {
 		}
 	}
 
-	private CompletableFuture<Acquisition> waitInQueue(ElectionSession session) {
+	private CompletableFuture<Acquisition> waitInQueue(StoreSession session) {
 		CompletableFuture<Acquisition> waiting = CompletableFuture.supplyAsync(() -> {
 			try {
 				return session.acquire(Duration.ofMillis(800));
@@ -1030,23 +1030,23 @@ class AdvisoryLockSessionTests {
 		return Jdbc.query(connection, "SHOW " + setting, (row) -> row.getString(1));
 	}
 
-	private static Won win(ElectionSession session) throws SessionException {
+	private static Won win(StoreSession session) throws SessionException {
 		return (Won) session.acquire(NO_WAIT);
 	}
 
-	private ElectionSession open(String node) throws SessionException {
+	private StoreSession open(String node) throws SessionException {
 		return open(sessions(this.server, node));
 	}
 
-	private ElectionSession open(PostgreSqlSessions sessions) throws SessionException {
-		ElectionSession session = sessions.open();
+	private StoreSession open(AdvisoryLockStore sessions) throws SessionException {
+		StoreSession session = sessions.open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return session;
 	}
 
-	private PostgreSqlSessions sessions(PostgreSqlServer on, String node) {
-		return new PostgreSqlSessions(settings(node), this.keys, 0, false, source(on), null);
+	private AdvisoryLockStore sessions(PostgreSqlServer on, String node) {
+		return new AdvisoryLockStore(settings(node), this.keys, 0, false, source(on), null);
 	}
 
 	private ElectionSettings settings(String node) {

@@ -31,14 +31,14 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
@@ -77,7 +77,7 @@ class EndingTests {
 
 	private final String database = "ending_" + UUID.randomUUID().toString().replace('-', '_');
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	private ElectionKeys keys = ElectionKeys.derive("test", this.database);
 
@@ -94,7 +94,7 @@ class EndingTests {
 
 	@AfterEach
 	void dropDatabase() {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 		this.server.execute("DROP DATABASE " + this.database + " WITH (FORCE)");
 		this.server.execute("DROP ROLE IF EXISTS " + this.database);
 	}
@@ -164,14 +164,13 @@ class EndingTests {
 	void leaderThatHasNotBeenKnownForTheTakeoverDelay() throws Exception {
 		ElectionSettings settings = settings(LEASE.dividedBy(2), true);
 		assertThat(ending(settings, (follower) -> {
-		}, ElectionSession::abort)).isEqualTo(Ending.UNKNOWN);
+		}, StoreSession::abort)).isEqualTo(Ending.UNKNOWN);
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "30, false", "10000, true", "5, true", "0, true" })
 	void settingsThatDoNotDistinguishEndings(int delay, boolean fastTakeover) throws Exception {
-		assertThat(
-				ending(settings(Duration.ofMillis(delay), fastTakeover), EndingTests::settle, ElectionSession::abort))
+		assertThat(ending(settings(Duration.ofMillis(delay), fastTakeover), EndingTests::settle, StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
 
@@ -181,16 +180,16 @@ class EndingTests {
 	void roleThatMayNotReadHowSessionsHaveEnded(String function) throws Exception {
 		this.server.execute("CREATE ROLE " + this.database + " LOGIN PASSWORD '" + this.server.password() + "'");
 		this.role = this.database;
-		assertAbandoned(ElectionSession::abort);
+		assertAbandoned(StoreSession::abort);
 		execute("REVOKE EXECUTE ON FUNCTION " + function + " FROM PUBLIC");
-		assertThat(ending(ElectionSession::abort)).isEqualTo(Ending.UNKNOWN);
+		assertThat(ending(StoreSession::abort)).isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void sessionsBehindAPooler() throws Exception {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "session")) {
 			this.port = pooler.port();
-			assertThat(ending(ElectionSession::abort)).isEqualTo(Ending.UNKNOWN);
+			assertThat(ending(StoreSession::abort)).isEqualTo(Ending.UNKNOWN);
 		}
 	}
 
@@ -203,7 +202,7 @@ class EndingTests {
 		assertThat(ending(() -> {
 			poolers.push(PgBouncer.start(this.server, "session"));
 			this.port = poolers.element().port();
-			ElectionSession leader = lead();
+			StoreSession leader = lead();
 			this.port = this.server.port();
 			return leader;
 		}, settings(DELAY, true), EndingTests::settle, (leader) -> poolers.pop().close())).isEqualTo(Ending.UNKNOWN);
@@ -212,15 +211,15 @@ class EndingTests {
 	@Test
 	void leaderThatHasDisabledFastTakeover() throws Exception {
 		assertThat(ending(() -> lead(settings(DELAY, false)), settings(DELAY, true), EndingTests::settle,
-				ElectionSession::abort))
+				StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void onlyTheHeadOfTheQueueWaitsForTheMainKey() throws Exception {
-		ElectionSession leader = lead();
-		ElectionSession second = open("node-b", settings(DELAY, true));
-		ElectionSession third = open("node-c", settings(DELAY, true));
+		StoreSession leader = lead();
+		StoreSession second = open("node-b", settings(DELAY, true));
+		StoreSession third = open("node-c", settings(DELAY, true));
 		boolean queued = false;
 		for (int tries = 0; tries < MOST_TRIES && !queued; tries++) {
 			leader.confirm();
@@ -240,7 +239,7 @@ class EndingTests {
 	@Test
 	void waitIsNotLongerIfItIsSpentInBothQueues() throws Exception {
 		lead();
-		ElectionSession follower = open("node-b", settings(DELAY, true));
+		StoreSession follower = open("node-b", settings(DELAY, true));
 		for (int tries = 1;; tries++) {
 			long start = System.nanoTime();
 			CompletableFuture<Acquisition> waiting;
@@ -264,10 +263,10 @@ class EndingTests {
 
 	@Test
 	void cancelAndTimeoutInEitherQueueLeaveNoLock() throws Exception {
-		ElectionSession leader = lead();
-		ElectionSession second = open("node-b", settings(DELAY, true));
-		ElectionSession third = open("node-c", settings(DELAY, true));
-		for (ElectionSession cancelled : List.of(second, third)) {
+		StoreSession leader = lead();
+		StoreSession second = open("node-b", settings(DELAY, true));
+		StoreSession third = open("node-c", settings(DELAY, true));
+		for (StoreSession cancelled : List.of(second, third)) {
 			leader.confirm();
 			CompletableFuture<Acquisition> first = acquire(second, WAIT);
 			awaitWait(first, main());
@@ -306,14 +305,14 @@ class EndingTests {
 		return ending(this::lead, settings, preparation, end);
 	}
 
-	private Ending ending(Callable<ElectionSession> lead, ElectionSettings settings, End preparation, End end)
+	private Ending ending(Callable<StoreSession> lead, ElectionSettings settings, End preparation, End end)
 			throws Exception {
 		for (int tries = 0; tries < MOST_TRIES; tries++) {
 			// The sessions of the election before may still be ending
 			this.keys = ElectionKeys.derive("test", this.database + ++this.elections);
-			this.sessions.forEach(ElectionSession::abort);
-			ElectionSession leader = lead.call();
-			ElectionSession follower = open("node-b", settings);
+			this.sessions.forEach(StoreSession::abort);
+			StoreSession leader = lead.call();
+			StoreSession follower = open("node-b", settings);
 			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
 			preparation.apply(follower);
 			CompletableFuture<Acquisition> waiting = acquire(follower, WAIT);
@@ -330,21 +329,21 @@ class EndingTests {
 	/**
 	 * Wait for longer than the takeover delay.
 	 */
-	private static void settle(ElectionSession follower) throws SessionException {
+	private static void settle(StoreSession follower) throws SessionException {
 		assertThat(follower.acquire(DELAY.multipliedBy(2))).isInstanceOf(Held.class);
 	}
 
-	private ElectionSession lead() throws SessionException {
+	private StoreSession lead() throws SessionException {
 		return lead(settings(DELAY, true));
 	}
 
-	private ElectionSession lead(ElectionSettings settings) throws SessionException {
-		ElectionSession leader = open("node-a", settings);
+	private StoreSession lead(ElectionSettings settings) throws SessionException {
+		StoreSession leader = open("node-a", settings);
 		assertThat(leader.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		return leader;
 	}
 
-	private static CompletableFuture<Acquisition> acquire(ElectionSession session, Duration wait) {
+	private static CompletableFuture<Acquisition> acquire(StoreSession session, Duration wait) {
 		return CompletableFuture.supplyAsync(() -> {
 			try {
 				return session.acquire(wait);
@@ -355,11 +354,11 @@ class EndingTests {
 		});
 	}
 
-	private ElectionSession open(String node, ElectionSettings settings) throws SessionException {
+	private StoreSession open(String node, ElectionSettings settings) throws SessionException {
 		ElectionSettings own = new ElectionSettings(settings.election(), node, settings.lease(),
 				settings.takeoverDelay(), settings.fastTakeover(), settings.drainTimeout(), settings.candidate(),
 				settings.standbys(), settings.profile(), settings.priorityHold());
-		ElectionSession session = new PostgreSqlSessions(own, this.keys, 0, true, this::connect, null).open();
+		StoreSession session = new AdvisoryLockStore(own, this.keys, 0, true, this::connect, null).open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return session;
@@ -393,17 +392,17 @@ class EndingTests {
 				this.server.username(), this.server.password());
 	}
 
-	private static void execute(ElectionSession session, String sql) throws SQLException {
+	private static void execute(StoreSession session, String sql) throws SQLException {
 		try (Statement statement = ((AdvisoryLockSession) session).connection().createStatement()) {
 			statement.execute(sql);
 		}
 	}
 
-	private void terminate(ElectionSession session) throws SQLException {
+	private void terminate(StoreSession session) throws SQLException {
 		execute("SELECT pg_terminate_backend(" + pid(session) + ")");
 	}
 
-	private static int pid(ElectionSession session) throws SQLException {
+	private static int pid(StoreSession session) throws SQLException {
 		return ((AdvisoryLockSession) session).connection().unwrap(PGConnection.class).getBackendPID();
 	}
 
@@ -445,7 +444,7 @@ class EndingTests {
 	@FunctionalInterface
 	private interface End {
 
-		void apply(ElectionSession session) throws Exception;
+		void apply(StoreSession session) throws Exception;
 
 	}
 

@@ -22,9 +22,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSession.Candidate;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.StoreSession.Candidate;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -26,12 +26,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -64,8 +64,8 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	 */
 	@Test
 	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
-		ElectionSessions opened = sessions("node-a", PausingSql::new);
-		ElectionSession first = open(opened);
+		ElectionStore opened = sessions("node-a", PausingSql::new);
+		StoreSession first = open(opened);
 		Won won = win(first);
 		try (Connection transaction = this.server.connect();
 				Connection other = this.server.connect();
@@ -76,12 +76,12 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 				.supplyAsync(() -> pass(opened.fence(), transaction, won.term()));
 			awaitPause(transaction);
 			first.release(true);
-			ElectionSession second = open(sessions("node-b", LeaseTableSql::new));
+			StoreSession second = open(sessions("node-b", LeaseTableSql::new));
 			assertThat(win(second).clear()).isTrue();
 			pause.execute("SELECT pg_advisory_unlock(" + KEY + ")");
 			assertThat(verdict.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isEqualTo(Verdict.REFUSED);
 			second.release(true);
-			ElectionSession third = open(sessions("node-c", LeaseTableSql::new));
+			StoreSession third = open(sessions("node-c", LeaseTableSql::new));
 			assertThat(win(third).clear()).isFalse();
 			Awaitility.await().atMost(LIMIT).until(() -> {
 				third.confirm();
@@ -100,7 +100,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 				Statement pause = other.createStatement()) {
 			pause.execute("SELECT pg_advisory_lock(" + KEY + ")");
 			LeaseRow row = Jdbc.rows(connection, sql.round(List.of(this.key), List.of()), LeaseRow::of).get(0);
-			Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+			Identity holder = new Identity("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
 			String takeOver = sql.takeOver(row, ElectionKeys.derive("test", this.key), holder)
 				.replace("FOR NO KEY UPDATE OF fence", "WHERE " + PAUSE + "FOR NO KEY UPDATE OF fence")
 				.replace("'lock_timeout', '100'", "'lock_timeout', '0'");
@@ -152,7 +152,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		}
 	}
 
-	private ElectionSessions sessions(String node, LeaseTableSql.Factory statements) {
+	private ElectionStore sessions(String node, LeaseTableSql.Factory statements) {
 		return sessions(node, LeaseTableSql.DEFAULT_TABLE, statements);
 	}
 

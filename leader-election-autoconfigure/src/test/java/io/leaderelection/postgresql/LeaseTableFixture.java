@@ -21,12 +21,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
@@ -42,7 +42,7 @@ abstract class LeaseTableFixture {
 
 	private final Duration lease;
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	LeaseTableFixture(Duration lease) {
 		this.lease = lease;
@@ -50,26 +50,26 @@ abstract class LeaseTableFixture {
 
 	@AfterEach
 	void abortSessions() {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 	}
 
-	static Won win(ElectionSession session) throws SessionException {
+	static Won win(StoreSession session) throws SessionException {
 		return (Won) session.acquire(Duration.ofMillis(1));
 	}
 
-	ElectionSession open(ElectionSessions opened) throws SessionException {
-		ElectionSession session = opened.open();
+	StoreSession open(ElectionStore opened) throws SessionException {
+		StoreSession session = opened.open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return session;
 	}
 
-	ElectionSessions sessions(String node, String name, LeaseTableSql.Factory statements) {
+	ElectionStore sessions(String node, String name, LeaseTableSql.Factory statements) {
 		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711), name, true, this.lease,
 				statements, Platform.SYSTEM);
 		ElectionSettings settings = new ElectionSettings(this.key, node, this.lease, Duration.ZERO,
 				Duration.ofSeconds(1), true);
-		return table.sessions(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+		return table.store(settings, this.key, ElectionKeys.derive("test", this.key), 0);
 	}
 
 }

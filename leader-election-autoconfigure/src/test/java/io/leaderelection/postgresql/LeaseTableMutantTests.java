@@ -28,13 +28,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.junit.jupiter.api.AfterEach;
@@ -65,10 +65,10 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "BEAT_NOT_COMPARED" })
 	void leaseThatIsRenewedIsNotTakenOver(Mutant mutant) throws SessionException {
-		ElectionSession first = open(sessions(mutant, "node-a"));
+		StoreSession first = open(sessions(mutant, "node-a"));
 		win(first);
 		first.confirm();
-		ElectionSession second = open(sessions(mutant, "node-b"));
+		StoreSession second = open(sessions(mutant, "node-b"));
 		boolean taken = false;
 		for (long start = System.nanoTime(); !taken && System.nanoTime() - start < 2 * LEASE.toNanos();) {
 			first.confirm();
@@ -80,7 +80,7 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "TERM_NOT_RAISED" })
 	void everyTakeoverRaisesTheTerm(Mutant mutant) throws SessionException {
-		ElectionSession first = open(sessions(mutant, "node-a"));
+		StoreSession first = open(sessions(mutant, "node-a"));
 		Won won = win(first);
 		first.release(true);
 		Won next = win(open(sessions(mutant, "node-b")));
@@ -90,8 +90,8 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "FENCE_WITHOUT_TOKEN" })
 	void fenceRefusesATransactionOnceTheLeaseIsFree(Mutant mutant) throws SessionException, SQLException {
-		ElectionSessions opened = sessions(mutant, "node-a");
-		ElectionSession first = open(opened);
+		ElectionStore opened = sessions(mutant, "node-a");
+		StoreSession first = open(opened);
 		Won won = win(first);
 		first.release(true);
 		assertThat(pass(opened.fence(), won)).isEqualTo((mutant == Mutant.NONE) ? Verdict.REFUSED : Verdict.PASSED);
@@ -107,8 +107,8 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "FENCE_FOR_SHARE" })
 	void renewalDoesNotWaitForATransactionThatHasPassedTheFence(Mutant mutant) throws Exception {
-		ElectionSessions opened = sessions(mutant, "node-a");
-		ElectionSession first = open(opened);
+		ElectionStore opened = sessions(mutant, "node-a");
+		StoreSession first = open(opened);
 		Won won = win(first);
 		try (Connection transaction = this.server.connect()) {
 			transaction.setAutoCommit(false);
@@ -126,8 +126,8 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 	@Tag("ring3")
 	@EnumSource(names = { "NONE", "FENCE_ON_LEASE" })
 	void fenceHoldsWhileRenewalsMoveTheLease(Mutant mutant) throws Exception {
-		ElectionSessions opened = sessions(mutant, "node-a", "moved");
-		ElectionSession session = open(opened);
+		ElectionStore opened = sessions(mutant, "node-a", "moved");
+		StoreSession session = open(opened);
 		Won won = win(session);
 		this.server.execute("ALTER TABLE moved ADD padding text, ALTER padding SET STORAGE EXTERNAL");
 		this.server.execute("UPDATE moved SET padding = repeat('x', 9000)");
@@ -162,7 +162,7 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 		}
 	}
 
-	private String passBarrier(Connection connection, Mutant mutant, Won won, ElectionSession session)
+	private String passBarrier(Connection connection, Mutant mutant, Won won, StoreSession session)
 			throws SQLException {
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
 		return new MutantSql(mutant, Tables.named("public.moved"), server, 5000).passBarrier(this.key, won.term(),
@@ -179,7 +179,7 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 		}
 	}
 
-	private static boolean confirms(ElectionSession session) {
+	private static boolean confirms(StoreSession session) {
 		try {
 			session.confirm();
 			return true;
@@ -189,11 +189,11 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 		}
 	}
 
-	private ElectionSessions sessions(Mutant mutant, String node) {
+	private ElectionStore sessions(Mutant mutant, String node) {
 		return sessions(mutant, node, LeaseTableSql.DEFAULT_TABLE);
 	}
 
-	private ElectionSessions sessions(Mutant mutant, String node, String name) {
+	private ElectionStore sessions(Mutant mutant, String node, String name) {
 		return sessions(node, name, (tables, inspected, timeout) -> new MutantSql(mutant, tables, inspected, timeout));
 	}
 
@@ -242,7 +242,7 @@ class LeaseTableMutantTests extends LeaseTableFixture {
 		}
 
 		@Override
-		String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+		String takeOver(LeaseRow row, ElectionKeys keys, Identity holder) {
 			String sql = super.takeOver(row, keys, holder);
 			return switch (this.mutant) {
 				case BEAT_NOT_COMPARED -> replace(sql, "AND beat = 0", "");

@@ -31,11 +31,11 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
@@ -349,7 +349,7 @@ class LeaseTableRequestsTests {
 				new LeaseTableFence(key, lease, () -> null, Platform.SYSTEM),
 				new ElectionSettings(election, "node", lease, Duration.ZERO, Duration.ofSeconds(1), true), key,
 				ElectionKeys.derive(this.id, election),
-				new Holder("node", UUID.randomUUID(), lease.toMillis(), "host-1", 4711), 0);
+				new Identity("node", UUID.randomUUID(), lease.toMillis(), "host-1", 4711), 0);
 		this.sessions.add(session);
 		return session;
 	}

@@ -33,24 +33,24 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.ForeignHolder;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.LeaseTableFence.Home;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -88,7 +88,7 @@ class LeaseTableTests {
 
 	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	private final List<Connection> connections = new ArrayList<>();
 
@@ -97,22 +97,22 @@ class LeaseTableTests {
 		for (Connection connection : this.connections) {
 			connection.close();
 		}
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 		this.server.execute("DROP TABLE IF EXISTS shape, shape_fence, shape_candidate, doctor");
 		this.server.execute("DROP SCHEMA IF EXISTS infra CASCADE");
 	}
 
 	@Test
 	void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
 		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
 		assertThat(won.clear()).isTrue();
 		assertThat(won.term().timeline()).isOne();
 		assertThat(first.confirm().predecessor()).isNull();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		Held held = (Held) second.acquire(NO_WAIT);
-		Leader leader = held.view().leader();
+		Holder leader = held.view().leader();
 		assertThat(leader).isNotNull();
 		assertThat(leader.nodeId()).isEqualTo("node-a");
 		assertThat(leader.term()).isEqualTo(won.term());
@@ -130,11 +130,11 @@ class LeaseTableTests {
 		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
 		try {
 			assertThat("%d".formatted(1)).isNotEqualTo("1");
-			ElectionSession first = open("node-a");
+			StoreSession first = open("node-a");
 			Won won = win(first);
 			assertThat(first.confirm().predecessor()).isNull();
 			assertThat(first.passBarrier(NO_WAIT)).isNull();
-			ElectionSession second = open("node-b");
+			StoreSession second = open("node-b");
 			assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
 			second.requestResignation(won.term());
 			first.release(true);
@@ -147,7 +147,7 @@ class LeaseTableTests {
 
 	@Test
 	void rowTellsWhoLeads() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
 		first.confirm();
 		assertThat(row("concat_ws(' ', term, timeline, holder, host, pid, lease)"))
@@ -159,11 +159,11 @@ class LeaseTableTests {
 
 	@Test
 	void expiredLeaseIsTakenOverNoEarlierThanItExpires() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
 		long start = System.nanoTime();
 		first.confirm();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		Won takeover = awaitWon(second);
 		assertThat(elapsed(start)).isBetween(LEASE, LEASE.plusMillis(1200));
 		assertThat(takeover.term()).isGreaterThan(won.term());
@@ -175,9 +175,9 @@ class LeaseTableTests {
 
 	@Test
 	void renewedLeaseIsNotTakenOver() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		long start = System.nanoTime();
 		while (elapsed(start).compareTo(LEASE.multipliedBy(2)) < 0) {
 			first.confirm();
@@ -187,7 +187,7 @@ class LeaseTableTests {
 
 	@Test
 	void beatIsCountedByTheHolderSoThatALostRenewalIsNoticed() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
 		first.confirm();
@@ -199,7 +199,7 @@ class LeaseTableTests {
 
 	@Test
 	void lateRenewalDoesNotTakeTheBeatBack() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
 		first.confirm();
 		first.confirm();
@@ -215,7 +215,7 @@ class LeaseTableTests {
 
 	@Test
 	void beatThatAnotherSessionHasRaisedEndsTheTerm() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
 		this.server.execute("UPDATE leader_election SET beat = 1000 WHERE election = '" + this.key + "'");
@@ -230,7 +230,7 @@ class LeaseTableTests {
 		// Nothing but a flush of its own brings it to the disk within this time
 		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
 			LeaseTable table = new LeaseTable(own::connect, node("node-a"), LeaseTableSql.DEFAULT_TABLE, true, LEASE);
-			ElectionSession session = open(table, this.election, LEASE);
+			StoreSession session = open(table, this.election, LEASE);
 			win(session);
 			for (int i = 0; i < 3; i++) {
 				session.confirm();
@@ -244,16 +244,16 @@ class LeaseTableTests {
 
 	@Test
 	void rowIsNotTakenOverOnAServerThatWasPromotedSinceItWasRead() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		LeaseTableConnection opened = connector("node-b").connect();
 		this.connections.add(opened.connection());
 		LeaseRow read = opened.round(List.of(this.key), List.of()).get(this.key);
 		LeaseRow before = new LeaseRow(read.election(), read.term(), read.timeline(), read.serverTimeline() - 1,
 				read.beat(), read.leaseMillis(), read.holder(), read.token(), read.since(), 0, false);
-		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+		Identity identity = new Identity("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
 		for (LeaseRow row : List.of(before, read)) {
-			long term = Jdbc.query(opened.connection(), opened.sql().takeOver(row, this.keys, holder),
+			long term = Jdbc.query(opened.connection(), opened.sql().takeOver(row, this.keys, identity),
 					(taken) -> taken.getLong("term"));
 			assertThat(term != 0).isEqualTo(row == read);
 		}
@@ -261,15 +261,15 @@ class LeaseTableTests {
 
 	@Test
 	void takeoverRequiresTheBeatThatWasObserved() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
 		LeaseTableConnection opened = connector("node-b").connect();
 		this.connections.add(opened.connection());
 		LeaseRow observed = opened.round(List.of(this.key), List.of()).get(this.key);
 		first.confirm();
-		Holder holder = new Holder("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
-		assertThat(Jdbc.<Long>query(opened.connection(), opened.sql().takeOver(observed, this.keys, holder),
+		Identity identity = new Identity("node-b", UUID.randomUUID(), LEASE.toMillis(), "host-1", 4711);
+		assertThat(Jdbc.<Long>query(opened.connection(), opened.sql().takeOver(observed, this.keys, identity),
 				(taken) -> taken.getLong("term")))
 			.isZero();
 		first.confirm();
@@ -277,16 +277,16 @@ class LeaseTableTests {
 
 	@Test
 	void timeUntilATakeoverCountsFromTheReplyThatHasShownTheRow() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			LeaseTable table = table("node-b", proxy.port(), LEASE);
-			ElectionSession other = open(table, this.election + "-2", LEASE);
+			StoreSession other = open(table, this.election + "-2", LEASE);
 			Duration delay = LEASE.dividedBy(4);
 			proxy.delay(Duration.ZERO, delay);
 			long request = System.nanoTime();
-			ElectionSession second = open(table, this.election, LEASE);
+			StoreSession second = open(table, this.election, LEASE);
 			proxy.delay(Duration.ZERO, Duration.ZERO);
 			awaitWon(second);
 			assertThat(elapsed(request)).isGreaterThan(LEASE.plus(delay));
@@ -297,7 +297,7 @@ class LeaseTableTests {
 	@Test
 	@Tag("ring2")
 	void lastRenewalOfAHolderWithALongerLeaseCounts() throws SessionException {
-		ElectionSession first = open("node-a", LEASE.multipliedBy(3));
+		StoreSession first = open("node-a", LEASE.multipliedBy(3));
 		win(first);
 		long start = System.nanoTime();
 		first.confirm();
@@ -307,10 +307,10 @@ class LeaseTableTests {
 
 	@Test
 	void releasedLeaseIsTakenOverAtOnce() throws SessionException {
-		ElectionSession first = open("node-a", Duration.ofSeconds(30));
+		StoreSession first = open("node-a", Duration.ofSeconds(30));
 		Won won = win(first);
 		first.confirm();
-		ElectionSession second = open("node-b", Duration.ofSeconds(30));
+		StoreSession second = open("node-b", Duration.ofSeconds(30));
 		// A notice ends this wait, since nothing is between
 		CompletableFuture<Acquisition> takeover = CompletableFuture
 			.supplyAsync(() -> acquireUnchecked(second, Duration.ofSeconds(25)));
@@ -323,7 +323,7 @@ class LeaseTableTests {
 
 	@Test
 	void leaseIsReleasedOnAnotherConnectionIfItsConnectionHasEnded() throws SessionException {
-		ElectionSession session = open("node-a", Duration.ofSeconds(30));
+		StoreSession session = open("node-a", Duration.ofSeconds(30));
 		win(session);
 		session.confirm();
 		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
@@ -336,21 +336,21 @@ class LeaseTableTests {
 	@Test
 	void ownLeaseIsTakenOverAtOnceByTheNextSessionOfTheSameNode() throws SessionException {
 		LeaseTable table = table("node-a", this.server.port(), Duration.ofSeconds(30));
-		ElectionSession other = open(table, "other", Duration.ofSeconds(30));
-		ElectionSession first = open(table, this.election, Duration.ofSeconds(30));
+		StoreSession other = open(table, "other", Duration.ofSeconds(30));
+		StoreSession first = open(table, this.election, Duration.ofSeconds(30));
 		win(first);
 		first.abort();
-		ElectionSession second = open(table, this.election, Duration.ofSeconds(30));
+		StoreSession second = open(table, this.election, Duration.ofSeconds(30));
 		assertThat(win(second).term().transactionId()).isPositive();
 		other.close();
 	}
 
 	@Test
 	void requestEndsOnlyTheTermThatItNames() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
 		first.confirm();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		second.requestResignation(new Term(0, 1, won.term().transactionId() - 1));
 		assertThat(confirmTwice(first)).isFalse();
 		second.requestResignation(won.term());
@@ -361,9 +361,9 @@ class LeaseTableTests {
 
 	@Test
 	void requestFailsWhileAnotherSessionLocksTheRow() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		Won won = win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
 		execute(foreign, "SELECT FROM leader_election WHERE election = '" + this.key + "' FOR NO KEY UPDATE");
@@ -375,7 +375,7 @@ class LeaseTableTests {
 	}
 
 	// The answer to a renewal has the columns from before
-	private static boolean confirmTwice(ElectionSession session) throws SessionException {
+	private static boolean confirmTwice(StoreSession session) throws SessionException {
 		session.confirm();
 		return session.confirm().requester() != null;
 	}
@@ -383,9 +383,9 @@ class LeaseTableTests {
 	@Test
 	@Tag("ring2")
 	void candidateThatLeavesDisappears() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		second.acquire(NO_WAIT);
 		await().atMost(Duration.ofSeconds(10)).until(() -> {
 			first.confirm();
@@ -403,7 +403,7 @@ class LeaseTableTests {
 		open("node-a").acquire(NO_WAIT);
 		this.server.execute("INSERT INTO leader_election_candidate VALUES (gen_random_uuid(), 'dead', ARRAY['"
 				+ this.key + "'], now() - interval '11s')");
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		await().atMost(Duration.ofSeconds(5))
 			.untilAsserted(() -> assertThat(second.observe().candidates()).extracting(Candidate::nodeId)
 				.containsExactly("node-a", "node-b"));
@@ -415,30 +415,30 @@ class LeaseTableTests {
 	@Test
 	@Tag("ring2")
 	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
-		List<ElectionSession> opened = new ArrayList<>();
+		List<StoreSession> opened = new ArrayList<>();
 		for (String node : List.of("node-c", "node-a", "node-f", "node-e", "node-b", "node-d")) {
-			ElectionSession session = open(node, Duration.ofMinutes(1));
+			StoreSession session = open(node, Duration.ofMinutes(1));
 			assertThat(session.isStandby()).isTrue();
 			opened.add(session);
 			session.acquire(NO_WAIT);
 		}
-		ElectionSession leader = opened.get(0);
+		StoreSession leader = opened.get(0);
 		awaitStandbys(leader, opened, "node-a", "node-b", "node-c", "node-d");
 		opened.get(1).close();
 		opened.remove(1);
 		awaitStandbys(leader, opened, "node-b", "node-c", "node-d", "node-e");
 	}
 
-	private static void awaitStandbys(ElectionSession leader, List<ElectionSession> opened, String... expected) {
+	private static void awaitStandbys(StoreSession leader, List<StoreSession> opened, String... expected) {
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
 			leader.confirm();
-			for (ElectionSession session : opened) {
+			for (StoreSession session : opened) {
 				if (session != leader) {
 					assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
 				}
 			}
 			assertThat(opened.stream()
-				.filter(ElectionSession::isStandby)
+				.filter(StoreSession::isStandby)
 				.map((session) -> session.name().substring(session.name().lastIndexOf(' ') + 1)))
 				.containsExactlyInAnyOrder(expected);
 		});
@@ -446,10 +446,10 @@ class LeaseTableTests {
 
 	@Test
 	void rowOfADeletedHolderIsNotTakenOverBeforeItsLeaseExpires() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		this.server.execute("DELETE FROM leader_election WHERE election = '" + this.key + "'");
 		long start = System.nanoTime();
@@ -461,10 +461,10 @@ class LeaseTableTests {
 	@Test
 	void lockedRowDelaysItsOwnElectionOnly() throws Exception {
 		LeaseTable table = table("node-a", this.server.port(), LEASE);
-		ElectionSession first = open(table, this.election, LEASE);
+		StoreSession first = open(table, this.election, LEASE);
 		win(first);
 		first.confirm();
-		ElectionSession other = open(table, this.election + "-2", LEASE);
+		StoreSession other = open(table, this.election + "-2", LEASE);
 		win(other);
 		other.confirm();
 		Connection foreign = connect();
@@ -483,7 +483,7 @@ class LeaseTableTests {
 
 	@Test
 	void endedConnectionDoesNotEndTheTerm() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.confirm();
 		assertThat(this.server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name "
@@ -502,15 +502,15 @@ class LeaseTableTests {
 	@Test
 	void allElectionsOfANodeShareOneConnection() throws SessionException {
 		LeaseTable table = table("node-shared", this.server.port(), LEASE);
-		List<ElectionSession> all = new ArrayList<>();
+		List<StoreSession> all = new ArrayList<>();
 		for (int i : IntStream.range(0, 50).toArray()) {
 			all.add(open(table, this.election + "-" + i, LEASE));
 		}
-		for (ElectionSession session : all) {
+		for (StoreSession session : all) {
 			win(session);
 		}
 		assertThat(connections("node-shared")).isOne();
-		for (ElectionSession session : all) {
+		for (StoreSession session : all) {
 			session.close();
 		}
 		await().atMost(Duration.ofSeconds(10)).until(() -> connections("node-shared") == 0);
@@ -529,7 +529,7 @@ class LeaseTableTests {
 	void missingTableIsUnusable() {
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "no_such_table", false, LEASE);
 		assertThatExceptionOfType(UnusableStoreException.class)
-			.isThrownBy(() -> table.sessions(settings(this.election, LEASE), this.key, this.keys, 0).open())
+			.isThrownBy(() -> table.store(settings(this.election, LEASE), this.key, this.keys, 0).open())
 			.withMessageContaining(
 					"One of the tables no_such_table, no_such_table_fence and no_such_table_candidate, which "
 							+ "leader-election.store=table needs, does not exist in a schema that the role can use")
@@ -549,7 +549,7 @@ class LeaseTableTests {
 			"ALTER TABLE shape_fence SET UNLOGGED | not a permanent table" })
 	void tableOfAnotherShapeIsUnusable(String change, String message) throws SessionException {
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "shape", true, LEASE);
-		ElectionSessions opened = table.sessions(settings(this.election, LEASE), this.key, this.keys, 0);
+		ElectionStore opened = table.store(settings(this.election, LEASE), this.key, this.keys, 0);
 		opened.open().close();
 		this.server.execute(change);
 		assertThatExceptionOfType(UnusableStoreException.class).isThrownBy(opened::open).withMessageContaining(message);
@@ -559,7 +559,7 @@ class LeaseTableTests {
 	void tableInASchemaIsCreatedAndUsed() throws SessionException {
 		this.server.execute("CREATE SCHEMA infra");
 		LeaseTable table = new LeaseTable(this.server::connect, node("node-a"), "infra.leases", true, LEASE);
-		ElectionSession session = table.sessions(settings(this.election, LEASE), this.key, this.keys, 0).open();
+		StoreSession session = table.store(settings(this.election, LEASE), this.key, this.keys, 0).open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		win(session);
@@ -569,14 +569,14 @@ class LeaseTableTests {
 	@Test
 	void fenceLetsRenewalsPassAndATakeoverWait() throws Exception {
 		TransactionFence fence = fenceOf("node-a", LONG_LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		first.confirm();
 		Connection transaction = connect();
 		transaction.setAutoCommit(false);
 		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.PASSED);
 		first.confirm();
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		first.release(true);
 		Won takeover = awaitWon(second);
 		assertThat(takeover.clear()).isFalse();
@@ -592,11 +592,11 @@ class LeaseTableTests {
 			Connection.TRANSACTION_SERIALIZABLE })
 	void transactionThatBeganBeforeATakeoverIsRefusedAfterIt(int isolation) throws Exception {
 		TransactionFence fence = fenceOf("node-a", LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		first.confirm();
 		Connection transaction = begin(isolation, "leader_election");
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		assertThat(awaitWon(second).clear()).isTrue();
 		assertThat(fence.pass(transaction, won.term()).verdict()).isEqualTo(Verdict.REFUSED);
 	}
@@ -606,7 +606,7 @@ class LeaseTableTests {
 			Connection.TRANSACTION_SERIALIZABLE })
 	void transactionPassesAfterRenewalsSinceItBegan(int isolation) throws Exception {
 		TransactionFence fence = fenceOf("node-a", LONG_LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		first.confirm();
 		Connection transaction = begin(isolation, "leader_election");
@@ -622,14 +622,14 @@ class LeaseTableTests {
 	@ValueSource(ints = { Connection.TRANSACTION_REPEATABLE_READ, Connection.TRANSACTION_SERIALIZABLE })
 	void transactionWithAnOlderSnapshotHoldsTheBarrierUntilTheTermOfTheFenceChanges(int isolation) throws Exception {
 		TransactionFence fence = fenceOf("node-a", LONG_LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		first.confirm();
 		Connection holder = connect();
 		holder.setAutoCommit(false);
 		assertThat(fence.pass(holder, won.term()).verdict()).isEqualTo(Verdict.PASSED);
 		Connection transaction = begin(isolation, "leader_election");
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		first.release(true);
 		assertThat(awaitWon(second).clear()).isFalse();
 		// The term of the lease has changed, but not that of the fence
@@ -671,7 +671,7 @@ class LeaseTableTests {
 	@Test
 	void transactionIsRefusedOnceTheLeaseIsFree() throws Exception {
 		TransactionFence fence = fenceOf("node-a", LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		first.release(true);
 		Connection transaction = connect();
@@ -704,10 +704,10 @@ class LeaseTableTests {
 
 	@Test
 	void winnerWaitsForTheTakeoverDelayIfWorkMayStillBeRunning() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.release(false);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		assertThat(second.observe().leader()).isNull();
 		assertThat(win(second).ending()).isNotEqualTo(Ending.CLEAN);
 		second.release(true);
@@ -718,7 +718,7 @@ class LeaseTableTests {
 	@CsvSource({ "leader_election, PASSED", "leader_election_fence, BLOCKED" })
 	void fenceIsBlockedWhileAForeignSessionHasLockedItsRow(String table, Verdict verdict) throws Exception {
 		TransactionFence fence = fenceOf("node-a", LEASE);
-		ElectionSession first = this.sessions.get(0);
+		StoreSession first = this.sessions.get(0);
 		Won won = win(first);
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
@@ -732,14 +732,14 @@ class LeaseTableTests {
 	@ValueSource(strings = { "UPDATE leader_election_fence SET locked = true", "DELETE FROM leader_election_fence",
 			"SELECT FROM leader_election_fence" })
 	void winnerNamesTheSessionThatHasLockedTheFence(String change) throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.release(true);
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
 		execute(foreign,
 				change + " WHERE election = '" + this.key + "'" + (change.startsWith("SELECT") ? " FOR UPDATE" : ""));
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		assertThat(win(second).clear()).isFalse();
 		second.confirm();
 		assertThat(second.passBarrier(Duration.ofMillis(100)))
@@ -750,9 +750,9 @@ class LeaseTableTests {
 
 	@Test
 	void tableOfFencesThatIsLockedOnlyDelaysTakeovers() throws Exception {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
-		ElectionSession second = open("node-b");
+		StoreSession second = open("node-b");
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
 		execute(foreign, "LOCK TABLE leader_election_fence");
@@ -768,11 +768,11 @@ class LeaseTableTests {
 
 	@Test
 	void ownLeaseThatIsTakenOverIsNotClean() throws SessionException {
-		ElectionSession first = open("node-a");
+		StoreSession first = open("node-a");
 		win(first);
 		first.release(false);
 		LeaseTable table = table("node-b", this.server.port(), LEASE);
-		ElectionSession second = open(table, this.election, LEASE);
+		StoreSession second = open(table, this.election, LEASE);
 		assertThat(win(second).ending()).isNotEqualTo(Ending.CLEAN);
 		second.confirm();
 		second.abort();
@@ -783,12 +783,12 @@ class LeaseTableTests {
 	void termsIncreaseAcrossAChangeOfStoreInBothDirections() throws SessionException {
 		List<Term> terms = new ArrayList<>();
 		for (int i = 0; i < 3; i++) {
-			ElectionSession leased = open("node-a");
+			StoreSession leased = open("node-a");
 			terms.add(win(leased).term());
 			assertThat(leased.confirm().predecessor()).isNull();
 			leased.release(true);
 			leased.close();
-			ElectionSession locked = openLock();
+			StoreSession locked = openLock();
 			terms.add(((Won) locked.acquire(NO_WAIT)).term());
 			locked.release(true);
 			locked.close();
@@ -798,9 +798,9 @@ class LeaseTableTests {
 
 	@Test
 	void nodeDoesNotTakeOverBesideANodeWithTheOtherStore() throws SessionException {
-		ElectionSession locked = openLock();
+		StoreSession locked = openLock();
 		assertThat(locked.acquire(NO_WAIT)).isInstanceOf(Won.class);
-		ElectionSession leased = open("node-a");
+		StoreSession leased = open("node-a");
 		Held held = (Held) leased.acquire(NO_WAIT);
 		assertThat(held.view().foreign()).asString()
 			.contains("leader-election.store=advisory-lock; all nodes must use the same store");
@@ -833,7 +833,7 @@ class LeaseTableTests {
 
 	@Test
 	void keyOfTheOtherStoreDelaysAGrantButDoesNotEndLeadership() throws Exception {
-		ElectionSession session = open("node-a");
+		StoreSession session = open("node-a");
 		win(session);
 		Connection foreign = connect();
 		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
@@ -853,7 +853,7 @@ class LeaseTableTests {
 			this.server
 				.execute("CREATE TRIGGER refuse BEFORE INSERT ON leader_election FOR EACH ROW WHEN (NEW.election = '"
 						+ this.key + "') EXECUTE FUNCTION public.refuse()");
-			ElectionSession session = open("node-a");
+			StoreSession session = open("node-a");
 			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT))
 				.withMessageContaining("no space left");
 			this.server.execute("DROP TRIGGER refuse ON leader_election");
@@ -880,8 +880,8 @@ class LeaseTableTests {
 		assertThat(fence.covers(transaction)).isFalse();
 	}
 
-	private ElectionSession openLock() throws SessionException {
-		ElectionSession session = new PostgreSqlSessions(settings(this.election, LEASE), this.keys, 0, false,
+	private StoreSession openLock() throws SessionException {
+		StoreSession session = new AdvisoryLockStore(settings(this.election, LEASE), this.keys, 0, false,
 				this.server::connect, null)
 			.open();
 		this.sessions.add(session);
@@ -898,13 +898,13 @@ class LeaseTableTests {
 		return Duration.ofNanos(System.nanoTime() - start);
 	}
 
-	private static Won win(ElectionSession session) throws SessionException {
+	private static Won win(StoreSession session) throws SessionException {
 		Acquisition acquisition = session.acquire(NO_WAIT);
 		assertThat(acquisition).isInstanceOf(Won.class);
 		return (Won) acquisition;
 	}
 
-	private static Won awaitWon(ElectionSession session) throws SessionException {
+	private static Won awaitWon(StoreSession session) throws SessionException {
 		long start = System.nanoTime();
 		while (elapsed(start).toSeconds() < 20) {
 			if (session.acquire(Duration.ofMillis(800)) instanceof Won won) {
@@ -914,7 +914,7 @@ class LeaseTableTests {
 		throw new AssertionError("Not won");
 	}
 
-	private static Acquisition acquireUnchecked(ElectionSession session, Duration timeout) {
+	private static Acquisition acquireUnchecked(StoreSession session, Duration timeout) {
 		try {
 			return session.acquire(timeout);
 		}
@@ -923,7 +923,7 @@ class LeaseTableTests {
 		}
 	}
 
-	private static void confirmUnchecked(ElectionSession session) {
+	private static void confirmUnchecked(StoreSession session) {
 		try {
 			session.confirm();
 		}
@@ -949,24 +949,23 @@ class LeaseTableTests {
 	 */
 	private TransactionFence fenceOf(String node, Duration lease) throws SessionException {
 		LeaseTable table = table(node, this.server.port(), lease);
-		ElectionSessions opened = table.sessions(settings(this.election, lease), this.key, this.keys, 0);
-		ElectionSession session = opened.open();
+		ElectionStore opened = table.store(settings(this.election, lease), this.key, this.keys, 0);
+		StoreSession session = opened.open();
 		this.sessions.add(session);
 		session.becomeCandidate();
 		return opened.fence();
 	}
 
-	private ElectionSession open(String node) throws SessionException {
+	private StoreSession open(String node) throws SessionException {
 		return open(node, LEASE);
 	}
 
-	private ElectionSession open(String node, Duration lease) throws SessionException {
+	private StoreSession open(String node, Duration lease) throws SessionException {
 		return open(table(node, this.server.port(), lease), this.election, lease);
 	}
 
-	private ElectionSession open(LeaseTable table, String name, Duration lease) throws SessionException {
-		ElectionSession session = table
-			.sessions(settings(name, lease), "test:" + name, ElectionKeys.derive("test", name), 0)
+	private StoreSession open(LeaseTable table, String name, Duration lease) throws SessionException {
+		StoreSession session = table.store(settings(name, lease), "test:" + name, ElectionKeys.derive("test", name), 0)
 			.open();
 		this.sessions.add(session);
 		session.becomeCandidate();

@@ -26,11 +26,11 @@ import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.postgresql.PostgreSqlSessions.TableRow;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.AdvisoryLockStore.TableRow;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -59,7 +59,7 @@ class OtherStoreTests {
 
 	private final String table = this.schema + ".leader_election";
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	@BeforeEach
 	void createSchema() {
@@ -69,7 +69,7 @@ class OtherStoreTests {
 
 	@AfterEach
 	void dropSchema() {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
 		this.server.execute("DROP ROLE " + this.role);
 	}
@@ -79,7 +79,7 @@ class OtherStoreTests {
 		createTable();
 		this.server.execute("GRANT USAGE ON SCHEMA " + this.schema + " TO " + this.role);
 		this.server.execute("GRANT SELECT ON " + this.table + " TO " + this.role);
-		ElectionSession session = open(this.role, this.table);
+		StoreSession session = open(this.role, this.table);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(session::becomeCandidate)
 			.withMessageContaining("Node 'node-b' leads this election with leader-election.store=table");
 	}
@@ -127,7 +127,7 @@ class OtherStoreTests {
 	@Test
 	void nodeLeadsAfterTheTableWasDropped() throws SessionException {
 		createTable();
-		ElectionSession session = open(this.server.username(), this.table);
+		StoreSession session = open(this.server.username(), this.table);
 		this.server.execute("DROP TABLE " + this.table);
 		verifyLeads(session);
 	}
@@ -147,7 +147,7 @@ class OtherStoreTests {
 		verifyLeads(open(user, name));
 	}
 
-	private static void verifyLeads(ElectionSession session) throws SessionException {
+	private static void verifyLeads(StoreSession session) throws SessionException {
 		session.becomeCandidate();
 		assertThat(session.acquire(Duration.ofMillis(1))).isInstanceOf(Won.class);
 		session.confirm();
@@ -155,7 +155,7 @@ class OtherStoreTests {
 		session.close();
 	}
 
-	private ElectionSession open(String user, String name) throws SessionException {
+	private StoreSession open(String user, String name) throws SessionException {
 		ElectionSettings settings = new ElectionSettings(this.id, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1),
 				true);
 		ConnectionSource source = (driverSettings) -> {
@@ -165,8 +165,8 @@ class OtherStoreTests {
 			properties.setProperty("password", user.equals(this.server.username()) ? this.server.password() : "right");
 			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
 		};
-		ElectionSession session = new PostgreSqlSessions(settings, ElectionKeys.derive("test", this.id), 0, false,
-				source, new TableRow(name, this.id))
+		StoreSession session = new AdvisoryLockStore(settings, ElectionKeys.derive("test", this.id), 0, false, source,
+				new TableRow(name, this.id))
 			.open();
 		this.sessions.add(session);
 		return session;

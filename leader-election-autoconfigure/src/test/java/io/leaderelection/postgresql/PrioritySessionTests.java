@@ -23,13 +23,13 @@ import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -54,9 +54,9 @@ class PrioritySessionTests {
 
 	@Test
 	void sessionAtTheHeadOfTheQueueLeavesTheLockToAHigherPriority() throws Exception {
-		ElectionSession leader = open("leader", 0);
-		ElectionSession low = open("low", 5);
-		ElectionSession high = open("high", 10);
+		StoreSession leader = open("leader", 0);
+		StoreSession low = open("low", 5);
+		StoreSession high = open("high", 10);
 		assertThat(leader.acquire(WAIT)).isInstanceOf(Won.class);
 		CompletableFuture<Acquisition> first = acquire(low);
 		await().until(() -> waiting() == 1);
@@ -75,9 +75,9 @@ class PrioritySessionTests {
 
 	@Test
 	void equalPrioritiesKeepTheOrderOfTheQueue() throws Exception {
-		ElectionSession leader = open("leader", 20);
-		ElectionSession first = open("first", 10);
-		ElectionSession second = open("second", 10);
+		StoreSession leader = open("leader", 20);
+		StoreSession first = open("first", 10);
+		StoreSession second = open("second", 10);
 		assertThat(leader.acquire(WAIT)).isInstanceOf(Won.class);
 		CompletableFuture<Acquisition> head = acquire(first);
 		await().until(() -> waiting() == 1);
@@ -92,8 +92,8 @@ class PrioritySessionTests {
 
 	@Test
 	void profileIsSeenByOthersAndGoneWithItsSession() throws Exception {
-		ElectionSession session = open("node", 7);
-		ElectionSession other = open("other", 0);
+		StoreSession session = open("node", 7);
+		StoreSession other = open("other", 0);
 		await().untilAsserted(() -> assertThat(other.observe().candidates()).filteredOn("nodeId", "node")
 			.extracting("profile")
 			.containsExactly(new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of("url", "http://node"))));
@@ -105,7 +105,7 @@ class PrioritySessionTests {
 					.isEmpty());
 	}
 
-	private static CompletableFuture<Acquisition> acquire(ElectionSession session) {
+	private static CompletableFuture<Acquisition> acquire(StoreSession session) {
 		return CompletableFuture.supplyAsync(() -> {
 			try {
 				Acquisition acquisition;
@@ -130,18 +130,18 @@ class PrioritySessionTests {
 			.size();
 	}
 
-	private static void close(ElectionSession... sessions) {
-		for (ElectionSession session : sessions) {
+	private static void close(StoreSession... sessions) {
+		for (StoreSession session : sessions) {
 			session.close();
 		}
 	}
 
-	private ElectionSession open(String node, int priority) throws SessionException {
+	private StoreSession open(String node, int priority) throws SessionException {
 		ElectionSettings settings = new ElectionSettings(this.election, node, WAIT, Duration.ZERO, true,
 				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS,
 				new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of("url", "http://" + node)),
 				ElectionSettings.PRIORITY_HOLD);
-		ElectionSession session = new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
+		StoreSession session = new AdvisoryLockStore(settings, this.keys, 0, false, (driverSettings) -> {
 			Properties properties = new Properties();
 			properties.putAll(driverSettings);
 			properties.setProperty("user", this.server.username());

@@ -34,17 +34,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSession.Candidate;
-import io.leaderelection.engine.ElectionSession.Leader;
-import io.leaderelection.engine.ElectionSession.View;
-import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
@@ -76,7 +76,7 @@ class SeatTests {
 
 	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
 
-	private final List<ElectionSession> sessions = new ArrayList<>();
+	private final List<StoreSession> sessions = new ArrayList<>();
 
 	private final AtomicInteger connections = new AtomicInteger();
 
@@ -88,7 +88,7 @@ class SeatTests {
 
 	@AfterEach
 	void leaveNothing() throws SQLException {
-		this.sessions.forEach(ElectionSession::abort);
+		this.sessions.forEach(StoreSession::abort);
 		if (this.pool != null) {
 			this.pool.close();
 		}
@@ -97,9 +97,9 @@ class SeatTests {
 
 	@Test
 	void thereIsOneSeatPerStandby() throws SessionException {
-		ElectionSession first = open("node-1");
-		ElectionSession second = open("node-2");
-		ElectionSession third = open("node-3");
+		StoreSession first = open("node-1");
+		StoreSession second = open("node-2");
+		StoreSession third = open("node-3");
 		assertThat(first.becomeCandidate()).isTrue();
 		assertThat(second.becomeCandidate()).isTrue();
 		assertThat(third.becomeCandidate()).isFalse();
@@ -123,7 +123,7 @@ class SeatTests {
 		assertThat(sessions("other", 5).watch().open()).isFalse();
 		assertThat(open("other", 5).becomeCandidate()).isFalse();
 		assertThat(sessions("node-10", 10).watch().open()).isTrue();
-		ElectionSession preferred = open("node-10", 10);
+		StoreSession preferred = open("node-10", 10);
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(STANDBYS + 2);
@@ -136,7 +136,7 @@ class SeatTests {
 
 	@Test
 	void sessionTakesOneSeatOnly() throws SessionException {
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		assertThat(first.becomeCandidate()).isTrue();
 		assertThat(first.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
@@ -148,8 +148,8 @@ class SeatTests {
 
 	@Test
 	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
-		ElectionSession frozen = open(new PostgreSqlSessions(settings("node-1", Duration.ofMillis(500)), this.keys, 0,
-				false, source(), null));
+		StoreSession frozen = open(
+				new AdvisoryLockStore(settings("node-1", Duration.ofMillis(500)), this.keys, 0, false, source(), null));
 		assertThat(frozen.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 		await().atMost(Duration.ofSeconds(5)).until(() -> seats().isEmpty());
@@ -157,7 +157,7 @@ class SeatTests {
 
 	@Test
 	void winnerFreesItsSeatWithTheStatementThatWins() throws SessionException {
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		assertThat(seats()).isEmpty();
@@ -170,10 +170,10 @@ class SeatTests {
 
 	@Test
 	void standbyThatWaitsKeepsItsSeat() throws SessionException {
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		first.acquire(NO_WAIT);
-		ElectionSession second = open("node-2");
+		StoreSession second = open("node-2");
 		second.becomeCandidate();
 		second.warmUp();
 		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
@@ -183,7 +183,7 @@ class SeatTests {
 	@Test
 	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
 		AtomicInteger calls = new AtomicInteger();
-		PostgreSqlSessions cancelling = new PostgreSqlSessions(settings("node-1"), this.keys, 0, false, source(), null,
+		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-1"), this.keys, 0, false, source(), null,
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -195,7 +195,7 @@ class SeatTests {
 					}
 
 				});
-		ElectionSession first = open(cancelling);
+		StoreSession first = open(cancelling);
 		first.becomeCandidate();
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
@@ -204,7 +204,7 @@ class SeatTests {
 
 	@Test
 	void sessionOfAnEarlierVersionNeedsNoSeat() throws Exception {
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		Won won = (Won) first.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
@@ -221,18 +221,18 @@ class SeatTests {
 			statement
 				.execute("SELECT pg_advisory_lock(" + this.keys.termClass() + ", " + (won.term().transactionId() + 1)
 						+ "), pg_advisory_lock_shared(" + this.keys.noticeClass() + ", 1)");
-			Leader leader = sessions("node-4").watch().view().leader();
-			assertThat(leader).isNotNull().extracting(Leader::nodeId).isEqualTo("old");
+			Holder leader = sessions("node-4").watch().view().leader();
+			assertThat(leader).isNotNull().extracting(Holder::nodeId).isEqualTo("old");
 		}
 	}
 
 	@Test
 	void watchReadsTheElectionWithoutAPool() throws SessionException {
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		Watch watch = watching.watch();
 		assertThat(watch.view().leader()).isNull();
 		assertThat(watch.open()).isTrue();
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		Won won = (Won) first.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
@@ -240,7 +240,7 @@ class SeatTests {
 		open("node-3").becomeCandidate();
 		watch = watching.watch();
 		assertThat(watch.open()).isFalse();
-		assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 		assertThat(watch.view().candidates()).hasSize(3);
 		await().until(
 				() -> this.server
@@ -262,9 +262,9 @@ class SeatTests {
 			statement.execute("SET search_path = misleading, pg_catalog");
 		}
 		this.pool.setNetworkTimeout(Runnable::run, 60_000);
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		watching.watch();
-		ElectionSession first = open("node-1");
+		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		Won won = (Won) first.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
@@ -273,7 +273,7 @@ class SeatTests {
 			this.pool.setAutoCommit(autoCommit);
 			Watch watch = watching.watch();
 			assertThat(watch.open()).isTrue();
-			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 			assertThat(this.pool.getAutoCommit()).isEqualTo(autoCommit);
 			assertThat(this.pool.getNetworkTimeout()).isEqualTo(60_000);
 			assertThat(this.server.query("SELECT state FROM pg_stat_activity WHERE query LIKE '%"
@@ -291,7 +291,7 @@ class SeatTests {
 		this.created.add("DATABASE " + other);
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
 				this.server.username(), this.server.password());
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		watching.watch();
 		open("node-1").becomeCandidate();
 		open("node-2").becomeCandidate();
@@ -308,7 +308,7 @@ class SeatTests {
 
 	@Test
 	void brokenConnectionOfThePoolIsReplacedByAnOwnOne() throws Exception {
-		PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl());
+		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
 		this.pool.close();
 		int before = this.connections.get();
 		assertThat(watching.watch()).as("the next one is awaited").isNull();
@@ -321,15 +321,15 @@ class SeatTests {
 
 	@Test
 	void brokenConnectionOfThePoolIsReplacedAtOnceAfterASession() throws Exception {
-		PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl());
+		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
 		watching.open().close();
 		this.pool.close();
 		assertThat(watching.watch()).isNotNull();
 	}
 
-	private PostgreSqlSessions watchByPool(String url) throws Exception {
+	private AdvisoryLockStore watchByPool(String url) throws Exception {
 		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		watching.watch();
 		assertThat(watching.watch().open()).isTrue();
 		return watching;
@@ -342,7 +342,7 @@ class SeatTests {
 	@Test
 	void slowServerCostsNoConnection() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl(proxy.port()));
+			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
 			int before = this.connections.get();
 			proxy.hold();
 			AtomicBoolean released = new AtomicBoolean();
@@ -361,7 +361,7 @@ class SeatTests {
 	@Tag("ring2")
 	void serverThatIsSilentForLongerIsObservedOneTimeLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			PostgreSqlSessions watching = watchByPool(this.server.jdbcUrl(proxy.port()));
+			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
 			int before = this.connections.get();
 			proxy.hold();
 			assertThat(watching.watch()).isNull();
@@ -378,7 +378,7 @@ class SeatTests {
 	void poolThatHasNoConnectionAnyLongerIsAskedAgainBeforeOneIsOpened() throws Exception {
 		try (Connection lent = this.server.connect()) {
 			this.pool = lent;
-			PostgreSqlSessions watching = sessions("node-4");
+			AdvisoryLockStore watching = sessions("node-4");
 			watching.watch();
 			for (int i = 0; i < 2; i++) {
 				assertThat(watching.watch()).isNotNull();
@@ -396,19 +396,19 @@ class SeatTests {
 	@Test
 	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
-		ElectionSession leader = open("node-1");
+		StoreSession leader = open("node-1");
 		leader.becomeCandidate();
 		Won won = (Won) leader.acquire(NO_WAIT);
-		ElectionSession standby = open("node-2");
+		StoreSession standby = open("node-2");
 		standby.becomeCandidate();
-		ElectionSession other = open("node-3");
+		StoreSession other = open("node-3");
 		other.becomeCandidate();
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		watching.watch();
 		for (int i = 0; i < 3; i++) {
 			Watch watch = watching.watch();
 			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 			assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
 			assertThat(lastStatementOfThePool()).doesNotContain("pg_locks")
 				.contains("pg_try_advisory_xact_lock_shared");
@@ -427,12 +427,12 @@ class SeatTests {
 		assertThat(seats()).hasSize(STANDBYS);
 		Watch watch = watching.watch();
 		assertThat(watch.open()).isFalse();
-		assertThat(watch.view().leader()).isNotNull().extracting(Leader::nodeId).isEqualTo("node-2");
+		assertThat(watch.view().leader()).isNotNull().extracting(Holder::nodeId).isEqualTo("node-2");
 	}
 
 	@Test
 	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		PostgreSqlSessions watching = new PostgreSqlSessions(settings("node-4"), this.keys, 0, false, source(), null,
+		AdvisoryLockStore watching = new AdvisoryLockStore(settings("node-4"), this.keys, 0, false, source(), null,
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -442,7 +442,7 @@ class SeatTests {
 
 				});
 		for (int i = 1; i <= STANDBYS + 1; i++) {
-			ElectionSession session = open("node-" + i);
+			StoreSession session = open("node-" + i);
 			session.becomeCandidate();
 			session.acquire(NO_WAIT);
 		}
@@ -461,10 +461,10 @@ class SeatTests {
 	 */
 	@Test
 	void lockThatTriesASeatEndsWithItsStatement() throws Exception {
-		ElectionSession leader = open("node-1");
+		StoreSession leader = open("node-1");
 		leader.becomeCandidate();
 		leader.acquire(NO_WAIT);
-		ElectionSession standby = open("node-2");
+		StoreSession standby = open("node-2");
 		standby.becomeCandidate();
 		open("node-3").becomeCandidate();
 		List<String> left = new ArrayList<>();
@@ -479,7 +479,7 @@ class SeatTests {
 						}
 						return method.invoke(lent, arguments);
 					});
-			PostgreSqlSessions watching = sessions("node-4");
+			AdvisoryLockStore watching = sessions("node-4");
 			watching.watch();
 			assertThat(watching.watch().open()).isFalse();
 			standby.close();
@@ -498,7 +498,7 @@ class SeatTests {
 			await().until(() -> seats().size() < STANDBYS);
 			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) "
 					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
-			PostgreSqlSessions watching = sessions("node-4");
+			AdvisoryLockStore watching = sessions("node-4");
 			await().pollInterval(FOREIGN_INTERVAL)
 				.during(FOREIGN_INTERVAL.multipliedBy(3))
 				.until(() -> watching.watch().view().foreign() == null);
@@ -527,7 +527,7 @@ class SeatTests {
 				}
 				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
 						other.password());
-				PostgreSqlSessions watching = sessions("node-4");
+				AdvisoryLockStore watching = sessions("node-4");
 				watching.watch();
 				if (identifier) {
 					open("node-1").becomeCandidate();
@@ -552,7 +552,7 @@ class SeatTests {
 			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
 			statement.execute("SET extra_float_digits = 0");
 		}
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		watching.watch();
 		int before = this.connections.get();
 		assertThat(watching.watch().open()).isTrue();
@@ -562,11 +562,11 @@ class SeatTests {
 	@Test
 	@Tag("ring2")
 	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
-		ElectionSession leader = open("node-1");
+		StoreSession leader = open("node-1");
 		leader.becomeCandidate();
 		Won won = (Won) leader.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
-		PostgreSqlSessions watching = sessions("node-4");
+		AdvisoryLockStore watching = sessions("node-4");
 		assertThat(watching.watch().view().foreign()).isNull();
 		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
 			statement.execute("SET application_name = 'psql'");
@@ -585,7 +585,7 @@ class SeatTests {
 				.asString()
 				.startsWith("session with pid")
 				.contains("'psql'");
-			assertThat(watch.view().leader()).isNotNull().extracting(Leader::term).isEqualTo(won.term());
+			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 			assertThat(watch.view().candidates()).hasSize(2);
 			await().pollInterval(FOREIGN_INTERVAL).until(() -> {
 				leader.candidates();
@@ -608,27 +608,27 @@ class SeatTests {
 					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
 	}
 
-	private ElectionSession open(String node) throws SessionException {
+	private StoreSession open(String node) throws SessionException {
 		return open(sessions(node));
 	}
 
-	private ElectionSession open(PostgreSqlSessions from) throws SessionException {
-		ElectionSession session = from.open();
+	private StoreSession open(AdvisoryLockStore from) throws SessionException {
+		StoreSession session = from.open();
 		this.sessions.add(session);
 		return session;
 	}
 
-	private ElectionSession open(String node, int priority) throws SessionException {
+	private StoreSession open(String node, int priority) throws SessionException {
 		return open(sessions(node, priority));
 	}
 
-	private PostgreSqlSessions sessions(String node) {
+	private AdvisoryLockStore sessions(String node) {
 		return sessions(node, 0);
 	}
 
-	private PostgreSqlSessions sessions(String node, int priority) {
+	private AdvisoryLockStore sessions(String node, int priority) {
 		ElectionSettings settings = settings(node);
-		return new PostgreSqlSessions(
+		return new AdvisoryLockStore(
 				new ElectionSettings(this.election, node, settings.lease(), settings.takeoverDelay(),
 						settings.fastTakeover(), settings.drainTimeout(), true, STANDBYS,
 						new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), settings.priorityHold()),

@@ -21,13 +21,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.PostgreSqlSessions;
 
 /**
  * Checks one session of an election: that the server accepts its settings, how long its
@@ -68,7 +68,7 @@ final class SessionCheck {
 	 * @param pooled whether a pooler is in between
 	 */
 	void run(Connection connection, boolean pooled) throws VerificationException, InterruptedException {
-		ElectionSession session;
+		StoreSession session;
 		try {
 			session = sessions("silent").open();
 		}
@@ -90,10 +90,10 @@ final class SessionCheck {
 		}
 	}
 
-	private ElectionSessions sessions(String node) {
+	private ElectionStore sessions(String node) {
 		ElectionSettings settings = new ElectionSettings(this.options.election(), node, this.options.lease(),
 				Duration.ZERO, Duration.ZERO, true);
-		return new PostgreSqlSessions(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect,
+		return new AdvisoryLockStore(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect,
 				null);
 	}
 
@@ -105,12 +105,12 @@ final class SessionCheck {
 	 * A session of the server that another node uses is refused when it is opened.
 	 */
 	private void checkNotShared() throws SessionException {
-		ElectionSession other = sessions("other").open();
+		StoreSession other = sessions("other").open();
 		other.close();
 		this.report.ok("pooler", "two sessions of an election are two sessions of the server");
 	}
 
-	private void run(Connection connection, ElectionSession session)
+	private void run(Connection connection, StoreSession session)
 			throws SQLException, SessionException, VerificationException, InterruptedException {
 		session.becomeCandidate();
 		if (!(session.acquire(this.options.lease()) instanceof Acquisition.Won won)) {

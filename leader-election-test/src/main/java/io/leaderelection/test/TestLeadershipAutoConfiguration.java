@@ -18,7 +18,7 @@ package io.leaderelection.test;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ManualSessions;
+import io.leaderelection.engine.ManualStore;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.schedule.DurableSchedules;
 
@@ -50,8 +50,8 @@ public final class TestLeadershipAutoConfiguration {
 	/** Those of one election. */
 	@Bean
 	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-	ManualSessions manualSessions(Environment environment) {
-		return new ManualSessions(isLeader(environment));
+	ManualStore manualSessions(Environment environment) {
+		return new ManualStore(isLeader(environment));
 	}
 
 	@Bean

@@ -26,8 +26,8 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
-import io.leaderelection.engine.ManualSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.ManualStore;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -157,14 +157,14 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsNotStarted() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
+			.withBean(ElectionStore.class, () -> new ManualStore(false))
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = target(registry.unregisterListenerContainer("method"));
 				var destroyed = target(registry.getListenerContainer("destroyed"));
 				((DisposableBean) registry.getListenerContainer("destroyed")).destroy();
 				var last = target(registry.getListenerContainer("last"));
-				ManualSessions.grant(elector(context));
+				ManualStore.grant(elector(context));
 				Awaitility.await().untilAsserted(() -> verify(last).start());
 				verify(container, never()).start();
 				verify(destroyed, never()).start();
@@ -175,14 +175,14 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
 		this.contextRunner.withUserConfiguration(KafkaContainers.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
+			.withBean(ElectionStore.class, () -> new ManualStore(false))
 			.run((context) -> {
 				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
-				ManualSessions.grant(elector(context));
+				ManualStore.grant(elector(context));
 				Awaitility.await().until(() -> registry.getListenerContainer("method").isRunning());
 				var container = registry.unregisterListenerContainer("method");
 				assertThat(container).isNotNull();
-				ManualSessions.revoke(elector(context), Reason.RESIGNED);
+				ManualStore.revoke(elector(context), Reason.RESIGNED);
 				assertThat(container.isRunning()).isFalse();
 			});
 	}
@@ -191,23 +191,23 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionSessions.class, () -> new ManualSessions(false))
+			.withBean(ElectionStore.class, () -> new ManualStore(false))
 			.run((context) -> {
 				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
 				MessageListenerContainer manual = container(registry, "manual");
 				MessageListenerContainer automatic = container(registry, "leader-only");
-				ManualSessions.grant(elector(context));
+				ManualStore.grant(elector(context));
 				Awaitility.await().until(automatic::isRunning);
 				assertThat(manual.isRunning()).isFalse();
 				manual.start();
 				Awaitility.await().until(manual::isRunning);
-				ManualSessions.revoke(elector(context), Reason.RESIGNED);
+				ManualStore.revoke(elector(context), Reason.RESIGNED);
 				assertThat(manual.isRunning()).isFalse();
-				ManualSessions.grant(elector(context));
+				ManualStore.grant(elector(context));
 				Awaitility.await().until(manual::isRunning);
 				manual.stop();
-				ManualSessions.revoke(elector(context), Reason.RESIGNED);
-				ManualSessions.grant(elector(context));
+				ManualStore.revoke(elector(context), Reason.RESIGNED);
+				ManualStore.grant(elector(context));
 				Awaitility.await().until(automatic::isRunning);
 				assertThat(manual.isRunning()).isFalse();
 			});

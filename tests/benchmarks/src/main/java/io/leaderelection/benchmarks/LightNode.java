@@ -33,12 +33,12 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTable;
-import io.leaderelection.postgresql.PostgreSqlSessions;
 
 /**
  * A node in this JVM, without an application. Counts its requests to the database and its
@@ -71,7 +71,7 @@ final class LightNode implements AutoCloseable {
 			.mapToObj((number) -> new ElectionSettings("election-" + number, id, LEASE, TAKEOVER_DELAY, DRAIN_TIMEOUT,
 					true))
 			.toList();
-		Function<ElectionSettings, ElectionSessions> sessions = switch (store) {
+		Function<ElectionSettings, ElectionStore> sessions = switch (store) {
 			case ADVISORY_LOCK -> locks(url, group);
 			case TABLE -> table(url, group, id);
 		};
@@ -83,15 +83,15 @@ final class LightNode implements AutoCloseable {
 		this.electors.all().forEach(DefaultLeaderElector::start);
 	}
 
-	private Function<ElectionSettings, ElectionSessions> locks(String url, String group) {
-		return (settings) -> new PostgreSqlSessions(settings, ElectionKeys.derive(group, settings.election()), 0, false,
+	private Function<ElectionSettings, ElectionStore> locks(String url, String group) {
+		return (settings) -> new AdvisoryLockStore(settings, ElectionKeys.derive(group, settings.election()), 0, false,
 				source(url), null);
 	}
 
-	private Function<ElectionSettings, ElectionSessions> table(String url, String group, String id) {
+	private Function<ElectionSettings, ElectionStore> table(String url, String group, String id) {
 		LeaseTable table = new LeaseTable(source(url), new LeaseTable.Node(id, "localhost", 1), "leader_election", true,
 				LEASE);
-		return (settings) -> table.sessions(settings, group + ":" + settings.election(),
+		return (settings) -> table.store(settings, group + ":" + settings.election(),
 				ElectionKeys.derive(group, settings.election()), 0);
 	}
 

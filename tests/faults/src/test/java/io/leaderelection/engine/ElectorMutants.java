@@ -30,9 +30,9 @@ public final class ElectorMutants {
 	private ElectorMutants() {
 	}
 
-	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionSessions sessions,
+	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionStore store,
 			Consumer<ElectionEvent> publisher) {
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, new Watchdog(Platform.SYSTEM),
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(Platform.SYSTEM),
 				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), engine(mutant));
 	}
 

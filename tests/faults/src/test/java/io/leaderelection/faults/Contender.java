@@ -29,18 +29,18 @@ import java.util.UUID;
 import java.util.function.Consumer;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSession.View;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.View;
+import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.PostgreSqlSessions;
 import io.leaderelection.postgresql.SessionMutants;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.Mutant;
@@ -61,7 +61,7 @@ final class Contender {
 
 	private final Consumer<Win> wins;
 
-	private final ElectionSession session;
+	private final StoreSession session;
 
 	private final Connection connection;
 
@@ -88,8 +88,8 @@ final class Contender {
 		CapturedConnection captured = new CapturedConnection(source);
 		ElectionSettings settings = new ElectionSettings("endings", node, LEASE, TAKEOVER_DELAY, Duration.ofSeconds(1),
 				true);
-		ElectionSessions sessions = (mutant != Mutant.NONE) ? SessionMutants.create(mutant, settings, keys, captured)
-				: new PostgreSqlSessions(settings, keys, 0, true, captured, null);
+		ElectionStore sessions = (mutant != Mutant.NONE) ? SessionMutants.create(mutant, settings, keys, captured)
+				: new AdvisoryLockStore(settings, keys, 0, true, captured, null);
 		this.session = sessions.open();
 		this.connection = captured.connection();
 		this.socket = captured.socket();
@@ -158,7 +158,7 @@ final class Contender {
 		return this.pid;
 	}
 
-	ElectionSession session() {
+	StoreSession session() {
 		return this.session;
 	}
 

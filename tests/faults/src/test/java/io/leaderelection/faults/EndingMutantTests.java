@@ -28,13 +28,13 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSession.Acquisition.Held;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.SessionMutants;
 import io.leaderelection.testsupport.FrozenBackend;
@@ -169,7 +169,7 @@ class EndingMutantTests {
 	void termThatBeginsAndEndsWhileAnotherOneEnds(Mutant mutant) throws Exception {
 		check(mutant, (scene) -> {
 			scene.lead("node-a");
-			ElectionSession next = scene.open("node-b");
+			StoreSession next = scene.open("node-b");
 			scene.settle("node-c");
 			try (FrozenBackend first = FrozenBackend.attach(scene.pid("node-a"))) {
 				first.awaitRelease(() -> scene.session("node-a").abort());
@@ -295,7 +295,7 @@ class EndingMutantTests {
 
 		private final ElectionKeys keys = ElectionKeys.derive("test", "election-" + UUID.randomUUID());
 
-		private final Map<String, ElectionSession> sessions = new HashMap<>();
+		private final Map<String, StoreSession> sessions = new HashMap<>();
 
 		private final Map<String, Connection> connections = new HashMap<>();
 
@@ -307,11 +307,11 @@ class EndingMutantTests {
 			this.mutant = mutant;
 		}
 
-		ElectionSession open(String node) throws SessionException, SQLException {
+		StoreSession open(String node) throws SessionException, SQLException {
 			List<Connection> opened = new ArrayList<>();
 			ElectionSettings settings = new ElectionSettings("endings", node, LEASE, this.delay, Duration.ofSeconds(1),
 					true);
-			ElectionSession session = SessionMutants.create(this.mutant, settings, this.keys, (properties) -> {
+			StoreSession session = SessionMutants.create(this.mutant, settings, this.keys, (properties) -> {
 				Connection connection = server.connect(properties);
 				opened.add(connection);
 				return connection;
@@ -331,7 +331,7 @@ class EndingMutantTests {
 		 * Open a session that knows the leader for the takeover delay.
 		 */
 		void settle(String node) throws SessionException, SQLException {
-			ElectionSession session = open(node);
+			StoreSession session = open(node);
 			assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
 			assertThat(session.acquire(this.delay.plus(this.delay))).isInstanceOf(Held.class);
 		}
@@ -358,7 +358,7 @@ class EndingMutantTests {
 		}
 
 		CompletableFuture<Acquisition> acquire(String node) {
-			ElectionSession session = session(node);
+			StoreSession session = session(node);
 			return CompletableFuture.supplyAsync(() -> {
 				try {
 					return session.acquire(WAIT);
@@ -404,7 +404,7 @@ class EndingMutantTests {
 			return this.pids.get(node);
 		}
 
-		ElectionSession session(String node) {
+		StoreSession session(String node) {
 			return this.sessions.get(node);
 		}
 
@@ -413,7 +413,7 @@ class EndingMutantTests {
 		 */
 		@Override
 		public void close() {
-			this.sessions.values().forEach(ElectionSession::abort);
+			this.sessions.values().forEach(StoreSession::abort);
 			this.pids.values().forEach((pid) -> await("SELECT count(*) FROM pg_stat_get_activity(" + pid + ")", "0"));
 		}
 

@@ -27,13 +27,13 @@ import java.util.function.Predicate;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.ElectorMutants;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.postgresql.ElectionKeys;
@@ -140,7 +140,7 @@ class HalfReleasedLocksTests {
 
 		private final ElectionKeys keys = ElectionKeys.derive("test", "election-" + UUID.randomUUID());
 
-		private final ElectionSession leader;
+		private final StoreSession leader;
 
 		private final DefaultLeaderElector successor;
 
@@ -153,7 +153,7 @@ class HalfReleasedLocksTests {
 		private final FrozenBackend backend;
 
 		Scene(Mutant mutant) throws Exception {
-			ElectionSessions sessions = sessions(Mutant.NONE, "node-a");
+			ElectionStore sessions = sessions(Mutant.NONE, "node-a");
 			this.fence = sessions.fence();
 			this.leader = sessions.open();
 			this.leader.becomeCandidate();
@@ -217,7 +217,7 @@ class HalfReleasedLocksTests {
 					ElectionKeys.termObject(this.term.timeline(), this.term.transactionId()));
 		}
 
-		private ElectionSessions sessions(Mutant mutant, String node) {
+		private ElectionStore sessions(Mutant mutant, String node) {
 			return SessionMutants.create(mutant, settings(node), this.keys, server::connect);
 		}
 

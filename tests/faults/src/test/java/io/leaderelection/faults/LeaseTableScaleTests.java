@@ -217,7 +217,7 @@ class LeaseTableScaleTests {
 			.mapToObj((election) -> new ElectionSettings("election-" + election, node, LEASE, Duration.ZERO,
 					Duration.ofSeconds(1), true))
 			.toList();
-		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.sessions(election,
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.store(election,
 				"scale:" + election.election(), ElectionKeys.derive("scale", election.election()), 0), (event) -> {
 				});
 		electors.all().forEach(DefaultLeaderElector::start);

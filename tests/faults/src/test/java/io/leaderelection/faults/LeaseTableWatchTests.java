@@ -158,7 +158,7 @@ class LeaseTableWatchTests {
 			ElectionSettings settings = new ElectionSettings("default", id, lease, Duration.ZERO, Duration.ofSeconds(1),
 					true, standbys);
 			this.elector = new DefaultLeaderElectors(List.of(settings),
-					(election) -> table.sessions(election, "watch:default", ElectionKeys.derive("watch", "default"), 0),
+					(election) -> table.store(election, "watch:default", ElectionKeys.derive("watch", "default"), 0),
 					(event) -> {
 					})
 				.getDefault();

@@ -48,13 +48,13 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
-import io.leaderelection.postgresql.EarlierSessions;
+import io.leaderelection.postgresql.EarlierStore;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.PostgreSqlSessions;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -127,9 +127,9 @@ final class LightNodes implements AutoCloseable {
 				Duration.ofSeconds(20), this.options.candidates().test(number), this.options.standbys());
 		this.entries.put(node, new ArrayList<>());
 		ElectionKeys keys = ElectionKeys.derive(this.group, "default");
-		ElectionSessions sessions = this.options.earlier().test(number)
-				? new EarlierSessions(settings, keys, new Source(node))
-				: new PostgreSqlSessions(settings, keys, 0, false, new Source(node), null);
+		ElectionStore sessions = this.options.earlier().test(number)
+				? new EarlierStore(settings, keys, new Source(node))
+				: new AdvisoryLockStore(settings, keys, 0, false, new Source(node), null);
 		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
 	}
 

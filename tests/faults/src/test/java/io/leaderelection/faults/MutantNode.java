@@ -34,8 +34,8 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.ElectorMutants;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ConnectionSource;
@@ -76,7 +76,7 @@ public final class MutantNode {
 			properties.setProperty("password", args[4]);
 			return DriverManager.getConnection(args[2], properties);
 		};
-		ElectionSessions sessions = SessionMutants.create(mutant, settings, ElectionKeys.derive(args[5], "default"),
+		ElectionStore sessions = SessionMutants.create(mutant, settings, ElectionKeys.derive(args[5], "default"),
 				source);
 		DefaultLeaderElector elector = ElectorMutants.create(mutant, settings, sessions, MutantNode::listen);
 		long work = Duration.parse(args[8]).toNanos();

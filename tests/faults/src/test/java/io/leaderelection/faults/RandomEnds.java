@@ -41,8 +41,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.faults.Contender.Win;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;

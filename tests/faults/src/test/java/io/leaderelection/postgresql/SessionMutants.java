@@ -23,8 +23,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
@@ -39,9 +39,9 @@ public final class SessionMutants {
 	private SessionMutants() {
 	}
 
-	public static ElectionSessions create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
+	public static ElectionStore create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new PostgreSqlSessions(
+		return new AdvisoryLockStore(
 				(mutant == Mutant.RECENT_PREDECESSOR) ? withTakeoverDelay(settings, NO_TIME) : settings, keys, 0, false,
 				source, null, new MutantStatements(mutant));
 	}
@@ -67,7 +67,7 @@ public final class SessionMutants {
 	/**
 	 * All statements, some with a mistake.
 	 */
-	private record MutantStatements(Mutant mutant) implements PostgreSqlSessions.Statements {
+	private record MutantStatements(Mutant mutant) implements AdvisoryLockStore.Statements {
 
 		@Override
 		public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
@@ -76,7 +76,7 @@ public final class SessionMutants {
 
 		@Override
 		public String fence() {
-			String sql = PostgreSqlSessions.Statements.super.fence();
+			String sql = AdvisoryLockStore.Statements.super.fence();
 			return switch (this.mutant) {
 				case OPEN_FENCE -> replace(sql, """
 						CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)

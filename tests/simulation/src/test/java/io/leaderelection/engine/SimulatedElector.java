@@ -61,27 +61,25 @@ public final class SimulatedElector {
 
 	private @Nullable ElectionState seen;
 
-	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
-			ElectionSessions sessions, Scheduler scheduler, Process process, SplittableRandom random,
-			Consumer<ElectionEvent> publisher, Log log) {
-		this(mutant, settings, timings, sessions, process, EngineMutants.platform(mutant, scheduler, process, random),
+	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+			Scheduler scheduler, Process process, SplittableRandom random, Consumer<ElectionEvent> publisher, Log log) {
+		this(mutant, settings, timings, store, process, EngineMutants.platform(mutant, scheduler, process, random),
 				null, publisher, log);
 	}
 
 	/**
 	 * Create the elector of another election in the same process, with the same watchdog.
 	 */
-	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
-			ElectionSessions sessions, SimulatedElector first, Consumer<ElectionEvent> publisher, Log log) {
-		this(mutant, settings, timings, sessions, first.process, first.platform, first.watchdog, publisher, log);
+	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+			SimulatedElector first, Consumer<ElectionEvent> publisher, Log log) {
+		this(mutant, settings, timings, store, first.process, first.platform, first.watchdog, publisher, log);
 	}
 
-	private SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings,
-			ElectionSessions sessions, Process process, Platform platform, @Nullable Watchdog shared,
-			Consumer<ElectionEvent> publisher, Log log) {
+	private SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+			Process process, Platform platform, @Nullable Watchdog shared, Consumer<ElectionEvent> publisher, Log log) {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
-		this.elector = new DefaultLeaderElector(settings, timings, sessions, this.watchdog, platform, publisher,
+		this.elector = new DefaultLeaderElector(settings, timings, store, this.watchdog, platform, publisher,
 				new ElectionLog(log), EngineMutants.engine(mutant));
 		this.election = this.elector.election();
 		this.process = process;

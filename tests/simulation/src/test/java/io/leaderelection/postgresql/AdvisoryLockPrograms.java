@@ -105,7 +105,7 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Inspect the server, with all that {@link PostgreSqlSessions} asks before it applies
+	 * Inspect the server, with all that {@link AdvisoryLockStore} asks before it applies
 	 * settings.
 	 */
 	public static Statement<Inspection> inspect() {

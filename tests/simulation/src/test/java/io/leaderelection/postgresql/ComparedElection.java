@@ -23,8 +23,8 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import org.jspecify.annotations.Nullable;
 
 /**

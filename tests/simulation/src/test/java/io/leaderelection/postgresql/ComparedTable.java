@@ -28,7 +28,7 @@ import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import org.jspecify.annotations.Nullable;
 
@@ -139,7 +139,7 @@ abstract class ComparedTable implements AutoCloseable {
 		}
 		UUID token = new UUID(0, this.takeovers.size());
 		List<Map<String, @Nullable Object>> rows = rows(session,
-				sql(session).takeOver(row, KEYS, new Holder(node(session), token, LEASE_MILLIS, "host", 1)));
+				sql(session).takeOver(row, KEYS, new Identity(node(session), token, LEASE_MILLIS, "host", 1)));
 		long term = number(rows.get(0), "term");
 		if (term == 0) {
 			return words(rows);

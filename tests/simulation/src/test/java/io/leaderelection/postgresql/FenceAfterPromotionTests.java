@@ -22,7 +22,7 @@ import java.util.Objects;
 import java.util.UUID;
 
 import io.leaderelection.postgresql.LeaseTablePrograms.Rows;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.ServerClock;
@@ -71,7 +71,7 @@ class FenceAfterPromotionTests {
 	private long takeOver(LeaseTablePrograms programs, SimServer server, UUID token) throws SqlError {
 		LeaseRow observed = new LeaseRow(ELECTION, 0, 0, server.timeline(), 0, 0, null, null, null, 0, false);
 		Rows rows = submit(server,
-				programs.takeOver(observed, new Holder("node-" + token, token, LEASE_MILLIS, "host", 1)));
+				programs.takeOver(observed, new Identity("node-" + token, token, LEASE_MILLIS, "host", 1)));
 		return (Long) Objects.requireNonNull(rows.list().get(0).get("term"));
 	}
 

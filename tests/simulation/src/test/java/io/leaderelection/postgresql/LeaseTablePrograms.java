@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.postgresql.LeaseTableSql.Holder;
+import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
@@ -126,7 +126,7 @@ final class LeaseTablePrograms {
 	/**
 	 * Without nodes of the other store.
 	 */
-	Statement<Rows> takeOver(LeaseRow observed, Holder holder) {
+	Statement<Rows> takeOver(LeaseRow observed, Identity holder) {
 		return new Program() {
 
 			private @Nullable TableRow taken;

@@ -38,12 +38,12 @@ import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import io.leaderelection.engine.ElectionSession.Acquisition.Won;
-import io.leaderelection.engine.ElectionSession.Confirmation;
-import io.leaderelection.engine.ElectionSession.View;
-import io.leaderelection.engine.ElectionSessions.Watch;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.ElectionOperation.KnownLeader;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -89,17 +89,17 @@ final class RealElection extends ComparedElection {
 		this.keys = keys;
 		this.server = server;
 		this.observer = server.connect();
-		PostgreSqlSessions opener = opener(0);
+		AdvisoryLockStore opener = opener(0);
 		opener.open().close();
 		this.fence = opener.fence();
 		countFrom(Long.parseLong(Objects.requireNonNull(query("SELECT pg_snapshot_xmax(pg_current_snapshot())"))));
 	}
 
-	private PostgreSqlSessions opener(int number) {
+	private AdvisoryLockStore opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
 				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, true, Duration.ZERO, true, standbys(), profile(number),
 				ElectionSettings.PRIORITY_HOLD);
-		return new PostgreSqlSessions(settings, this.keys, 0, false, (driverSettings) -> {
+		return new AdvisoryLockStore(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
 			return DriverManager.getConnection(this.server.jdbcUrl(), driverSettings);

@@ -30,7 +30,7 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.NodeRow;

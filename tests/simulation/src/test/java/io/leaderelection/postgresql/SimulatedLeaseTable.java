@@ -27,8 +27,8 @@ import java.util.function.Supplier;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.LeaseTablePrograms.Rows;
 import io.leaderelection.simulation.Node;
@@ -108,11 +108,11 @@ public final class SimulatedLeaseTable {
 	 * Return the sessions of an election of a node. All elections of a process share one
 	 * connection. It is alone in all of them but the first.
 	 */
-	public ElectionSessions sessions(Node node, ElectionSettings settings, Platform platform) {
+	public ElectionStore sessions(Node node, ElectionSettings settings, Platform platform) {
 		String process = settings.nodeId();
 		LeaseTable known = this.tables.get(process);
 		if (known != null) {
-			return known.sessions(settings, ELECTION + ":" + process, this.keys, 0);
+			return known.store(settings, ELECTION + ":" + process, this.keys, 0);
 		}
 		LeaseTable table = new LeaseTable((driverSettings) -> connect(node, driverSettings),
 				new LeaseTable.Node(process, "host", 1), LeaseTableSql.DEFAULT_TABLE, false, settings.lease(),
@@ -120,7 +120,7 @@ public final class SimulatedLeaseTable {
 						this.programs, this::add),
 				platform);
 		this.tables.put(process, table);
-		return new ObservedSessions(node, table.sessions(settings, ELECTION, this.keys, 0));
+		return new ObservedStore(node, table.store(settings, ELECTION, this.keys, 0));
 	}
 
 	private Connection connect(Node node, Properties driverSettings) throws SQLException {

@@ -63,7 +63,7 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 	}
 
 	@Override
-	String takeOver(LeaseRow row, ElectionKeys keys, Holder holder) {
+	String takeOver(LeaseRow row, ElectionKeys keys, Identity holder) {
 		return this.texts.add(() -> this.programs.takeOver(row, holder));
 	}
 

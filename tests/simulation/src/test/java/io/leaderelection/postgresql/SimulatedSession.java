@@ -26,11 +26,11 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Acquired;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Barrier;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Confirmed;
@@ -49,7 +49,7 @@ import org.jspecify.annotations.Nullable;
  * {@link AdvisoryLockSession} on a simulated server: the same statements in the same
  * order, and the same reaction to their answers. Foreign sessions are not simulated.
  */
-final class SimulatedSession implements ElectionSession {
+final class SimulatedSession implements StoreSession {
 
 	private static final Duration PROBE_INTERVAL = Duration.ofMillis(9);
 
@@ -267,7 +267,7 @@ final class SimulatedSession implements ElectionSession {
 			return this.known;
 		}
 		View view = describe(candidates);
-		Leader described = view.leader();
+		Holder described = view.leader();
 		boolean complete = (this.leader == 0 || (described != null && described.term() != null))
 				&& view.candidates().size() == candidates.size();
 		this.knownPids = complete ? pids : List.of();
@@ -278,7 +278,7 @@ final class SimulatedSession implements ElectionSession {
 	private View describe(List<Integer> candidatePids) throws SessionException {
 		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
 		pids.add(this.leader);
-		Map<Integer, Leader> sessions = new HashMap<>();
+		Map<Integer, Holder> sessions = new HashMap<>();
 		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
 			String session = row.applicationName();
 			boolean examinable = !this.node.world().hasPriorities() || Profiles.isExaminable(row.profile());
@@ -287,13 +287,13 @@ final class SimulatedSession implements ElectionSession {
 			}
 			Long since = row.since();
 			sessions.put(row.pid(),
-					new Leader(this.names.nodeOf(session), session, term(row),
+					new Holder(this.names.nodeOf(session), session, term(row),
 							(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null,
 							Profiles.ofKeys(row.profile()), null));
 		}
 		List<Candidate> candidates = new ArrayList<>();
 		for (Integer pid : candidatePids) {
-			Leader session = sessions.get(pid);
+			Holder session = sessions.get(pid);
 			if (session != null) {
 				candidates.add(new Candidate(session.nodeId(), session.session(), session.profile()));
 			}

@@ -22,11 +22,11 @@ import java.util.List;
 import java.util.function.Function;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Inspection;
 import io.leaderelection.postgresql.AdvisoryLockPrograms.Settings;
@@ -39,9 +39,9 @@ import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link PostgreSqlSessions} on a simulated server.
+ * {@link AdvisoryLockStore} on a simulated server.
  */
-public final class SimulatedSessions implements ElectionSessions {
+public final class SimulatedSessions implements ElectionStore {
 
 	private static final long CONNECT_TIMEOUT = 5_000_000_000L;
 
@@ -91,7 +91,7 @@ public final class SimulatedSessions implements ElectionSessions {
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
+	public StoreSession open() throws SessionException {
 		return connect(this::open);
 	}
 
@@ -118,7 +118,7 @@ public final class SimulatedSessions implements ElectionSessions {
 		}
 	}
 
-	private ElectionSession open(SimulatedConnection connection) throws BrokenException, SqlError, SessionException {
+	private StoreSession open(SimulatedConnection connection) throws BrokenException, SqlError, SessionException {
 		Inspection server = connection.request(AdvisoryLockPrograms.inspect(), OPENING_TIMEOUT);
 		if (server.inRecovery()) {
 			throw new SessionException("The server is a standby", null);

@@ -30,11 +30,11 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.ElectionSession.Acquisition.Ending;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedPlatform;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.postgresql.SimulatedLeaseTable;
 import io.leaderelection.postgresql.SimulatedSessions;
 import org.apache.commons.logging.Log;
@@ -115,7 +115,7 @@ public final class Node {
 		return created;
 	}
 
-	private ElectionSessions sessions(ElectionSettings settings) {
+	private ElectionStore sessions(ElectionSettings settings) {
 		SimulatedLeaseTable table = this.world.table();
 		return (table != null)
 				? table.sessions(this, settings,
@@ -127,9 +127,9 @@ public final class Node {
 	 * Where messages take long, two elections on one connection, with several requests
 	 * each, are too much for a short lease.
 	 */
-	private ElectionSessions otherSessions(ElectionSettings settings) {
+	private ElectionStore otherSessions(ElectionSettings settings) {
 		boolean shared = this.world.table() != null && this.world.distance() == 0;
-		return shared ? sessions(settings) : new LocalSessions();
+		return shared ? sessions(settings) : new LocalStore();
 	}
 
 	private String id() {

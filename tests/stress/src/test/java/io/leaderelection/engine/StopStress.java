@@ -75,7 +75,7 @@ public final class StopStress {
 			this.end = this.election.stop();
 		}
 
-		private ElectionSession open() throws SessionException {
+		private StoreSession open() throws SessionException {
 			boolean stopped = false;
 			while (!stopped && !Thread.currentThread().isInterrupted()) {
 				stopped = this.end != null;
@@ -128,7 +128,7 @@ public final class StopStress {
 			this.session.interruptOpening();
 		}
 
-		private ElectionSession open() {
+		private StoreSession open() {
 			this.interrupted = Thread.currentThread().isInterrupted();
 			return this;
 		}

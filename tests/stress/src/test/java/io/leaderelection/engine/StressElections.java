@@ -76,11 +76,11 @@ final class StressElections {
 		return election;
 	}
 
-	static Election create(Platform platform, ElectionSessions sessions, Consumer<ElectionEvent> listener,
+	static Election create(Platform platform, ElectionStore store, Consumer<ElectionEvent> listener,
 			Duration drainTimeout) {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
 				drainTimeout, true);
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, sessions, new Watchdog(platform), platform,
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(platform), platform,
 				listener, ElectionLog.NONE, Election::new)
 			.election();
 	}
@@ -173,7 +173,7 @@ final class StressElections {
 	/**
 	 * A session on which nothing happens.
 	 */
-	interface IdleSession extends ElectionSession {
+	interface IdleSession extends StoreSession {
 
 		@Override
 		default Acquisition acquire(Duration timeout) throws SessionException {

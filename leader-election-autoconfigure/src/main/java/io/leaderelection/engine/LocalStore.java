@@ -17,26 +17,26 @@
 package io.leaderelection.engine;
 
 /**
- * Sessions without a store: a node that always leads, or never.
+ * A store without a database: a node that always leads, or never.
  */
-public final class LocalSessions {
+public final class LocalStore {
 
-	private LocalSessions() {
+	private LocalStore() {
 	}
 
 	/**
-	 * Return sessions that win at once.
-	 * @return the sessions
+	 * Return a store whose sessions win at once.
+	 * @return the store
 	 */
-	public static ElectionSessions always() {
+	public static ElectionStore always() {
 		return () -> new LocalSession(() -> true, null);
 	}
 
 	/**
-	 * Return sessions that never win.
-	 * @return the sessions
+	 * Return a store whose sessions never win.
+	 * @return the store
 	 */
-	public static ElectionSessions never() {
+	public static ElectionStore never() {
 		return () -> new LocalSession(() -> false, null);
 	}
 

@@ -16,14 +16,14 @@
 
 package io.leaderelection.engine;
 
-import io.leaderelection.engine.ElectionSession.View;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Opens the sessions of one election on its store, the database that holds the lock.
  */
 @FunctionalInterface
-public interface ElectionSessions {
+public interface ElectionStore {
 
 	/**
 	 * Open a session. The implementation bounds the time; in addition, the calling thread
@@ -33,7 +33,7 @@ public interface ElectionSessions {
 	 * action
 	 * @throws SessionException if the store cannot be reached
 	 */
-	ElectionSession open() throws SessionException;
+	StoreSession open() throws SessionException;
 
 	/**
 	 * Return whether the election can be observed without a session. If so, a node opens
@@ -75,7 +75,7 @@ public interface ElectionSessions {
 	 * Return the name of the store, as users see it.
 	 * @return the name, by default that of no store
 	 */
-	default String store() {
+	default String name() {
 		return "none";
 	}
 

@@ -24,26 +24,26 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link PostgreSqlElectionSessionsFactory}.
+ * Tests for {@link PostgreSqlElectionStoreFactory}.
  */
 @Tag("ring1")
-class PostgreSqlElectionSessionsFactoryTests {
+class PostgreSqlElectionStoreFactoryTests {
 
 	@Test
 	void rowOfAnElectionIsNamedAfterItsGroup() {
-		assertThat(PostgreSqlElectionSessionsFactory.rowKey("shop", "default", null)).isEqualTo("shop:default");
-		assertThat(PostgreSqlElectionSessionsFactory.rowKey("shop", "default", 42L)).isEqualTo(":lock-id:42");
+		assertThat(PostgreSqlElectionStoreFactory.rowKey("shop", "default", null)).isEqualTo("shop:default");
+		assertThat(PostgreSqlElectionStoreFactory.rowKey("shop", "default", 42L)).isEqualTo(":lock-id:42");
 	}
 
 	@Test
 	void noTwoElectionsShareARow() {
-		assertThat(Stream.of(PostgreSqlElectionSessionsFactory.rowKey("shop", "default", 42L),
-				PostgreSqlElectionSessionsFactory.rowKey("lock-id", "42", null),
-				PostgreSqlElectionSessionsFactory.rowKey(":lock-id", "42", null),
-				PostgreSqlElectionSessionsFactory.rowKey("a:b", "c", null),
-				PostgreSqlElectionSessionsFactory.rowKey("a", "b:c", null),
-				PostgreSqlElectionSessionsFactory.rowKey("a\\", "b:c", null),
-				PostgreSqlElectionSessionsFactory.rowKey("a\\:b", "c", null)))
+		assertThat(Stream.of(PostgreSqlElectionStoreFactory.rowKey("shop", "default", 42L),
+				PostgreSqlElectionStoreFactory.rowKey("lock-id", "42", null),
+				PostgreSqlElectionStoreFactory.rowKey(":lock-id", "42", null),
+				PostgreSqlElectionStoreFactory.rowKey("a:b", "c", null),
+				PostgreSqlElectionStoreFactory.rowKey("a", "b:c", null),
+				PostgreSqlElectionStoreFactory.rowKey("a\\", "b:c", null),
+				PostgreSqlElectionStoreFactory.rowKey("a\\:b", "c", null)))
 			.doesNotHaveDuplicates();
 	}
 

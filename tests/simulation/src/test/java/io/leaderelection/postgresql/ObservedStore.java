@@ -20,9 +20,9 @@ import java.time.Duration;
 import java.util.List;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.simulation.Node;
 import org.jspecify.annotations.Nullable;
@@ -31,36 +31,36 @@ import org.jspecify.annotations.Nullable;
  * Sessions that tell their node what they do.
  *
  * @param node the node
- * @param sessions the sessions
+ * @param store the store
  */
-record ObservedSessions(Node node, ElectionSessions sessions) implements ElectionSessions {
+record ObservedStore(Node node, ElectionStore store) implements ElectionStore {
 
 	@Override
-	public ElectionSession open() throws SessionException {
-		return new ObservedSession(this.node, this.sessions.open());
+	public StoreSession open() throws SessionException {
+		return new ObservedSession(this.node, this.store.open());
 	}
 
 	@Override
 	public void abandon() {
-		this.sessions.abandon();
+		this.store.abandon();
 	}
 
 	@Override
 	public void resigned() {
-		this.sessions.resigned();
+		this.store.resigned();
 	}
 
 	@Override
-	public String store() {
-		return this.sessions.store();
+	public String name() {
+		return this.store.name();
 	}
 
 	@Override
 	public TransactionFence fence() {
-		return this.sessions.fence();
+		return this.store.fence();
 	}
 
-	private record ObservedSession(Node node, ElectionSession session) implements ElectionSession {
+	private record ObservedSession(Node node, StoreSession session) implements StoreSession {
 
 		@Override
 		public boolean becomeCandidate() throws SessionException {

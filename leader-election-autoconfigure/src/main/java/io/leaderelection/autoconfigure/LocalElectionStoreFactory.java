@@ -18,33 +18,33 @@ package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
 
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.ObjectProvider;
 
 /**
- * {@link ElectionSessionsFactory} without a database.
+ * {@link ElectionStoreFactory} without a database.
  */
-final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
+final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
-	private static final Log logger = LogFactory.getLog(LocalElectionSessionsFactory.class);
+	private static final Log logger = LogFactory.getLog(LocalElectionStoreFactory.class);
 
 	private static final Duration LEASE = Duration.ofHours(24);
 
 	private final boolean candidate;
 
-	private final ObjectProvider<ElectionSessions> controlled;
+	private final ObjectProvider<ElectionStore> controlled;
 
 	/**
-	 * Create a new {@code LocalElectionSessionsFactory} instance.
+	 * Create a new {@code LocalElectionStoreFactory} instance.
 	 * @param candidate whether this node may lead
-	 * @param controlled provides the sessions of each election if a test controls them
+	 * @param controlled provides the store of each election if a test controls them
 	 */
-	LocalElectionSessionsFactory(boolean candidate, ObjectProvider<ElectionSessions> controlled) {
+	LocalElectionStoreFactory(boolean candidate, ObjectProvider<ElectionStore> controlled) {
 		this.candidate = candidate;
 		this.controlled = controlled;
 	}
@@ -69,8 +69,8 @@ final class LocalElectionSessionsFactory implements ElectionSessionsFactory {
 	}
 
 	@Override
-	public ElectionSessions sessions(ElectionDefinition definition) {
-		return this.controlled.getIfAvailable(LocalSessions::always);
+	public ElectionStore create(ElectionDefinition definition) {
+		return this.controlled.getIfAvailable(LocalStore::always);
 	}
 
 }

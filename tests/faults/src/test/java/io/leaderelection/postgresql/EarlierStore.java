@@ -18,11 +18,11 @@ package io.leaderelection.postgresql;
 
 import java.util.List;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import org.jspecify.annotations.Nullable;
 
@@ -30,32 +30,32 @@ import org.jspecify.annotations.Nullable;
  * Sessions with the statements of the version before seats for standbys. Every node has
  * one, all the time.
  */
-public final class EarlierSessions implements ElectionSessions {
+public final class EarlierStore implements ElectionStore {
 
-	private final PostgreSqlSessions sessions;
+	private final AdvisoryLockStore store;
 
-	public EarlierSessions(ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
-		this.sessions = new PostgreSqlSessions(settings, keys, 0, false, source, null, EarlierSql::new);
+	public EarlierStore(ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
+		this.store = new AdvisoryLockStore(settings, keys, 0, false, source, null, EarlierSql::new);
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
-		return this.sessions.open();
+	public StoreSession open() throws SessionException {
+		return this.store.open();
 	}
 
 	@Override
 	public void abandon() {
-		this.sessions.abandon();
+		this.store.abandon();
 	}
 
 	@Override
-	public String store() {
-		return this.sessions.store();
+	public String name() {
+		return this.store.name();
 	}
 
 	@Override
 	public TransactionFence fence() {
-		return this.sessions.fence();
+		return this.store.fence();
 	}
 
 	/**

@@ -29,11 +29,11 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
 import org.apache.commons.logging.Log;
@@ -47,9 +47,9 @@ import org.postgresql.util.ServerErrorMessage;
  * Opens sessions on PostgreSQL. Checks whether the server can hold elections, and applies
  * all settings before the session is used.
  */
-public final class PostgreSqlSessions implements ElectionSessions {
+public final class AdvisoryLockStore implements ElectionStore {
 
-	private static final Log logger = LogFactory.getLog(PostgreSqlSessions.class);
+	private static final Log logger = LogFactory.getLog(AdvisoryLockStore.class);
 
 	/** The routines of PostgreSQL that verify the limits of a role and of a database. */
 	private static final Set<String> OWN_LIMITS = Set.of("InitializeSessionUserId", "CheckMyDatabase");
@@ -95,7 +95,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	private boolean poolUsed;
 
 	/**
-	 * Create a new {@code PostgreSqlSessions} instance.
+	 * Create a new {@code AdvisoryLockStore} instance.
 	 * @param settings the settings of the election
 	 * @param keys the keys of the election
 	 * @param termEpoch the epoch of its terms
@@ -104,12 +104,12 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	 * @param row where a node with the other store would hold its lease: while it does,
 	 * sessions are no candidates
 	 */
-	public PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+	public AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source, @Nullable TableRow row) {
 		this(settings, keys, termEpoch, allowSessionPooler, source, row, AdvisoryLockSql::new);
 	}
 
-	PostgreSqlSessions(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+	AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source, @Nullable TableRow row, Statements statements) {
 		this.row = row;
 		this.settings = settings;
@@ -173,7 +173,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
+	public StoreSession open() throws SessionException {
 		this.poolUsed = false;
 		return connect(this::open);
 	}
@@ -208,7 +208,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 	}
 
 	@Override
-	public String store() {
+	public String name() {
 		return "advisory-lock";
 	}
 
@@ -223,7 +223,7 @@ public final class PostgreSqlSessions implements ElectionSessions {
 		}
 	}
 
-	private ElectionSession open(Connection connection) throws SQLException, SessionException {
+	private StoreSession open(Connection connection) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());

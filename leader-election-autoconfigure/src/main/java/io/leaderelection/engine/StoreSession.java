@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
+import io.leaderelection.Leader;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
@@ -28,14 +29,14 @@ import org.jspecify.annotations.Nullable;
  * to one thread, except for {@link #wake()} and {@link #abort()}. A session has ended
  * when one of its methods has thrown an exception, including the locks that it held.
  */
-public interface ElectionSession {
+public interface StoreSession {
 
 	/**
 	 * Become a candidate, until {@link #withdraw()} or the end of the session. Called
 	 * before the first {@link #acquire}.
 	 * @return whether this session was admitted. If not, there are enough candidates, and
 	 * the session is to be closed. Always {@code true} if the store cannot be
-	 * {@linkplain ElectionSessions#canWatch() watched}
+	 * {@linkplain ElectionStore#canWatch() watched}
 	 * @throws SessionException if the session has ended
 	 */
 	default boolean becomeCandidate() throws SessionException {
@@ -216,7 +217,7 @@ public interface ElectionSession {
 		 */
 		record Held(View view) implements Acquisition {
 
-			Held(@Nullable Leader leader) {
+			Held(@Nullable Holder leader) {
 				this(new View(leader, List.of(), null));
 			}
 
@@ -247,7 +248,7 @@ public interface ElectionSession {
 	 * @param foreign a session that is not a node of this election but holds a lock of
 	 * it, or {@code null}
 	 */
-	record View(@Nullable Leader leader, List<Candidate> candidates, @Nullable ForeignHolder foreign) {
+	record View(@Nullable Holder leader, List<Candidate> candidates, @Nullable ForeignHolder foreign) {
 
 		/** No known nodes. */
 		public static final View NONE = new View(null, List.of(), null);
@@ -266,25 +267,25 @@ public interface ElectionSession {
 	 * @param role the role with which it has logged in to the store, or {@code null} if
 	 * this is not known
 	 */
-	record Leader(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile,
+	record Holder(String nodeId, String session, @Nullable Term term, @Nullable Instant since, NodeProfile profile,
 			@Nullable String role) {
 
-		Leader(String nodeId, String session) {
+		Holder(String nodeId, String session) {
 			this(nodeId, session, null, null, NodeProfile.UNKNOWN, null);
 		}
 
 		/**
 		 * Return the leader as users see it.
 		 */
-		io.leaderelection.Leader visible() {
-			return new io.leaderelection.Leader(this.nodeId, this.term, this.since, this.profile.metadata(), this.role);
+		Leader visible() {
+			return new Leader(this.nodeId, this.term, this.since, this.profile.metadata(), this.role);
 		}
 
 		/**
 		 * Return whether another observation is of the same leader, even if one of the
 		 * two has fewer details.
 		 */
-		boolean isSame(@Nullable Leader other) {
+		boolean isSame(@Nullable Holder other) {
 			return other != null && this.session.equals(other.session)
 					&& (this.term == null || other.term == null || this.term.equals(other.term));
 		}

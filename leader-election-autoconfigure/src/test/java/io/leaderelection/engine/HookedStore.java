@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  * Sessions that win at once, in real time, whose calls a test can delay or let fail. A
  * call is named by its method, so that the signatures do not matter.
  */
-final class HookedSessions implements ElectionSessions {
+final class HookedStore implements ElectionStore {
 
 	private static final long LONGEST_HANG_SECONDS = 60;
 
-	private final ElectionSessions sessions = LocalSessions.always();
+	private final ElectionStore store = LocalStore.always();
 
 	private final Map<String, Hook> hooks = new ConcurrentHashMap<>();
 
@@ -86,19 +86,18 @@ final class HookedSessions implements ElectionSessions {
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
+	public StoreSession open() throws SessionException {
 		if (this.cutOff) {
 			throw new SessionException("Cut off", null);
 		}
-		ElectionSession session = this.sessions.open();
+		StoreSession session = this.store.open();
 		CountDownLatch abort = new CountDownLatch(1);
 		this.opened.incrementAndGet();
-		return (ElectionSession) Proxy.newProxyInstance(getClass().getClassLoader(),
-				new Class<?>[] { ElectionSession.class },
+		return (StoreSession) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { StoreSession.class },
 				(proxy, method, arguments) -> invoke(session, abort, method, arguments));
 	}
 
-	private @Nullable Object invoke(ElectionSession session, CountDownLatch abort, Method method,
+	private @Nullable Object invoke(StoreSession session, CountDownLatch abort, Method method,
 			Object @Nullable [] arguments) throws Throwable {
 		boolean aborts = method.getName().equals("abort");
 		if (aborts && abort.getCount() > 0) {

@@ -19,33 +19,33 @@ package io.leaderelection.engine;
 import java.time.Duration;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionSession.Leader;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.StoreSession.Holder;
 
 /**
- * Sessions without a store whose result a test controls. A grant and a revocation by a
+ * A store without a database whose result a test controls. A grant and a revocation by a
  * test take the same path through the election as those by a database.
  */
-public final class ManualSessions implements ElectionSessions {
+public final class ManualStore implements ElectionStore {
 
 	private static final Duration LIMIT = Duration.ofSeconds(10);
 
-	private static final Leader OTHER = new Leader("another-node", "manual");
+	private static final Holder OTHER = new Holder("another-node", "manual");
 
 	private volatile boolean wins;
 
 	/**
-	 * Create a new {@code ManualSessions} instance.
-	 * @param wins whether the sessions win from the start
+	 * Create a new {@code ManualStore} instance.
+	 * @param wins whether its sessions win from the start
 	 */
-	public ManualSessions(boolean wins) {
+	public ManualStore(boolean wins) {
 		this.wins = wins;
 	}
 
 	@Override
-	public ElectionSession open() {
+	public StoreSession open() {
 		return new LocalSession(() -> this.wins, OTHER);
 	}
 
@@ -63,14 +63,14 @@ public final class ManualSessions implements ElectionSessions {
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	public static void grant(DefaultLeaderElector elector) throws InterruptedException {
-		ManualSessions sessions = of(elector);
-		synchronized (sessions) {
+		ManualStore store = of(elector);
+		synchronized (store) {
 			Election election = elector.election();
 			if (election.state().position() instanceof Stopped || !election.settings().candidate()) {
 				throw new IllegalStateException("Cannot grant leadership to " + election + ": "
 						+ (election.settings().candidate() ? "it is not running" : "it is not a candidate"));
 			}
-			sessions.wins = true;
+			store.wins = true;
 			election.resumeCandidacy(Suspension.SERVICES_FAILED);
 			election.resumeCandidacy(Suspension.RESIGNED);
 			election.wakeUp();
@@ -86,10 +86,10 @@ public final class ManualSessions implements ElectionSessions {
 	 * @throws InterruptedException if the current thread is interrupted
 	 */
 	public static void revoke(DefaultLeaderElector elector, Reason reason) throws InterruptedException {
-		ManualSessions sessions = of(elector);
-		synchronized (sessions) {
+		ManualStore store = of(elector);
+		synchronized (store) {
 			Election election = elector.election();
-			sessions.wins = false;
+			store.wins = false;
 			switch (reason) {
 				case RESIGNED -> election.resign();
 				case LEASE_EXPIRED, SESSION_LOST -> {
@@ -113,9 +113,9 @@ public final class ManualSessions implements ElectionSessions {
 		}
 	}
 
-	private static ManualSessions of(DefaultLeaderElector elector) {
-		if (elector.sessions() instanceof ManualSessions sessions) {
-			return sessions;
+	private static ManualStore of(DefaultLeaderElector elector) {
+		if (elector.store() instanceof ManualStore store) {
+			return store;
 		}
 		throw new IllegalStateException(elector + " is not controlled by a test");
 	}

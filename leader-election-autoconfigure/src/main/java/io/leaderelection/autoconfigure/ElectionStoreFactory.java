@@ -16,14 +16,14 @@
 
 package io.leaderelection.autoconfigure;
 
-import io.leaderelection.engine.ElectionSessions;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 
 /**
- * Creates the {@link ElectionSessions} of each election, according to
+ * Creates the {@link ElectionStore} of each election, according to
  * {@code leader-election.mode}.
  */
-interface ElectionSessionsFactory {
+interface ElectionStoreFactory {
 
 	/**
 	 * Check the configuration, without opening a connection.
@@ -50,10 +50,10 @@ interface ElectionSessionsFactory {
 	}
 
 	/**
-	 * Return the sessions of an election.
+	 * Return the store of an election.
 	 * @param definition the election
-	 * @return the sessions
+	 * @return the store
 	 */
-	ElectionSessions sessions(ElectionDefinition definition);
+	ElectionStore create(ElectionDefinition definition);
 
 }

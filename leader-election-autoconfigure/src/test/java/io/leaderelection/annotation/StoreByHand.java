@@ -22,22 +22,22 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
-import io.leaderelection.engine.LocalSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Sessions of a node that leads when a test says so.
  */
-final class SessionsByHand implements ElectionSessions {
+final class StoreByHand implements ElectionStore {
 
 	private volatile boolean leads;
 
-	private final List<ElectionSession> opened = new CopyOnWriteArrayList<>();
+	private final List<StoreSession> opened = new CopyOnWriteArrayList<>();
 
-	SessionsByHand(boolean leads) {
+	StoreByHand(boolean leads) {
 		this.leads = leads;
 	}
 
@@ -50,27 +50,27 @@ final class SessionsByHand implements ElectionSessions {
 	 */
 	void lose() {
 		this.leads = false;
-		this.opened.forEach(ElectionSession::abort);
+		this.opened.forEach(StoreSession::abort);
 	}
 
 	@Override
-	public ElectionSession open() throws SessionException {
-		ElectionSession session = new Session(LocalSessions.always().open());
+	public StoreSession open() throws SessionException {
+		StoreSession session = new Session(LocalStore.always().open());
 		this.opened.add(session);
 		return session;
 	}
 
-	private final class Session implements ElectionSession {
+	private final class Session implements StoreSession {
 
-		private final ElectionSession local;
+		private final StoreSession local;
 
-		private Session(ElectionSession local) {
+		private Session(StoreSession local) {
 			this.local = local;
 		}
 
 		@Override
 		public Acquisition acquire(Duration timeout) throws SessionException {
-			if (SessionsByHand.this.leads) {
+			if (StoreByHand.this.leads) {
 				return this.local.acquire(timeout);
 			}
 			LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(10), timeout.toNanos()));

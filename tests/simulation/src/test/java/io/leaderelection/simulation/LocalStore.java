@@ -20,24 +20,24 @@ import java.time.Duration;
 import java.util.List;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSession;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Sessions of another election, without a store and other nodes.
  */
-final class LocalSessions implements ElectionSessions {
+final class LocalStore implements ElectionStore {
 
 	private long terms;
 
 	@Override
-	public ElectionSession open() {
+	public StoreSession open() {
 		return new LocalSession(new Term(0, 0, ++this.terms));
 	}
 
-	private static final class LocalSession implements ElectionSession {
+	private static final class LocalSession implements StoreSession {
 
 		private final Term term;
 

@@ -24,12 +24,12 @@ import java.util.regex.Pattern;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
-import io.leaderelection.engine.ElectionSessions;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.postgresql.AdvisoryLockStore;
+import io.leaderelection.postgresql.AdvisoryLockStore.TableRow;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTable;
 import io.leaderelection.postgresql.LeaseTable.Node;
-import io.leaderelection.postgresql.PostgreSqlSessions;
-import io.leaderelection.postgresql.PostgreSqlSessions.TableRow;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -37,11 +37,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.StringUtils;
 
 /**
- * {@link ElectionSessionsFactory} on PostgreSQL.
+ * {@link ElectionStoreFactory} on PostgreSQL.
  */
-final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory {
+final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 
-	private static final Log logger = LogFactory.getLog(PostgreSqlElectionSessionsFactory.class);
+	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStoreFactory.class);
 
 	private static final String DEFAULT_GROUP = "application";
 
@@ -65,14 +65,14 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	private final @Nullable LeaseTable table;
 
 	/**
-	 * Create a new {@code PostgreSqlElectionSessionsFactory} instance.
+	 * Create a new {@code PostgreSqlElectionStoreFactory} instance.
 	 * @param properties the properties
 	 * @param definitions the elections
 	 * @param source opens the connections
 	 * @param applicationName the name of the application, if it has one
 	 * @param hostName determines the name of the host, which may take time
 	 */
-	PostgreSqlElectionSessionsFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
+	PostgreSqlElectionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
 			ElectionConnectionSource source, @Nullable String applicationName, Supplier<String> hostName) {
 		this.properties = properties;
 		this.definitions = definitions;
@@ -181,12 +181,12 @@ final class PostgreSqlElectionSessionsFactory implements ElectionSessionsFactory
 	}
 
 	@Override
-	public ElectionSessions sessions(ElectionDefinition definition) {
+	public ElectionStore create(ElectionDefinition definition) {
 		LeaseTable shared = this.table;
 		if (shared != null) {
-			return shared.sessions(definition.settings(), key(definition), keys(definition), definition.termEpoch());
+			return shared.store(definition.settings(), key(definition), keys(definition), definition.termEpoch());
 		}
-		return new PostgreSqlSessions(definition.settings(), keys(definition), definition.termEpoch(),
+		return new AdvisoryLockStore(definition.settings(), keys(definition), definition.termEpoch(),
 				this.properties.allowSessionPooler(), this.source,
 				new TableRow(this.properties.tableName(), key(definition)));
 	}
