@@ -76,7 +76,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	 */
 	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
 		guard.count(work);
-		work.observe(guard.label());
+		work.instrument(guard.label());
 		return invocation.proceed();
 	}
 

@@ -133,7 +133,7 @@ final class ReactiveWork {
 		try (work) {
 			WorkAdvice advice = this.guard.advice();
 			if (advice == null) {
-				observe(work, subscriber.currentContext());
+				instrument(work, subscriber.currentContext());
 			}
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
 			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
@@ -146,9 +146,9 @@ final class ReactiveWork {
 		}
 	}
 
-	private void observe(Work work, ContextView context) {
+	private void instrument(Work work, ContextView context) {
 		this.guard.count(work);
-		work.observe(this.guard.label(), (key) -> context.getOrDefault(key, null));
+		work.instrument(this.guard.label(), (key) -> context.getOrDefault(key, null));
 	}
 
 	/**
@@ -184,7 +184,7 @@ final class ReactiveWork {
 			this.guard.skipByAdvice();
 			return Mono.empty();
 		}
-		observe(work, context);
+		instrument(work, context);
 		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
 		ContextView contextOfRun = Context.of(run.context()).putAllMap(work.context());
 		return this.type.multiValue()

@@ -129,13 +129,13 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private void awaitDecisions() throws SessionException {
 		long deadline = System.nanoTime() + LONGEST_START.toNanos();
-		List<CompletableFuture<@Nullable Void>> decisions = this.electors.all()
+		List<CompletableFuture<?>> decisions = this.electors.all()
 			.stream()
-			.map(DefaultLeaderElector::start)
+			.<CompletableFuture<?>>map(DefaultLeaderElector::start)
 			.toList();
 		SessionException failure = null;
 		try {
-			for (CompletableFuture<@Nullable Void> decision : decisions) {
+			for (CompletableFuture<?> decision : decisions) {
 				SessionException decided = await(decision, deadline);
 				failure = (failure != null) ? failure : decided;
 			}
@@ -150,7 +150,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	}
 
 	// Returns the failure that made this node a follower for now, if any
-	private static @Nullable SessionException await(CompletableFuture<@Nullable Void> decision, long deadline)
+	private static @Nullable SessionException await(CompletableFuture<?> decision, long deadline)
 			throws UnusableStoreException, InterruptedException {
 		try {
 			decision.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -194,8 +194,8 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> stop(DefaultLeaderElector elector) {
-		CompletableFuture<@Nullable Void> stopped = elector.stop();
+	private CompletableFuture<?> stop(DefaultLeaderElector elector) {
+		CompletableFuture<?> stopped = elector.stop();
 		this.services.handingOver(elector, stopped, longestStop());
 		return stopped;
 	}

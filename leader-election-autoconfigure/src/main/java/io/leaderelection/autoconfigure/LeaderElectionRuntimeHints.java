@@ -38,7 +38,7 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
-		hints.resources().registerPattern("io/leaderelection/schema-postgresql.sql");
+		hints.resources().registerPattern("io/leaderelection/postgresql/schema-postgresql.sql");
 		hints.resources().registerPattern("io/leaderelection/schema-schedule-postgresql.sql");
 		ReflectionHints reflection = hints.reflection();
 		Stream

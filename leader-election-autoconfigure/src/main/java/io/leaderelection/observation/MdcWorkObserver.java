@@ -16,7 +16,6 @@
 
 package io.leaderelection.observation;
 
-import java.util.function.Function;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.WorkObservation;
@@ -37,7 +36,7 @@ public final class MdcWorkObserver implements WorkObserver {
 	private static final String TERM = "leader.term";
 
 	@Override
-	public WorkObservation begin(Leadership leadership, Object name, Function<Object, @Nullable Object> context) {
+	public WorkObservation begin(Leadership leadership, Object name, Context context) {
 		Previous previous = new Previous(MDC.get(ELECTION), MDC.get(NODE), MDC.get(TERM));
 		MDC.put(ELECTION, leadership.getElection());
 		MDC.put(NODE, leadership.getNodeId());

@@ -18,7 +18,6 @@ package io.leaderelection.observation;
 
 import java.util.Map;
 import java.util.concurrent.CompletionException;
-import java.util.function.Function;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.WorkObservation;
@@ -56,7 +55,7 @@ public final class MicrometerWorkObserver implements WorkObserver {
 	}
 
 	@Override
-	public WorkObservation begin(Leadership leadership, Object name, Function<Object, @Nullable Object> context) {
+	public WorkObservation begin(Leadership leadership, Object name, Context context) {
 		LeaderWorkObservationContext observed = context(leadership, name);
 		Observation observation = LeaderWorkObservationDocumentation.LEADER_WORK.observation(this.convention,
 				DEFAULT_CONVENTION, () -> observed, this.registry);
@@ -64,7 +63,7 @@ public final class MicrometerWorkObserver implements WorkObserver {
 			// The current observation, and that of a subscriber, remain
 			return NONE;
 		}
-		if (context.apply(ObservationThreadLocalAccessor.KEY) instanceof Observation parent) {
+		if (context.get(ObservationThreadLocalAccessor.KEY) instanceof Observation parent) {
 			observation.parentObservation(parent);
 		}
 		Observation.Scope previous = this.registry.getCurrentObservationScope();

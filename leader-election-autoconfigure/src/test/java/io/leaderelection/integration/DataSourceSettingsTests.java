@@ -102,7 +102,7 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 				"leader-election.store=table", "leader-election.table-name=leader_election",
 				"leader-election.initialize-schema=never", "spring.datasource.hikari.schema=" + NAME,
 				"spring.sql.init.mode=always",
-				"spring.sql.init.schema-locations=classpath:io/leaderelection/schema-postgresql.sql,"
+				"spring.sql.init.schema-locations=classpath:io/leaderelection/postgresql/schema-postgresql.sql,"
 						+ "classpath:io/leaderelection/schema-schedule-postgresql.sql");
 		node.awaitLeader();
 		assertThat(node.context().getBean(DurableSchedules.class).jobs()).hasSize(1);

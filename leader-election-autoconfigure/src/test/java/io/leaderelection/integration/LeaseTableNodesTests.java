@@ -265,7 +265,7 @@ class LeaseTableNodesTests {
 			.isThrownBy(() -> start("leader-election.table-name=nowhere", "leader-election.initialize-schema=never"));
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("Elections cannot be held on the configured database. One of the tables nowhere, nowhere_fence")
-			.contains("Run the script io/leaderelection/schema-postgresql.sql")
+			.contains("Run the script io/leaderelection/postgresql/schema-postgresql.sql")
 			.contains("leader-election.initialize-schema=always");
 	}
 

@@ -106,7 +106,7 @@ record Library(Path sources, Path classes) {
 	 * Return the script that creates the tables of the store {@code table}.
 	 */
 	String schema() throws IOException {
-		return Files.readString(this.sources.resolve("resources/io/leaderelection/schema-postgresql.sql"));
+		return Files.readString(this.sources.resolve("resources/io/leaderelection/postgresql/schema-postgresql.sql"));
 	}
 
 }

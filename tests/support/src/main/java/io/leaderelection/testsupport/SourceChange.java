@@ -28,14 +28,13 @@ import javax.tools.ToolProvider;
 /**
  * A change of one class: a seeded mistake.
  *
- * @param folder the package of the class, below that of the library
+ * @param folder the package of the class, below that of the library: {@code engine} or
+ * {@code postgresql}
  * @param type the simple name of the class
  * @param original a part of its source, without regard to white space between lines
  * @param replacement what replaces it
  */
 public record SourceChange(String folder, String type, String original, String replacement) {
-
-	private static final Path SOURCES = Path.of("../../leader-election-autoconfigure/src/main/java/io/leaderelection");
 
 	/**
 	 * Create a change of a class of the engine.
@@ -50,7 +49,9 @@ public record SourceChange(String folder, String type, String original, String r
 	 * @throws IllegalStateException if the class does not contain the original once
 	 */
 	public String apply() throws IOException {
-		String text = unindented(Files.readString(SOURCES.resolve(this.folder).resolve(this.type + ".java")));
+		String module = this.folder.equals("engine") ? "core" : this.folder;
+		String text = unindented(Files.readString(Path.of("..", "..", "leader-election-" + module,
+				"src/main/java/io/leaderelection", this.folder, this.type + ".java")));
 		String wanted = unindented(this.original);
 		int position = text.indexOf(wanted);
 		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {

@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
@@ -162,16 +161,16 @@ public final class Work implements AutoCloseable {
 	 * @param name the class and the name of the method, or the object that was passed to
 	 * an elector
 	 */
-	public void observe(Object name) {
-		observe(name, (key) -> null);
+	public void instrument(Object name) {
+		instrument(name, (key) -> null);
 	}
 
 	/**
 	 * Have the observers of the election observe this work from here on.
 	 * @param name the class and the name of the method
-	 * @param context returns values of the context of a subscriber by their keys
+	 * @param context the context of the subscriber
 	 */
-	public void observe(Object name, Function<Object, @Nullable Object> context) {
+	public void instrument(Object name, WorkObserver.Context context) {
 		List<WorkObserver> observers = this.gate.observers();
 		if (!observers.isEmpty()) {
 			WorkObservation begun = WorkObservations.begin(observers, this.observation, this.leadership, name, context);

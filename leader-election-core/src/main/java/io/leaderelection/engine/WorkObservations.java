@@ -21,7 +21,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 import io.leaderelection.Leadership;
 import org.apache.commons.logging.Log;
@@ -39,7 +38,7 @@ record WorkObservations(List<WorkObservation> all) implements WorkObservation {
 	private static final Log logger = LogFactory.getLog(WorkObservations.class);
 
 	static WorkObservations begin(List<WorkObserver> observers, @Nullable WorkObservation first, Leadership leadership,
-			Object name, Function<Object, @Nullable Object> context) {
+			Object name, WorkObserver.Context context) {
 		List<WorkObservation> all = new ArrayList<>(observers.size() + 1);
 		if (first != null) {
 			all.add(first);

@@ -16,8 +16,6 @@
 
 package io.leaderelection.engine;
 
-import java.util.function.Function;
-
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
 
@@ -32,10 +30,25 @@ public interface WorkObserver {
 	 * @param leadership the leadership of the work
 	 * @param name the class and the name of a guarded method, or the object that was
 	 * passed to an elector
-	 * @param context returns values of the context of a subscriber by their keys, if the
-	 * work is that of a publisher
+	 * @param context the context of a subscriber, empty if the work is not that of a
+	 * publisher
 	 * @return receives what happens to this work
 	 */
-	WorkObservation begin(Leadership leadership, Object name, Function<Object, @Nullable Object> context);
+	WorkObservation begin(Leadership leadership, Object name, Context context);
+
+	/**
+	 * The context of the subscriber, if the work is that of a publisher.
+	 */
+	@FunctionalInterface
+	interface Context {
+
+		/**
+		 * Return a value of the context.
+		 * @param key the key of the value
+		 * @return the value, or {@code null} if there is none
+		 */
+		@Nullable Object get(Object key);
+
+	}
 
 }

@@ -156,7 +156,7 @@ final class LeaseTableConnector {
 					"One of the tables " + Tables.named(this.table)
 							+ ", which leader-election.store=table needs, does not "
 							+ "exist in a schema that the role can use.",
-					"Run the script io/leaderelection/schema-postgresql.sql, which is in the jar, for instance as a "
+					"Run the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",
 					null);
@@ -184,7 +184,7 @@ final class LeaseTableConnector {
 				throw new UnusableStoreException(
 						"The table \"" + this.table + "\" for leader election could not be created: "
 								+ Jdbc.summary(ex),
-						"Create it with the script io/leaderelection/schema-postgresql.sql as a role that may do so, or "
+						"Create it with the script io/leaderelection/postgresql/schema-postgresql.sql as a role that may do so, or "
 								+ "grant CREATE on the schema, which must exist.",
 						ex);
 			}

@@ -44,7 +44,7 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 		boolean readable) {
 
 	/** The script that creates tables with the default names. */
-	static final String SCHEMA = "/io/leaderelection/schema-postgresql.sql";
+	static final String SCHEMA = "/io/leaderelection/postgresql/schema-postgresql.sql";
 
 	static LeaseTableShape of(ResultSet row) throws SQLException {
 		return new LeaseTableShape(
@@ -106,7 +106,7 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 		String reason = mismatch();
 		if (reason != null) {
 			throw new UnusableStoreException("The tables " + this.tables + " cannot hold elections: " + reason + ".",
-					"Create them with the script io/leaderelection/schema-postgresql.sql, which is in the jar, add what an earlier "
+					"Create them with the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar, add what an earlier "
 							+ "version lacks (see docs/operations/rolling-upgrades.md), or set "
 							+ "leader-election.table-name to another name.",
 					null);
