@@ -23,9 +23,9 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -90,7 +90,7 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 			Thread.currentThread().interrupt();
 		}
 		catch (ExecutionException | TimeoutException ex) {
-			if (ex.getCause() instanceof InvalidDurableScheduleException invalid) {
+			if (ex.getCause() instanceof InvalidUsageException invalid) {
 				throw invalid;
 			}
 			logger.warn("Could not determine whether fires of durable schedules can be recorded; "

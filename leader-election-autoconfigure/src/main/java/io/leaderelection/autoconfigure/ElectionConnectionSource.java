@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import io.leaderelection.postgresql.ConnectionSource;
 import org.apache.commons.logging.Log;
@@ -87,7 +88,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	/**
 	 * Determine the source of connections.
-	 * @throws InvalidConfigurationException if there is no usable source
+	 * @throws InvalidUsageException if there is no usable source
 	 */
 	void check() {
 		Origin resolved = resolve();
@@ -109,7 +110,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 			Origin resolved = this.origin;
 			return ((resolved != null) ? resolved : resolve()).connect(driverSettings);
 		}
-		catch (InvalidConfigurationException ex) {
+		catch (InvalidUsageException ex) {
 			throw new SQLNonTransientConnectionException(ex.getDescription(), "08001", ex);
 		}
 		catch (SQLException ex) {
@@ -140,7 +141,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		long count = this.dedicated.stream().count();
 		if (count > 0) {
-			throw new InvalidConfigurationException(
+			throw new InvalidUsageException(
 					"Leader election cannot determine which of " + count
 							+ " @LeaderElectionDataSource beans to use, since none of them is primary.",
 					"Annotate only the one whose database holds the elections.", null);
@@ -157,16 +158,16 @@ final class ElectionConnectionSource implements ConnectionSource {
 		return new Derived(() -> derive("The application's DataSource", dataSource));
 	}
 
-	private InvalidConfigurationException missing() {
+	private InvalidUsageException missing() {
 		long count = this.dataSources.stream().count();
 		if (count == 0) {
-			return new InvalidConfigurationException(
+			return new InvalidUsageException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
 					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
 							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE,
 					null);
 		}
-		return new InvalidConfigurationException(
+		return new InvalidUsageException(
 				"Leader election cannot determine which of " + count
 						+ " DataSource beans to use, since none of them is primary.",
 				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
@@ -179,7 +180,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		catch (RuntimeException ex) {
 			DataSource root = PooledDataSources.root(dataSource);
-			throw new InvalidConfigurationException(name + " (" + dataSource.getClass().getName()
+			throw new InvalidUsageException(name + " (" + dataSource.getClass().getName()
 					+ ((root != dataSource) ? " around " + root.getClass().getName() : "")
 					+ ") does not expose how it connects: " + JdbcUrl.withoutUrls(String.valueOf(ex.getMessage()))
 					+ ". Elections need connections that do not come from a pool, with the same URL, "
@@ -193,7 +194,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private ConnectionTarget target(String name, ConnectionTarget target) {
 		if (!JdbcUrl.isPostgreSql(target.url())) {
-			throw new InvalidConfigurationException(
+			throw new InvalidUsageException(
 					name + " points to " + JdbcUrl.withoutSecrets(target.url())
 							+ ", but elections are held on PostgreSQL only.",
 					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
@@ -203,7 +204,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		// The driver would log a part of a URL that it cannot parse
 		if (JdbcUrl.isPlain(target.url()) && (!JdbcUrl.isWellFormed(target.url())
 				|| org.postgresql.Driver.parseURL(target.url(), null) == null)) {
-			throw new InvalidConfigurationException(
+			throw new InvalidUsageException(
 					name + " has a URL that the PostgreSQL driver cannot parse: " + JdbcUrl.withoutSecrets(target.url())
 							+ ".",
 					"Use the form jdbc:postgresql://host:5432/database, and encode special characters of parameters "
@@ -301,8 +302,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 			}
 		}
 
-		private static InvalidConfigurationException noDriver(ConnectionTarget target, @Nullable SQLException cause) {
-			return new InvalidConfigurationException(
+		private static InvalidUsageException noDriver(ConnectionTarget target, @Nullable SQLException cause) {
+			return new InvalidUsageException(
 					"There is no JDBC driver on the class path for the URL of the elections, "
 							+ JdbcUrl.withoutSecrets(target.url()) + ".",
 					"Add the dependency org.postgresql:postgresql, or correct the URL.", cause);

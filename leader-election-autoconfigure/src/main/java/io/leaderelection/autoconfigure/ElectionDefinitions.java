@@ -24,11 +24,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.postgresql.Profiles;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -126,7 +126,7 @@ final class ElectionDefinitions {
 	 * @param properties their properties
 	 * @param environment the source of other properties
 	 * @return the elections
-	 * @throws InvalidConfigurationException if a value cannot be used
+	 * @throws InvalidUsageException if a value cannot be used
 	 */
 	static ElectionDefinitions of(LeaderElectionProperties properties, Environment environment) {
 		Duration phaseTimeout = Binder.get(environment)
@@ -178,11 +178,11 @@ final class ElectionDefinitions {
 				PREFIX + "metadata." + name, value,
 				"It contains a character that is not printable ASCII, which a database may not have, or its name contains '='.",
 				"Remove or encode other characters."));
-		int length = Profiles.metadataLength(metadata);
-		rejectIf(length > Profiles.MAX_METADATA_LENGTH, PREFIX + "metadata", metadata,
+		int length = new NodeProfile(NodeProfile.PROTOCOL, 0, metadata).metadataText().length();
+		rejectIf(length > NodeProfile.MAX_METADATA_LENGTH, PREFIX + "metadata", metadata,
 				"As lines of the form name=value, all entries together have " + length
 						+ " characters, and a candidate holds a lock on the database for each three of them.",
-				"Publish at most " + Profiles.MAX_METADATA_LENGTH
+				"Publish at most " + NodeProfile.MAX_METADATA_LENGTH
 						+ " characters, for instance a URL from which other nodes can read the rest.");
 	}
 
@@ -266,8 +266,8 @@ final class ElectionDefinitions {
 	private static void rejectIf(boolean invalid, String property, @Nullable Object value, String reason,
 			String action) {
 		if (invalid && value != null) {
-			throw new InvalidConfigurationException(property,
-					(value instanceof Duration duration) ? print(duration) : value, reason, action);
+			throw new InvalidUsageException(property, (value instanceof Duration duration) ? print(duration) : value,
+					reason, action);
 		}
 	}
 

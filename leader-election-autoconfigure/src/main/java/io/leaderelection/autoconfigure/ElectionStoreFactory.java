@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 
@@ -27,7 +28,7 @@ interface ElectionStoreFactory {
 
 	/**
 	 * Check the configuration, without opening a connection.
-	 * @throws InvalidConfigurationException if it cannot be used
+	 * @throws InvalidUsageException if it cannot be used
 	 */
 	void check();
 

@@ -24,7 +24,6 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.lifecycle.LeaderServices;
-import io.leaderelection.schedule.DurableScheduleAdvisor;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.AotDetector;
@@ -40,6 +39,7 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.condition.ConditionEvaluationReport;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.util.ClassUtils;
 
 /**
  * {@link ApplicationContextInitializer} that adds the guard to a context before other
@@ -55,6 +55,8 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 	private static final String GUARD_BEAN_NAME = "leaderOnlyBeanPostProcessor";
 
 	private static final String SERVICES_BEAN_NAME = "leaderServiceBeanPostProcessor";
+
+	private static final String SCHEDULE_ADVISOR = "io.leaderelection.schedule.DurableScheduleAdvisor";
 
 	private static final String EARLY_GUARD_BEAN_NAME = "leaderOnlyEarlyGuard";
 
@@ -72,7 +74,10 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 				&& !isExcluded(beanFactory)) {
 			LeaderOnlyListenerRegistrar.register(registry, GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class);
 			LeaderOnlyListenerRegistrar.register(registry, SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class);
-			LeaderOnlyListenerRegistrar.register(registry, "durableScheduleAdvisor", DurableScheduleAdvisor.class);
+			if (ClassUtils.isPresent(SCHEDULE_ADVISOR, beanFactory.getBeanClassLoader())) {
+				LeaderOnlyListenerRegistrar.register(registry, "durableScheduleAdvisor",
+						ClassUtils.resolveClassName(SCHEDULE_ADVISOR, beanFactory.getBeanClassLoader()));
+			}
 			if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beanFactory, LeaderServices.class, true,
 					false).length == 0) {
 				LeaderOnlyListenerRegistrar.register(registry, "leaderServices", LeaderServices.class);

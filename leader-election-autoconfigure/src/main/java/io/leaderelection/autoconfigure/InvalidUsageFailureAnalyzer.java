@@ -16,7 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
-import io.leaderelection.InvalidUsageException;
+import io.leaderelection.annotation.InvalidUsageException;
 
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;

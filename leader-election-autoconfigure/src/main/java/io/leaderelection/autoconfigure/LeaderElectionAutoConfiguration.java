@@ -18,28 +18,21 @@ package io.leaderelection.autoconfigure;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.annotation.WorkAdvisor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
-import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
-import io.leaderelection.lifecycle.StartPolicy;
-import io.leaderelection.schedule.DurableScheduleAdvisor;
-import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.JdbcScheduleStore;
-import io.leaderelection.schedule.MemoryScheduleStore;
-import io.leaderelection.schedule.ScheduleStore;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -52,7 +45,6 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
@@ -61,7 +53,6 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.NativeDetector;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
-import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.util.ClassUtils;
@@ -84,12 +75,6 @@ public final class LeaderElectionAutoConfiguration {
 	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
 			ObjectProvider<WorkAdvisor> advisors) {
 		return new LeaderOnlyBeanPostProcessor(electors, advisors);
-	}
-
-	@Bean
-	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static DurableScheduleAdvisor durableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
-		return new DurableScheduleAdvisor(schedules);
 	}
 
 	@Bean
@@ -120,7 +105,7 @@ public final class LeaderElectionAutoConfiguration {
 			ObjectProvider<ElectionStore> controlled) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
-			throw new InvalidConfigurationException(
+			throw new InvalidUsageException(
 					"Leader election needs a PostgreSQL database, but there is no "
 							+ (driver ? "Spring Boot JDBC support" : "PostgreSQL JDBC driver") + " on the class path.",
 					"Add the dependency "
@@ -135,10 +120,9 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	LeadershipSequence leadershipSequence(ObjectProvider<DefaultLeaderElectors> electors, ApplicationContext context,
 			LeaderOnlyBeanPostProcessor guard, LeaderServices services, LeaderElectionProperties properties) {
-		StartPolicy policy = new StartPolicy(properties.services().startAttempts(),
-				properties.services().startTimeout());
 		return new LeadershipSequence(electors::getObject, context,
-				(elector, event) -> guard.granted(event.getLeadership()), services.participant(policy),
+				(elector, event) -> guard.granted(event.getLeadership()),
+				services.participant(properties.services().startAttempts(), properties.services().startTimeout()),
 				(elector, event) -> guard.runOnGrant(event.getLeadership()));
 	}
 
@@ -148,22 +132,6 @@ public final class LeaderElectionAutoConfiguration {
 		return new DefaultLeaderElectors(definitions.all().stream().map(storeFactory::settings).toList(),
 				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
 				(settings) -> storeFactory.create(definitions.get(settings.election())), sequence::publish);
-	}
-
-	@Bean
-	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
-			ConfigurableListableBeanFactory beanFactory, ApplicationEventPublisher publisher) {
-		DurableSchedules schedules = new DurableSchedules(
-				(properties.mode() == Mode.POSTGRESQL) ? store.getIfAvailable() : new MemoryScheduleStore(beanFactory),
-				properties.schedules().within());
-		schedules.onFire(publisher::publishEvent);
-		return schedules;
-	}
-
-	@Bean
-	@DependsOn("leaderElectionLifecycle")
-	DurableSchedulesLifecycle durableSchedulesLifecycle(DurableSchedules schedules, ListableBeanFactory beanFactory) {
-		return new DurableSchedulesLifecycle(schedules, beanFactory);
 	}
 
 	/** Tables are read by its start, also if all other beans are lazy. */
@@ -211,17 +179,6 @@ public final class LeaderElectionAutoConfiguration {
 			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
 			return new TransactionFencing(mode == Mode.POSTGRESQL && fencing != Fencing.OFF,
 					fencing == Fencing.REQUIRED, electors::getObject, beanFactory);
-		}
-
-		@Bean
-		@ConditionalOnClass(JdbcTemplate.class)
-		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
-				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
-				ElectionStoreFactory storeFactory) {
-			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
-					properties.initializeSchema() == SchemaInitialization.ALWAYS,
-					properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew(),
-					(election) -> storeFactory.key(definitions.get(election)));
 		}
 
 		/**

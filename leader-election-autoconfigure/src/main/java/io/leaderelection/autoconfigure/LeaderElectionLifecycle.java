@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.SessionException;
@@ -117,9 +118,9 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 		catch (SessionException ex) {
 			await(stopAll());
-			throw (ex instanceof UnusableStoreException unusable) ? new InvalidConfigurationException(
+			throw (ex instanceof UnusableStoreException unusable) ? new InvalidUsageException(
 					"Elections cannot be held on the configured database. " + ex.getMessage(), unusable.getAction(), ex)
-					: new InvalidConfigurationException(
+					: new InvalidUsageException(
 							"Leader election could not be started, and the application does not start without it, since leader-election.fail-fast is set: "
 									+ ex.getMessage(),
 							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that keeps trying.",

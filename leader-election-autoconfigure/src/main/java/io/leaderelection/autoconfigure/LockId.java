@@ -19,6 +19,8 @@ package io.leaderelection.autoconfigure;
 import java.math.BigInteger;
 import java.util.Locale;
 
+import io.leaderelection.annotation.InvalidUsageException;
+
 /**
  * Parses 64-bit lock ids, signed or unsigned, decimal or hexadecimal.
  */
@@ -32,18 +34,18 @@ final class LockId {
 	 * @param property the name of the property
 	 * @param value the value
 	 * @return the lock id
-	 * @throws InvalidConfigurationException if the value is not a lock id
+	 * @throws InvalidUsageException if the value is not a lock id
 	 */
 	static long parse(String property, String value) {
 		String text = value.trim().toLowerCase(Locale.ROOT);
 		boolean hex = text.startsWith("0x");
 		if (!text.matches(hex ? "0x[0-9a-f]+" : "-?[0-9]+")) {
-			throw new InvalidConfigurationException(property, value, "It is not a number.",
+			throw new InvalidUsageException(property, value, "It is not a number.",
 					"Set a decimal number, or a hexadecimal number with the prefix 0x, for instance 0x434944585F4C4452.");
 		}
 		BigInteger number = hex ? new BigInteger(text.substring(2), 16) : new BigInteger(text);
 		if (number.bitLength() > ((number.signum() < 0) ? Long.SIZE - 1 : Long.SIZE)) {
-			throw new InvalidConfigurationException(property, value,
+			throw new InvalidUsageException(property, value,
 					"It does not fit in the 64 bits of a PostgreSQL advisory lock.",
 					"Set a number from -9223372036854775808 to 18446744073709551615, or up to 16 hexadecimal digits.");
 		}

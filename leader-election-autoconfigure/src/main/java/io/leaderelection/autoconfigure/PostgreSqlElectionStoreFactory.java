@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import io.leaderelection.engine.ElectionStore;
@@ -91,14 +92,14 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 	private void checkTable() {
 		String name = this.properties.tableName();
 		if (!TABLE_NAME.matcher(name).matches()) {
-			throw new InvalidConfigurationException("leader-election.table-name", name,
+			throw new InvalidUsageException("leader-election.table-name", name,
 					"It is not the name of a table, with or without a schema.",
 					"Set a name of letters, digits and underscores that needs no quotes, for instance "
 							+ "infra.leader_election.");
 		}
 		for (ElectionDefinition definition : this.definitions.all()) {
 			if (isTable() && key(definition).length() > LONGEST_KEY) {
-				throw new InvalidConfigurationException(
+				throw new InvalidUsageException(
 						"leader-election.group", this.group, "Together with the name of the election '"
 								+ definition.election() + "' it is longer than " + LONGEST_KEY + " characters.",
 						"Set a shorter group.");
@@ -157,7 +158,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 		if (other != null) {
 			boolean configured = definition.lockId() != null || other.lockId() == null;
 			ElectionDefinition wrong = configured ? definition : other;
-			throw new InvalidConfigurationException(
+			throw new InvalidUsageException(
 					ElectionDefinitions.lockIdProperty(wrong.election(), this.properties.name()), keys(wrong).main(),
 					reason.formatted((configured ? other : definition).election()), "Set another lock id.");
 		}

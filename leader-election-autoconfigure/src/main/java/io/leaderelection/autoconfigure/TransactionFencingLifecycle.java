@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
@@ -138,7 +139,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		}
 		this.fencing.coverage().forEach((name, coverage) -> {
 			if (coverage.isImpossible()) {
-				throw new InvalidConfigurationException("leader-election.fencing", "required",
+				throw new InvalidUsageException("leader-election.fencing", "required",
 						"Transactions of the transaction manager '" + name + "' are " + coverage + ".",
 						action(coverage));
 			}

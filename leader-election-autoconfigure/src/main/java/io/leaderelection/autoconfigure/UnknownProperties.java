@@ -27,6 +27,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import org.apache.commons.logging.LogFactory;
 
@@ -67,7 +68,7 @@ final class UnknownProperties {
 	 * Reject unknown properties. Unknown environment variables are only reported, since
 	 * Kubernetes adds some for each service.
 	 * @param source the source of properties
-	 * @throws InvalidConfigurationException if the source has an unknown property
+	 * @throws InvalidUsageException if the source has an unknown property
 	 */
 	static void check(PropertySource<?> source) {
 		if (!(source instanceof EnumerablePropertySource<?> enumerable)) {
@@ -84,7 +85,7 @@ final class UnknownProperties {
 		else if (!unknown.isEmpty()) {
 			String name = unknown.get(0);
 			// Without its value, which may be a password
-			throw new InvalidConfigurationException("Leader election has no property '%s' (%s).".formatted(name,
+			throw new InvalidUsageException("Leader election has no property '%s' (%s).".formatted(name,
 					PropertySourceOrigin.get(source, name)), action(name), null);
 		}
 	}

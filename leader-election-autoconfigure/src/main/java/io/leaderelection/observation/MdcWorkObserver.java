@@ -16,7 +16,6 @@
 
 package io.leaderelection.observation;
 
-
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.WorkObservation;
 import io.leaderelection.engine.WorkObserver;

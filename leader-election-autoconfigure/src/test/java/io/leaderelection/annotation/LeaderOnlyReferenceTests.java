@@ -206,7 +206,7 @@ class LeaderOnlyReferenceTests {
 
 	private static void assertRefused(@Nullable Throwable failure, String description) {
 		assertThat(NestedExceptionUtils.getMostSpecificCause(Objects.requireNonNull(failure)))
-			.isInstanceOf(InvalidLeaderOnlyException.class)
+			.isInstanceOf(InvalidUsageException.class)
 			.hasMessageContaining(description);
 	}
 

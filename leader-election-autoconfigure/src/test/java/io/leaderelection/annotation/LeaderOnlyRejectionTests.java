@@ -212,7 +212,7 @@ class LeaderOnlyRejectionTests {
 	static void assertRejected(ApplicationContextRunner runner, String description, String action) {
 		runner.run((context) -> {
 			assertThat(context).hasFailed();
-			InvalidLeaderOnlyException failure = failure(context.getStartupFailure());
+			InvalidUsageException failure = failure(context.getStartupFailure());
 			assertThat(shortened(failure.getDescription())).isEqualTo(description);
 			assertThat(failure.getAction()).isEqualTo(action);
 			assertThat(failure).hasMessage(failure.getDescription() + " " + action);
@@ -316,7 +316,7 @@ class LeaderOnlyRejectionTests {
 	void publisherThatHidesBehindObjectIsNotReturned() {
 		TestElections.leader().withBean(HiddenPublisher.class).run((context) -> {
 			HiddenPublisher bean = context.getBean(HiddenPublisher.class);
-			assertThatExceptionOfType(InvalidLeaderOnlyException.class).isThrownBy(() -> bean.run(true))
+			assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> bean.run(true))
 				.withMessageContaining("returned a java.util.concurrent.SubmissionPublisher, whose work runs after");
 			assertThat(bean.run(false)).isEqualTo("ran");
 		});
@@ -340,7 +340,7 @@ class LeaderOnlyRejectionTests {
 
 	private static void lacksGuard(AssertableApplicationContext context) {
 		assertThat(context).getFailure()
-			.isInstanceOf(InvalidLeaderOnlyException.class)
+			.isInstanceOf(InvalidUsageException.class)
 			.hasMessageContaining("exists without the proxy that guards its methods");
 	}
 
@@ -401,14 +401,14 @@ class LeaderOnlyRejectionTests {
 				+ "'leader-election.elections." + election + ".*'.";
 	}
 
-	private static InvalidLeaderOnlyException failure(Throwable failure) {
+	private static InvalidUsageException failure(Throwable failure) {
 		assertThat(failure).isNotNull();
 		Throwable cause = failure;
-		while (cause != null && !(cause instanceof InvalidLeaderOnlyException)) {
+		while (cause != null && !(cause instanceof InvalidUsageException)) {
 			cause = cause.getCause();
 		}
 		assertThat(cause).as(() -> "Cause of " + failure).isNotNull();
-		return (InvalidLeaderOnlyException) cause;
+		return (InvalidUsageException) cause;
 	}
 
 	/**

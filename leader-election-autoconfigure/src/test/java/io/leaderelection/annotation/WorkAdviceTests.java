@@ -243,10 +243,9 @@ class WorkAdviceTests {
 		}
 
 		@Override
-		public @Nullable Object call(Work work, Invocation invocation, Supplier<@Nullable Object> skipped)
-				throws Throwable {
+		public @Nullable Object call(Work work, Invocation invocation, Invocation skipped) throws Throwable {
 			if (this.skips.get()) {
-				return skipped.get();
+				return skipped.proceed();
 			}
 			calls.add("call");
 			Object result = invocation.proceed();

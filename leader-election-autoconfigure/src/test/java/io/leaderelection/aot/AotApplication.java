@@ -22,9 +22,9 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.FireTime;

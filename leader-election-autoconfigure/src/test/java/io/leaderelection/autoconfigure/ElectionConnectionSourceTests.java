@@ -31,6 +31,7 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import org.apache.commons.dbcp2.BasicDataSource;
 import org.assertj.core.api.ThrowableAssertAlternative;
@@ -442,8 +443,8 @@ class ElectionConnectionSourceTests {
 			.withMessageContaining("does not expose how it connects");
 	}
 
-	private static ThrowableAssertAlternative<InvalidConfigurationException> refused(ElectionConnectionSource source) {
-		return assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(source::check);
+	private static ThrowableAssertAlternative<InvalidUsageException> refused(ElectionConnectionSource source) {
+		return assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(source::check);
 	}
 
 	private static Datasource none() {

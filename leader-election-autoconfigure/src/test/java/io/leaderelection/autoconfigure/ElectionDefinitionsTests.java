@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -142,7 +143,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void inheritedValueIsRefusedByTheNameOfThePropertyThatSetsIt() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.takeover-delay", "5s",
 					"leader-election.elections.reports.lease-duration", "1s"))
 			.satisfies((ex) -> {
@@ -174,7 +175,7 @@ class ElectionDefinitionsTests {
 				definitions("leader-election.drain-timeout", "50s", "spring.lifecycle.timeout-per-shutdown-phase", "1m")
 					.longestStop())
 			.hasSeconds(53);
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("spring.lifecycle.timeout-per-shutdown-phase", "10s"))
 			.satisfies((ex) -> assertThat(ex.getDescription()).contains("Property: leader-election.drain-timeout"));
 	}
@@ -211,7 +212,7 @@ class ElectionDefinitionsTests {
 					assertThat(definition.settings().priorityHold().toNanos()).isPositive();
 				}
 			}
-			catch (InvalidConfigurationException ex) {
+			catch (InvalidUsageException ex) {
 				assertThat(ex.getDescription()).as(value).contains("Property: " + property);
 			}
 		}
@@ -240,7 +241,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void drainMustNotTakeADay() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.drain-timeout", "25h",
 					"spring.lifecycle.timeout-per-shutdown-phase", "2d"))
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("up to 24h"));
@@ -271,7 +272,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void nameOfFurtherElectionMustBeFitToo() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.elections[a b].candidate", "true"))
 			.satisfies((ex) -> {
 				assertThat(ex.getDescription()).contains("Property: leader-election.elections.a b");
@@ -281,7 +282,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void furtherElectionMustNotHaveTheNameOfTheDefault() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.name", "reports",
 					"leader-election.elections.reports.candidate", "true"))
 			.satisfies((ex) -> {
@@ -292,7 +293,7 @@ class ElectionDefinitionsTests {
 
 	@Test
 	void twoElectionsMustNotHaveTheSameLock() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.lock-id", "255", "leader-election.elections.reports.lock-id",
 					"0xFF"))
 			.satisfies((ex) -> {
@@ -305,7 +306,7 @@ class ElectionDefinitionsTests {
 	void unreachableAfterMustBeLongerThanOrdinarySilence() {
 		refused("leader-election.health.unreachable-after", "1s")
 			.satisfies((ex) -> assertThat(ex.getDescription()).contains("only every 1s (election 'default')"));
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.lease-duration", "10m",
 					"leader-election.health.unreachable-after", "1500ms"))
 			.satisfies((ex) -> {
@@ -358,7 +359,7 @@ class ElectionDefinitionsTests {
 	void metadataMustBeShortAndPrintable() {
 		refused("leader-election.metadata.url", "a\nb");
 		refused("leader-election.metadata.zone", "Zürich");
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.metadata.url", "x".repeat(62),
 					"leader-election.metadata.zone", "x".repeat(58)))
 			.satisfies((ex) -> {
@@ -391,9 +392,8 @@ class ElectionDefinitionsTests {
 			.doesNotContain("s3cret", "p4ss", "w0rd");
 	}
 
-	private static ThrowableAssertAlternative<InvalidConfigurationException> refused(String property, String value) {
-		return assertThatExceptionOfType(InvalidConfigurationException.class)
-			.isThrownBy(() -> definitions(property, value))
+	private static ThrowableAssertAlternative<InvalidUsageException> refused(String property, String value) {
+		return assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> definitions(property, value))
 			.satisfies((ex) -> {
 				assertThat(ex.getDescription()).contains("Property: " + property);
 				assertThat(ex.getDescription()).endsWith(".");

@@ -16,10 +16,10 @@
 
 package io.leaderelection.autoconfigure;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.schedule.DurableSchedule;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,7 +101,7 @@ class GuardContextInitializerTests {
 		SpringApplicationBuilder application = new SpringApplicationBuilder(InvalidSchedule.class)
 			.web(WebApplicationType.NONE);
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(application::run)
-			.withRootCauseInstanceOf(InvalidDurableScheduleException.class);
+			.withRootCauseInstanceOf(InvalidUsageException.class);
 	}
 
 	@Test

@@ -29,6 +29,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -209,7 +210,7 @@ class LeaderElectionAutoConfigurationTests {
 		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(InvalidConfigurationException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("the application has no DataSource"));
 	}
 

@@ -31,6 +31,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
@@ -206,7 +207,7 @@ class LeaderElectionLifecycleTests {
 		};
 		create((election) -> election.equals("default") ? LocalStore.always() : unusable,
 				"leader-election.elections.broken.candidate=true");
-		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start)
 			.withMessage("Elections cannot be held on the configured database. Version 13 Upgrade.")
 			.satisfies((ex) -> assertThat(ex.getAction()).isEqualTo("Upgrade."))
 			.withCauseInstanceOf(UnusableStoreException.class);
@@ -230,7 +231,7 @@ class LeaderElectionLifecycleTests {
 		create(() -> {
 			throw new SessionException("Out of reach", null);
 		}, "leader-election.fail-fast=true");
-		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start)
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start)
 			.withMessageStartingWith("Leader election could not be started, and")
 			.withMessageEndingWith("leader-election.fail-fast is set: Out of reach Make the database reachable, or set "
 					+ "leader-election.fail-fast=false to start as a follower that keeps trying.")
@@ -260,7 +261,7 @@ class LeaderElectionLifecycleTests {
 
 			@Override
 			public void check() {
-				throw new InvalidConfigurationException("No", "Do", null);
+				throw new InvalidUsageException("No", "Do", null);
 			}
 
 			@Override
@@ -271,7 +272,7 @@ class LeaderElectionLifecycleTests {
 		};
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, storeFactory, new LeaderServices(),
 				false, this.context);
-		assertThatExceptionOfType(InvalidConfigurationException.class).isThrownBy(this.lifecycle::start);
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
 

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,7 +44,7 @@ class LockIdTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "reports", "0x", "0xG", "-0x1", "1.5", "1e3", "--1", "+1" })
 	void refusesWhatIsNoNumber(String text) {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", text))
 			.satisfies((ex) -> {
 				assertThat(ex.getDescription()).contains("It is not a number.");
@@ -54,14 +55,14 @@ class LockIdTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "18446744073709551616", "-9223372036854775809", "0x10000000000000000" })
 	void refusesMoreThanSixtyFourBits(String text) {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", text))
 			.satisfies((ex) -> assertThat(ex.getDescription()).contains("does not fit in the 64 bits"));
 	}
 
 	@Test
 	void messageNamesPropertyAndValue() {
-		assertThatExceptionOfType(InvalidConfigurationException.class)
+		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> LockId.parse("leader-election.lock-id", "x"))
 			.withMessageContainingAll("Property: leader-election.lock-id", "Value: x", "Reason: It is not a number.");
 	}

@@ -26,7 +26,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
-import io.leaderelection.health.HealthWatch;
+import io.leaderelection.autoconfigure.health.ResignWhenUnhealthyAutoConfiguration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -128,9 +128,10 @@ class RelaxedBindingTests {
 	@Test
 	void environmentVariableTurnsResignationWhenUnhealthyOn() {
 		run(Map.of("leader-election.mode", "always", "leader-election.resign-when-unhealthy.group", "readiness"))
-			.run((context) -> assertThat(context).hasSingleBean(HealthWatch.class));
-		run(Map.of("leader-election.mode", "always", "leader-election.resign-when-unhealthy.group", "")).run(
-				(context) -> assertThat(context).hasSingleBean(LeaderElector.class).doesNotHaveBean(HealthWatch.class));
+			.run((context) -> assertThat(context).hasBean("leadershipHealthMonitor"));
+		run(Map.of("leader-election.mode", "always", "leader-election.resign-when-unhealthy.group", ""))
+			.run((context) -> assertThat(context).hasSingleBean(LeaderElector.class)
+				.doesNotHaveBean("leadershipHealthMonitor"));
 	}
 
 	@Test

@@ -23,6 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.annotation.InvalidUsageException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -70,7 +71,7 @@ class UnknownPropertiesTests {
 		this.contextRunner.withPropertyValues(name + "=s3cr3t")
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
-				.isInstanceOf(InvalidConfigurationException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessage("Leader election has no property '%s' (\"%s\" from property source \"test\"). "
 					.formatted(name, name) + "Did you mean 'leader-election." + nearest + "'?"));
 	}
@@ -101,11 +102,9 @@ class UnknownPropertiesTests {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> application().run("--leader-election.enabled=false"))
 			.havingRootCause()
-			.isInstanceOf(InvalidConfigurationException.class);
+			.isInstanceOf(InvalidUsageException.class);
 		this.contextRunner.withSystemProperties("leader-election.enabled=false")
-			.run((context) -> assertThat(context).getFailure()
-				.rootCause()
-				.isInstanceOf(InvalidConfigurationException.class));
+			.run((context) -> assertThat(context).getFailure().rootCause().isInstanceOf(InvalidUsageException.class));
 	}
 
 	private static SpringApplicationBuilder application() {

@@ -34,16 +34,16 @@ import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableJob;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.FireTime;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import io.leaderelection.schedule.ScheduleStatus;
-import io.leaderelection.schedule.TestClock;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TestClock;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -104,7 +104,7 @@ abstract class AbstractDurableScheduleTests {
 
 	static AbstractThrowableAssert<?, ?> assertRefused(ThrowingCallable start) {
 		return assertThat(NestedExceptionUtils.getMostSpecificCause(Assertions.catchThrowable(start)))
-			.isInstanceOf(InvalidDurableScheduleException.class);
+			.isInstanceOf(InvalidUsageException.class);
 	}
 
 	LocalNode start(Class<?> configuration, String... properties) {

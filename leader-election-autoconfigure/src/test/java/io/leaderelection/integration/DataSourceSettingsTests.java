@@ -103,7 +103,7 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 				"leader-election.initialize-schema=never", "spring.datasource.hikari.schema=" + NAME,
 				"spring.sql.init.mode=always",
 				"spring.sql.init.schema-locations=classpath:io/leaderelection/postgresql/schema-postgresql.sql,"
-						+ "classpath:io/leaderelection/schema-schedule-postgresql.sql");
+						+ "classpath:io/leaderelection/schedule/schema-schedule-postgresql.sql");
 		node.awaitLeader();
 		assertThat(node.context().getBean(DurableSchedules.class).jobs()).hasSize(1);
 		assertThat(this.server.query(TABLES.formatted("leader_election"))).hasSize(4);

@@ -21,8 +21,8 @@ import java.sql.SQLException;
 import java.time.ZoneOffset;
 import java.util.UUID;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.schedule.Claim;
-import io.leaderelection.schedule.InvalidDurableScheduleException;
 import io.leaderelection.testsupport.PgBouncer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -127,7 +127,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		target.setUrl(other);
 		JdbcClient jdbc = JdbcClient.create(target);
 		jdbc.sql("CREATE TABLE durable_run (id bigserial, fire text, late boolean)").update();
-		jdbc.sql(new ClassPathResource("io/leaderelection/schema-schedule-postgresql.sql")
+		jdbc.sql(new ClassPathResource("io/leaderelection/schedule/schema-schedule-postgresql.sql")
 			.getContentAsString(StandardCharsets.UTF_8)
 			.replace("leader_election_schedule (", TABLE + "_schedule (")).update();
 		jdbc.sql("INSERT INTO %s_schedule (election, job, last_fire, cron, zone) VALUES (?, ?, ?, ?, ?)"
@@ -194,7 +194,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 				"spring.datasource.password=right");
 		assertRefused(() -> start(InTransaction.class, properties))
 			.hasMessageContaining("The role \"" + ROLE + "\" lacks privileges on the table " + table + "_schedule")
-			.isInstanceOfSatisfying(InvalidDurableScheduleException.class, this::grant);
+			.isInstanceOfSatisfying(InvalidUsageException.class, this::grant);
 		LocalNode node = start(InTransaction.class, properties).awaitLeader();
 		run(node);
 		clock.set("2026-05-02T02:00:00Z");
@@ -210,7 +210,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 				"spring.datasource.username=" + ROLE, "spring.datasource.password=right"))
 			.awaitLeader();
 		node.context().getBean(FaultyDataSource.class).reachable = true;
-		assertThatExceptionOfType(InvalidDurableScheduleException.class).isThrownBy(() -> run(node))
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> run(node))
 			.withMessageContaining("lacks privileges on the table")
 			.satisfies(this::grant);
 		run(node);
@@ -249,7 +249,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		}
 	}
 
-	private void grant(InvalidDurableScheduleException ex) {
+	private void grant(InvalidUsageException ex) {
 		this.server.execute(ex.getAction().substring(ex.getAction().indexOf("GRANT")));
 	}
 

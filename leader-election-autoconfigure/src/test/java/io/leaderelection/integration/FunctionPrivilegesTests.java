@@ -31,6 +31,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.leaderelection.Term;
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
@@ -39,7 +40,6 @@ import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence.Outcome;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;

@@ -17,12 +17,11 @@
 package io.leaderelection.integration;
 
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Stream;
 
-import io.leaderelection.actuate.LeadershipEndpoint;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -73,7 +72,8 @@ class LeaderRoleTests {
 			assertThat(elector(follower).status().problem()).contains(WORDS);
 			assertThat(elector(follower).status().unusable()).isFalse();
 			LeadershipEndpoint endpoint = new LeadershipEndpoint(
-					follower.context().getBean(DefaultLeaderElectors.class), Map::of, List::of);
+					follower.context().getBean(DefaultLeaderElectors.class), Map::of,
+					LeadershipEndpoint.Schedules.NONE);
 			assertThat(endpoint.election("default").leader().databaseRole()).isEqualTo(STRANGER);
 			assertThat(leader.elector().getLeader().databaseRole()).as("itself").isNull();
 		}

@@ -22,10 +22,10 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Stream;
 
-import io.leaderelection.actuate.LeadershipEndpoint;
-import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
-import io.leaderelection.actuate.LeadershipEndpoint.LeaderDescriptor;
-import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ElectionDescriptor;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.LeaderDescriptor;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ResignationDescriptor;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -164,7 +164,8 @@ class LeadershipEndpointNodeTests {
 	}
 
 	private static LeadershipEndpoint endpoint(LocalNode node) {
-		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of, List::of);
+		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of,
+				LeadershipEndpoint.Schedules.NONE);
 	}
 
 }

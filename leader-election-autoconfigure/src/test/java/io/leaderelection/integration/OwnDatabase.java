@@ -25,14 +25,14 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.TestClock;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TestClock;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 

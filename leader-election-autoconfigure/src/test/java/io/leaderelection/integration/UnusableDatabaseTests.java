@@ -24,8 +24,8 @@ import java.time.Duration;
 import java.util.UUID;
 import java.util.stream.Stream;
 
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.engine.ElectionTimings;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;

@@ -21,6 +21,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import org.junit.jupiter.api.Tag;
@@ -83,7 +84,7 @@ class DurableScheduleRejectionTests {
 		this.contextRunner.withBean(type).run((context) -> {
 			assertThat(context).hasFailed();
 			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
-				.isInstanceOfSatisfying(InvalidDurableScheduleException.class, (ex) -> {
+				.isInstanceOfSatisfying(InvalidUsageException.class, (ex) -> {
 					assertThat(ex.getDescription()).startsWith("Method '" + type.getName() + ".run(")
 						.contains(description);
 					assertThat(ex.getAction()).contains(action);
@@ -96,7 +97,7 @@ class DurableScheduleRejectionTests {
 		this.contextRunner.withBean(Named.class)
 			.withBean(AlsoNamed.class)
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
-				.isInstanceOf(InvalidDurableScheduleException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("the durable schedule 'report'")
 				.hasMessageContaining("$Named.run()'")
 				.hasMessageContaining("$AlsoNamed.run()'"));
@@ -107,7 +108,7 @@ class DurableScheduleRejectionTests {
 		this.contextRunner.withBean("a", Named.class)
 			.withBean("b", Named.class)
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
-				.isInstanceOf(InvalidDurableScheduleException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("another bean of its class"));
 	}
 
@@ -123,8 +124,7 @@ class DurableScheduleRejectionTests {
 	void firesThatCannotBeRecorded() throws Exception {
 		DurableSchedules schedules = new DurableSchedules(null, null);
 		DurableJob job = schedules.find(Named.class.getDeclaredMethod("run"), Named.class, "Method 'run'");
-		assertThatExceptionOfType(InvalidDurableScheduleException.class)
-			.isThrownBy(() -> schedules.register(job, "default"))
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> schedules.register(job, "default"))
 			.withMessageContaining("spring-boot-starter-jdbc");
 	}
 

@@ -26,7 +26,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
-import io.leaderelection.health.LeadershipHealthIndicator;
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;

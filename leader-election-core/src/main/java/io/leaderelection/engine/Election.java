@@ -162,7 +162,7 @@ import org.jspecify.annotations.Nullable;
  * The engine of one election on one node: its state and all transitions. Not final, since
  * the fault tests extend it by mutants.
  */
-public class Election implements TermLeadership.Owner, WorkGate.Owner {
+class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	/** A follower receives an answer of the store about every second. */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);

@@ -16,12 +16,29 @@
 
 package io.leaderelection.engine;
 
-/**
- * A store without a database: a node that always leads, or never.
- */
-public final class LocalStore {
+import java.time.Duration;
 
-	private LocalStore() {
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.StoreSession.Holder;
+
+/**
+ * A store without a database: a node that always leads, or never, or as a test controls
+ * it. A grant and a revocation by a test take the same path through the election as those
+ * by a database.
+ */
+public final class LocalStore implements ElectionStore {
+
+	private static final Duration LIMIT = Duration.ofSeconds(10);
+
+	private static final Holder OTHER = new Holder("another-node", "manual");
+
+	private volatile boolean wins;
+
+	private LocalStore(boolean wins) {
+		this.wins = wins;
 	}
 
 	/**
@@ -38,6 +55,91 @@ public final class LocalStore {
 	 */
 	public static ElectionStore never() {
 		return () -> new LocalSession(() -> false, null);
+	}
+
+	/**
+	 * Return a store that a test controls.
+	 * @param wins whether its sessions win from the start
+	 * @return the store
+	 */
+	public static LocalStore controlled(boolean wins) {
+		return new LocalStore(wins);
+	}
+
+	@Override
+	public StoreSession open() {
+		return new LocalSession(() -> this.wins, OTHER);
+	}
+
+	/**
+	 * Prevents the session from winning again as soon as leadership has been handed over.
+	 */
+	@Override
+	public void resigned() {
+		this.wins = false;
+	}
+
+	/**
+	 * Grant leadership and wait until the listeners have been notified.
+	 * @param elector an elector that a test controls
+	 * @throws InterruptedException if the current thread is interrupted
+	 */
+	public static void grant(DefaultLeaderElector elector) throws InterruptedException {
+		LocalStore store = of(elector);
+		synchronized (store) {
+			Election election = elector.election();
+			if (election.state().position() instanceof Stopped || !election.settings().candidate()) {
+				throw new IllegalStateException("Cannot grant leadership to " + election + ": "
+						+ (election.settings().candidate() ? "it is not running" : "it is not a candidate"));
+			}
+			store.wins = true;
+			election.resumeCandidacy(Suspension.SERVICES_FAILED);
+			election.resumeCandidacy(Suspension.RESIGNED);
+			election.wakeUp();
+			await(election, true);
+		}
+	}
+
+	/**
+	 * Revoke leadership if this node has it, and wait until the listeners have been
+	 * notified.
+	 * @param elector an elector that a test controls
+	 * @param reason the reason of the revocation
+	 * @throws InterruptedException if the current thread is interrupted
+	 */
+	public static void revoke(DefaultLeaderElector elector, Reason reason) throws InterruptedException {
+		LocalStore store = of(elector);
+		synchronized (store) {
+			Election election = elector.election();
+			store.wins = false;
+			switch (reason) {
+				case RESIGNED -> election.resign();
+				case LEASE_EXPIRED, SESSION_LOST -> {
+					if (election.state().position() instanceof Elected) {
+						election.resign();
+					}
+					election.revoke(reason);
+				}
+				case STOPPED -> throw new IllegalArgumentException(
+						"Leadership is revoked with reason STOPPED by stopping, pausing or closing the context");
+			}
+			await(election, false);
+		}
+	}
+
+	private static void await(Election election, boolean leads) throws InterruptedException {
+		Duration limit = election.settings().drainTimeout().plus(ElectionSettings.GRACE).plus(LIMIT);
+		if (!election.awaitNotified(leads, limit)) {
+			throw new IllegalStateException("Leader work or listeners of " + election + " have not ended within "
+					+ limit.toSeconds() + "s after leadership was " + (leads ? "granted" : "revoked"));
+		}
+	}
+
+	private static LocalStore of(DefaultLeaderElector elector) {
+		if (elector.store() instanceof LocalStore store) {
+			return store;
+		}
+		throw new IllegalStateException(elector + " is not controlled by a test");
 	}
 
 }

@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * What a candidate publishes about itself to the other nodes.
@@ -40,6 +41,9 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 	/** The highest priority. */
 	public static final int MAX_PRIORITY = 100;
 
+	/** The longest metadata as text, so that a node needs few locks. */
+	public static final int MAX_METADATA_LENGTH = 128;
+
 	/** The profile of a node that publishes nothing. */
 	public static final NodeProfile UNKNOWN = new NodeProfile(0, 0, Map.of());
 
@@ -48,6 +52,17 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 
 	public NodeProfile {
 		metadata = Collections.unmodifiableMap(new TreeMap<>(metadata));
+	}
+
+	/**
+	 * Return the metadata as text.
+	 * @return a line of the form {@code name=value} for each entry
+	 */
+	public String metadataText() {
+		return this.metadata.entrySet()
+			.stream()
+			.map((entry) -> entry.getKey() + "=" + entry.getValue())
+			.collect(Collectors.joining("\n"));
 	}
 
 }

@@ -46,8 +46,8 @@ final class WarmUp {
 			return;
 		}
 		ElectionSettings settings = new ElectionSettings("warm-up", "warm-up", LIMIT, Duration.ZERO, LIMIT, true);
-		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, LocalStore.always(),
-				new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
+				() -> new LocalSession(() -> true, null), new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
 				}, ElectionLog.NONE, Election::new);
 		try {
 			elector.start().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);

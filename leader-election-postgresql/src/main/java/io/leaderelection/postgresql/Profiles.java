@@ -24,7 +24,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.leaderelection.engine.NodeProfile;
@@ -41,12 +40,7 @@ import org.jspecify.annotations.Nullable;
  * and the length of the metadata, and then the metadata as text. The highest bit of the
  * protocol tells whether others may examine how the session has ended.
  */
-public final class Profiles {
-
-	/**
-	 * The longest metadata, so that a node needs few locks.
-	 */
-	public static final int MAX_METADATA_LENGTH = 128;
+final class Profiles {
 
 	private static final int BYTES = 3;
 
@@ -70,7 +64,7 @@ public final class Profiles {
 	 * not how one of a pooler does
 	 */
 	static List<Integer> keys(NodeProfile profile, boolean examinable) {
-		byte[] metadata = bytes(profile.metadata());
+		byte[] metadata = profile.metadataText().getBytes(StandardCharsets.UTF_8);
 		int header = (examinable ? EXAMINABLE : 0) | profile.protocol() << 2 * 8 | profile.priority() << 8
 				| metadata.length;
 		return IntStream.rangeClosed(0, (metadata.length + BYTES - 1) / BYTES)
@@ -78,19 +72,6 @@ public final class Profiles {
 					| ((position == 0) ? header : bytes(metadata, (position - 1) * BYTES)))
 			.boxed()
 			.toList();
-	}
-
-	/**
-	 * Return the length of metadata, in bytes, as nodes publish it.
-	 * @param metadata the metadata
-	 * @return the length
-	 */
-	public static int metadataLength(Map<String, String> metadata) {
-		return bytes(metadata).length;
-	}
-
-	private static byte[] bytes(Map<String, String> metadata) {
-		return text(metadata).getBytes(StandardCharsets.UTF_8);
 	}
 
 	private static int bytes(byte[] metadata, int offset) {
@@ -139,7 +120,7 @@ public final class Profiles {
 	 * Return a profile as text.
 	 */
 	static String text(NodeProfile profile) {
-		return profile.protocol() + " " + profile.priority() + " " + text(profile.metadata());
+		return profile.protocol() + " " + profile.priority() + " " + profile.metadataText();
 	}
 
 	/**
@@ -152,16 +133,6 @@ public final class Profiles {
 		Matcher matcher = TEXT.matcher(text);
 		return matcher.matches() ? new NodeProfile(Integer.parseInt(matcher.group(1)),
 				Integer.parseInt(matcher.group(2)), metadata(matcher.group(3))) : NodeProfile.UNKNOWN;
-	}
-
-	/**
-	 * Return metadata as text, a line for each entry.
-	 */
-	private static String text(Map<String, String> metadata) {
-		return metadata.entrySet()
-			.stream()
-			.map((entry) -> entry.getKey() + "=" + entry.getValue())
-			.collect(Collectors.joining("\n"));
 	}
 
 	private static Map<String, String> metadata(String text) {

@@ -25,11 +25,11 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus.Role;
-import io.leaderelection.engine.ManualStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.lifecycle.LeaderServices;
 
 /**
- * {@link TestLeadership} on elections with {@link ManualStore}.
+ * {@link TestLeadership} on elections with {@link LocalStore}.
  */
 final class ManualLeadership implements TestLeadership {
 
@@ -92,7 +92,7 @@ final class ManualLeadership implements TestLeadership {
 
 	private void grant(DefaultLeaderElector elector) {
 		try {
-			ManualStore.grant(elector);
+			LocalStore.grant(elector);
 			this.services.started(elector.getElection()).get(LONGEST_START.toSeconds(), TimeUnit.SECONDS);
 		}
 		catch (InterruptedException ex) {
@@ -106,7 +106,7 @@ final class ManualLeadership implements TestLeadership {
 
 	private static void revoke(DefaultLeaderElector elector, Reason reason) {
 		try {
-			ManualStore.revoke(elector, reason);
+			LocalStore.revoke(elector, reason);
 		}
 		catch (InterruptedException ex) {
 			throw interrupted(ex);

@@ -18,15 +18,17 @@ package io.leaderelection.test;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ManualStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.schedule.DurableSchedules;
 
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Scope;
 import org.springframework.core.env.Environment;
 
@@ -47,11 +49,11 @@ public final class TestLeadershipAutoConfiguration {
 	 */
 	static final String ROLE = "leader-election-test.role";
 
-	/** Those of one election. */
+	/** That of one election. */
 	@Bean
 	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-	ManualStore manualSessions(Environment environment) {
-		return new ManualStore(isLeader(environment));
+	LocalStore manualStore(Environment environment) {
+		return LocalStore.controlled(isLeader(environment));
 	}
 
 	@Bean
@@ -63,9 +65,16 @@ public final class TestLeadershipAutoConfiguration {
 		return "leader".equals(environment.getProperty(ROLE));
 	}
 
-	@Bean
-	TestSchedules testSchedules(DurableSchedules schedules) {
-		return new ManualSchedules(schedules);
+	/** Controls durable schedules, if these are on the class path. */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(DurableSchedules.class)
+	static class DurableScheduleConfiguration {
+
+		@Bean
+		TestSchedules testSchedules(DurableSchedules schedules) {
+			return new ManualSchedules(schedules);
+		}
+
 	}
 
 }

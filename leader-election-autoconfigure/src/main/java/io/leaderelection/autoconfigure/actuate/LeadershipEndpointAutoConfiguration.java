@@ -18,8 +18,8 @@ package io.leaderelection.autoconfigure.actuate;
 
 import java.util.Map;
 
-import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.Schedules;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.transaction.TransactionFencing;
@@ -34,6 +34,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipEndpoint}.
@@ -47,15 +48,27 @@ public final class LeadershipEndpointAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeadershipEndpoint leadershipEndpoint(DefaultLeaderElectors electors, ObjectProvider<TransactionFencing> fencing,
-			DurableSchedules schedules) {
+			ObjectProvider<Schedules> schedules) {
 		TransactionFencing transactions = fencing.getIfAvailable();
 		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of,
-				schedules::jobs);
+				schedules.getIfAvailable(() -> Schedules.NONE));
 	}
 
 	@Bean
 	static OperationInvokerAdvisor leadershipEndpointCallerAdvisor() {
 		return LeadershipEndpoint.callerAdvisor();
+	}
+
+	/** Shows durable schedules if they are on the class path. */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(DurableSchedules.class)
+	static class DurableScheduleConfiguration {
+
+		@Bean
+		Schedules leadershipEndpointSchedules(DurableSchedules schedules) {
+			return new EndpointSchedules(schedules);
+		}
+
 	}
 
 }

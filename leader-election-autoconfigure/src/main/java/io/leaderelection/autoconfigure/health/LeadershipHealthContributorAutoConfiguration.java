@@ -21,7 +21,6 @@ import java.util.Map;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ObjectProvider;

@@ -18,8 +18,6 @@ package io.leaderelection.autoconfigure.metrics;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.metrics.LeadershipMetrics;
-import io.leaderelection.metrics.ScheduleMetrics;
 import io.leaderelection.schedule.DurableSchedules;
 import io.micrometer.core.instrument.MeterRegistry;
 
@@ -27,8 +25,8 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipMetrics}.
@@ -40,15 +38,20 @@ import org.springframework.context.annotation.Bean;
 public final class LeadershipMetricsAutoConfiguration {
 
 	@Bean
-	@ConditionalOnMissingBean
 	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors) {
 		return new LeadershipMetrics(electors);
 	}
 
-	@Bean
-	@ConditionalOnMissingBean
-	ScheduleMetrics scheduleMetrics(DurableSchedules schedules) {
-		return new ScheduleMetrics(schedules);
+	/** Meters of durable schedules, if these are on the class path. */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(DurableSchedules.class)
+	static class DurableScheduleConfiguration {
+
+		@Bean
+		ScheduleMetrics scheduleMetrics(DurableSchedules schedules) {
+			return new ScheduleMetrics(schedules);
+		}
+
 	}
 
 }

@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -106,7 +105,9 @@ class LeadershipEndpointAutoConfigurationTests {
 
 	@Test
 	void backsOffForOneOfTheApplication() {
-		this.exposed.withBean("own", LeadershipEndpoint.class, () -> new LeadershipEndpoint(null, Map::of, List::of))
+		this.exposed
+			.withBean("own", LeadershipEndpoint.class,
+					() -> new LeadershipEndpoint(null, Map::of, LeadershipEndpoint.Schedules.NONE))
 			.run((context) -> assertThat(context).getBean(LeadershipEndpoint.class).isSameAs(context.getBean("own")));
 	}
 

@@ -22,7 +22,6 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.metrics.LeadershipMetricsAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 

@@ -21,13 +21,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.annotation.InvalidLeaderOnlyException;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.engine.ManualStore;
+import io.leaderelection.engine.LocalStore;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -157,14 +157,14 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsNotStarted() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> new ManualStore(false))
+			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = target(registry.unregisterListenerContainer("method"));
 				var destroyed = target(registry.getListenerContainer("destroyed"));
 				((DisposableBean) registry.getListenerContainer("destroyed")).destroy();
 				var last = target(registry.getListenerContainer("last"));
-				ManualStore.grant(elector(context));
+				LocalStore.grant(elector(context));
 				Awaitility.await().untilAsserted(() -> verify(last).start());
 				verify(container, never()).start();
 				verify(destroyed, never()).start();
@@ -175,14 +175,14 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
 		this.contextRunner.withUserConfiguration(KafkaContainers.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> new ManualStore(false))
+			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
 			.run((context) -> {
 				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
-				ManualStore.grant(elector(context));
+				LocalStore.grant(elector(context));
 				Awaitility.await().until(() -> registry.getListenerContainer("method").isRunning());
 				var container = registry.unregisterListenerContainer("method");
 				assertThat(container).isNotNull();
-				ManualStore.revoke(elector(context), Reason.RESIGNED);
+				LocalStore.revoke(elector(context), Reason.RESIGNED);
 				assertThat(container.isRunning()).isFalse();
 			});
 	}
@@ -191,23 +191,23 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> new ManualStore(false))
+			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
 			.run((context) -> {
 				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
 				MessageListenerContainer manual = container(registry, "manual");
 				MessageListenerContainer automatic = container(registry, "leader-only");
-				ManualStore.grant(elector(context));
+				LocalStore.grant(elector(context));
 				Awaitility.await().until(automatic::isRunning);
 				assertThat(manual.isRunning()).isFalse();
 				manual.start();
 				Awaitility.await().until(manual::isRunning);
-				ManualStore.revoke(elector(context), Reason.RESIGNED);
+				LocalStore.revoke(elector(context), Reason.RESIGNED);
 				assertThat(manual.isRunning()).isFalse();
-				ManualStore.grant(elector(context));
+				LocalStore.grant(elector(context));
 				Awaitility.await().until(manual::isRunning);
 				manual.stop();
-				ManualStore.revoke(elector(context), Reason.RESIGNED);
-				ManualStore.grant(elector(context));
+				LocalStore.revoke(elector(context), Reason.RESIGNED);
+				LocalStore.grant(elector(context));
 				Awaitility.await().until(automatic::isRunning);
 				assertThat(manual.isRunning()).isFalse();
 			});
@@ -278,7 +278,7 @@ class LeaderOnlyListenerRegistrarTests {
 		this.contextRunner.withUserConfiguration(ShareListener.class)
 			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidLeaderOnlyException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("gives up a message that it has not processed when it stops")
 				.hasMessageContaining("Use a consumer group"));
 	}

@@ -32,7 +32,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.engine.ManualStore;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.observation.DefaultLeaderWorkObservationConvention;
 import io.leaderelection.observation.LeaderWorkObservationContext;
@@ -257,13 +257,13 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void workThatIsInterrupted() {
-		this.contextRunner.withBean(ElectionStore.class, () -> new ManualStore(false)).run((context) -> {
+		this.contextRunner.withBean(ElectionStore.class, () -> LocalStore.controlled(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			ManualStore.grant(elector);
+			LocalStore.grant(elector);
 			Thread thread = new Thread(reports(context)::block);
 			thread.start();
 			assertThat(reports(context).begun().await(10, TimeUnit.SECONDS)).isTrue();
-			ManualStore.revoke(elector, Reason.LEASE_EXPIRED);
+			LocalStore.revoke(elector, Reason.LEASE_EXPIRED);
 			thread.join(Duration.ofSeconds(10).toMillis());
 			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "INTERRUPTED");
 		});
@@ -271,11 +271,11 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void publisherThatIsCancelledByTheEndOfLeadership() {
-		this.contextRunner.withBean(ElectionStore.class, () -> new ManualStore(false)).run((context) -> {
+		this.contextRunner.withBean(ElectionStore.class, () -> LocalStore.controlled(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			ManualStore.grant(elector);
+			LocalStore.grant(elector);
 			CompletableFuture<String> result = reports(context).mono().toFuture();
-			ManualStore.revoke(elector, Reason.LEASE_EXPIRED);
+			LocalStore.revoke(elector, Reason.LEASE_EXPIRED);
 			await().atMost(Duration.ofSeconds(10)).until(result::isDone);
 			assertObservation().hasBeenStopped()
 				.hasLowCardinalityKeyValue("outcome", "INTERRUPTED")

@@ -21,8 +21,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-import io.leaderelection.actuate.LeadershipEndpoint.ElectionDescriptor;
-import io.leaderelection.actuate.LeadershipEndpoint.ResignationDescriptor;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ElectionDescriptor;
+import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ResignationDescriptor;
 import io.leaderelection.documentation.Markdown.CodeBlock;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;

@@ -36,8 +36,9 @@ final class JavaExample extends SimpleJavaFileObject {
 
 	private static final String IMPORTS = Stream
 		.of("java.io.*", "java.lang.annotation.*", "java.sql.Connection", "java.time.*", "java.util.*",
-				"java.util.concurrent.*", "javax.sql.DataSource", "io.leaderelection.*", "io.leaderelection.autoconfigure.LeaderElectionDataSource",
-				"io.leaderelection.annotation.*", "io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy",
+				"java.util.concurrent.*", "javax.sql.DataSource", "io.leaderelection.*",
+				"io.leaderelection.autoconfigure.LeaderElectionDataSource", "io.leaderelection.annotation.*",
+				"io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy",
 				"io.leaderelection.LeadershipRevokedEvent.Reason", "io.leaderelection.schedule.*",
 				"io.leaderelection.test.*", "net.javacrumbs.shedlock.core.*",
 				"net.javacrumbs.shedlock.provider.jdbctemplate.*", "net.javacrumbs.shedlock.spring.annotation.*",

@@ -79,7 +79,8 @@ class LeaseTablePrivilegesTests {
 		this.server.execute("REVOKE ALL ON DATABASE " + this.database + " FROM PUBLIC");
 		this.server.execute("GRANT CONNECT ON DATABASE " + this.database + " TO " + this.stranger);
 		try (Connection owner = connect(this.server.username(), this.server.password())) {
-			ScriptUtils.executeSqlScript(owner, new ClassPathResource("io/leaderelection/postgresql/schema-postgresql.sql"));
+			ScriptUtils.executeSqlScript(owner,
+					new ClassPathResource("io/leaderelection/postgresql/schema-postgresql.sql"));
 			try (Statement statement = owner.createStatement()) {
 				statement.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC");
 				statement.execute("CREATE TABLE work (id int)");

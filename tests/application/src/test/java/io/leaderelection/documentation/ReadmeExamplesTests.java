@@ -30,10 +30,10 @@ import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.documentation.Markdown.CodeBlock;
 import io.leaderelection.documentation.Surroundings.Catalog;
-import io.leaderelection.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;

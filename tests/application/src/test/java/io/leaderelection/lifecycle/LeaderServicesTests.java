@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.annotation.InvalidLeaderOnlyException;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.lifecycle.Services.Blocked;
@@ -446,7 +446,7 @@ class LeaderServicesTests {
 				(context) -> ((ConfigurableListableBeanFactory) ((AbstractApplicationContext) context).getBeanFactory())
 					.registerSingleton("finished", new Service(new Log())))
 			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidLeaderOnlyException.class)
+				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining(
 						"is @LeaderOnly, but exists without the proxy by which leadership starts and stops it"));
 	}

@@ -44,7 +44,7 @@ final class CompatibilityTable {
 			"| Spring Boot | Java | threads | application | store | PostgreSQL | result | date |",
 			"|---|---|---|---|---|---|---|---|");
 
-	private static final Pattern SOURCES = Pattern.compile("Sources of the library: tree `(\\w+)`");
+	private static final Pattern SOURCES = Pattern.compile("Sources of the library: commit `(\\w+)`");
 
 	private final Map<Combination, Result> results = new LinkedHashMap<>();
 
@@ -67,12 +67,13 @@ final class CompatibilityTable {
 					|| !this.results.values().stream().allMatch((result) -> result.text().equals("passed"))) {
 				throw new IllegalStateException("Not all combinations have passed: the document is not changed");
 			}
-			if (!Git.run("status", "--porcelain", "--", Library.SOURCES).required().isEmpty()) {
+			if (!Git.run(Library.SOURCES, "status", "--porcelain", "--").required().isEmpty()) {
 				throw new IllegalStateException("The library has uncommitted changes: the document is not changed");
 			}
 			String document = Files.readString(DOCUMENT);
-			Files.writeString(DOCUMENT, document.substring(0, begin(document)) + table
-					+ "\nSources of the library: tree `" + Library.tree() + "`\n" + document.substring(end(document)));
+			Files.writeString(DOCUMENT,
+					document.substring(0, begin(document)) + table + "\nSources of the library: commit `"
+							+ Library.commit() + "`\n" + document.substring(end(document)));
 		}
 	}
 
@@ -96,8 +97,7 @@ final class CompatibilityTable {
 	}
 
 	/**
-	 * Return the Git tree of the sources with which the table of the document was
-	 * written.
+	 * Return the commit of the sources with which the table of the document was written.
 	 */
 	static String documentedSources() throws IOException {
 		Matcher sources = SOURCES.matcher(Files.readString(DOCUMENT));

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Path;
+import java.util.List;
 
 import io.leaderelection.compatibility.Git.Answer;
 import org.junit.jupiter.api.Assumptions;
@@ -48,10 +49,10 @@ record EarlierRevision(String name) {
 	}
 
 	private static String beforeLastChange() {
-		if (!existing("status", "--porcelain", "--", Library.SOURCES).isEmpty()) {
+		if (!existing(Library.SOURCES, "status", "--porcelain", "--").isEmpty()) {
 			return "HEAD";
 		}
-		return existing("rev-list", "-1", "--first-parent", "HEAD", "--", Library.SOURCES) + "^";
+		return existing(Library.SOURCES, "rev-list", "-1", "--first-parent", "HEAD", "--") + "^";
 	}
 
 	private static EarlierRevision of(String revision) {
@@ -65,10 +66,16 @@ record EarlierRevision(String name) {
 	 */
 	Library build(Path directory) throws IOException {
 		Path archive = directory.resolve("earlier.zip").toAbsolutePath();
-		Git.run("archive", "--format=zip", "--output=" + archive, this.name, Library.SOURCES).required();
+		List<String> folders = Git.run(Library.SOURCES, "ls-tree", "-d", "--name-only", this.name)
+			.required()
+			.lines()
+			.toList();
+		Git.run(folders, "archive", "--format=zip", "--output=" + archive, this.name).required();
 		Path sources = directory.resolve("sources");
 		try (FileSystem files = FileSystems.newFileSystem(archive)) {
-			Library.copy(files.getPath("/", Library.SOURCES), sources);
+			for (String folder : folders) {
+				Library.copy(files.getPath("/", folder), sources);
+			}
 		}
 		try {
 			return Library.build(sources, directory.resolve("classes"));
@@ -83,7 +90,11 @@ record EarlierRevision(String name) {
 	 * history, there is nothing earlier to test with.
 	 */
 	private static String existing(String... arguments) {
-		Answer answer = Git.run(arguments);
+		return existing(List.of(), arguments);
+	}
+
+	private static String existing(List<String> paths, String... arguments) {
+		Answer answer = Git.run(paths, arguments);
 		Assumptions.assumeTrue(answer.succeeded() || System.getProperty(OPTION) != null,
 				() -> "There is no earlier revision of the library to test with. " + answer);
 		return answer.required();

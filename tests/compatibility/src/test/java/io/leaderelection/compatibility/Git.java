@@ -29,6 +29,13 @@ final class Git {
 	private Git() {
 	}
 
+	/**
+	 * Run a command on some paths.
+	 */
+	static Answer run(List<String> paths, String... arguments) {
+		return run(Stream.concat(Stream.of(arguments), paths.stream()).toArray(String[]::new));
+	}
+
 	static Answer run(String... arguments) {
 		List<String> command = Stream
 			.concat(Stream.of("git", "--no-optional-locks", "-C", Library.ROOT.toString()), Stream.of(arguments))

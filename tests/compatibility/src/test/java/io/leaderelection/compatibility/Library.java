@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -33,14 +34,34 @@ import javax.tools.ToolProvider;
 /**
  * The classes and resources of a version of the library, built from its sources.
  *
- * @param sources the folder of its sources, with {@code java} and {@code resources}
+ * @param sources the folder with the sources of all its modules, {@code java} and
+ * {@code resources}
  * @param classes the folder of its classes
  */
 record Library(Path sources, Path classes) {
 
 	static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
 
-	static final String SOURCES = "leader-election-autoconfigure/src/main";
+	/** The folders of its sources. Before version 0.1, the last had all. */
+	static final List<String> SOURCES = Stream.of("core", "postgresql", "spring", "schedule", "autoconfigure")
+		.map((module) -> "leader-election-" + module + "/src/main")
+		.toList();
+
+	/**
+	 * Return whether an entry of a class path is one of the library.
+	 */
+	static boolean contains(Path entry) {
+		return SOURCES.stream().anyMatch((source) -> entry.startsWith(ROOT.resolve(source).getParent().getParent()));
+	}
+
+	/**
+	 * Copy the present sources into one folder.
+	 */
+	static void copySources(Path target) throws IOException {
+		for (String source : SOURCES) {
+			copy(ROOT.resolve(source), target);
+		}
+	}
 
 	/**
 	 * Compile sources, and copy their resources.
@@ -56,11 +77,10 @@ record Library(Path sources, Path classes) {
 	}
 
 	/**
-	 * Return the Git tree of the sources of the present commit, abbreviated. Unlike a
-	 * commit, it stays the same when commits are rebased.
+	 * Return the last commit that has changed the sources, abbreviated.
 	 */
-	static String tree() {
-		return Git.run("rev-parse", "--short=12", "HEAD:" + SOURCES).required();
+	static String commit() {
+		return Git.run(SOURCES, "log", "-1", "--format=%h", "--abbrev=12", "HEAD", "--").required();
 	}
 
 	/**
@@ -92,7 +112,7 @@ record Library(Path sources, Path classes) {
 		for (Path file : files(source)) {
 			Path copy = target.resolve(source.relativize(file).toString());
 			Files.createDirectories(copy.getParent());
-			Files.copy(file, copy);
+			Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
 		}
 	}
 
@@ -106,7 +126,12 @@ record Library(Path sources, Path classes) {
 	 * Return the script that creates the tables of the store {@code table}.
 	 */
 	String schema() throws IOException {
-		return Files.readString(this.sources.resolve("resources/io/leaderelection/postgresql/schema-postgresql.sql"));
+		for (Path file : files(this.sources.resolve("resources"))) {
+			if (file.endsWith("schema-postgresql.sql")) {
+				return Files.readString(file);
+			}
+		}
+		throw new IllegalStateException("There is no script in " + this.sources);
 	}
 
 }

@@ -20,6 +20,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -48,9 +49,17 @@ class OldestSpringBootTests {
 	}
 
 	private static List<Path> sources() throws IOException {
-		try (Stream<Path> library = Files.walk(Library.ROOT.resolve("leader-election-autoconfigure/src/main/java"));
-				Stream<Path> test = Files.walk(Library.ROOT.resolve("leader-election-test/src/main/java"))) {
-			return Stream.concat(library, test).filter((file) -> file.toString().endsWith(".java")).toList();
+		List<Path> sources = new ArrayList<>();
+		for (String folder : Library.SOURCES) {
+			addSources(folder, sources);
+		}
+		addSources("leader-election-test/src/main", sources);
+		return sources;
+	}
+
+	private static void addSources(String folder, List<Path> sources) throws IOException {
+		try (Stream<Path> files = Files.walk(Library.ROOT.resolve(folder).resolve("java"))) {
+			files.filter((file) -> file.toString().endsWith(".java")).forEach(sources::add);
 		}
 	}
 

@@ -156,7 +156,7 @@ class RollingUpgradeTests {
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void otherProtocolIsReportedOnceByBothNodes(String store) throws IOException {
 		Path sources = this.directory.resolve("sources");
-		Library.copy(Library.ROOT.resolve(Library.SOURCES), sources);
+		Library.copySources(sources);
 		Path profile = sources.resolve("java/io/leaderelection/engine/NodeProfile.java");
 		String source = Files.readString(profile);
 		int protocol = PROTOCOL.matcher(source).results().mapToInt((found) -> Integer.parseInt(found.group(1))).sum();

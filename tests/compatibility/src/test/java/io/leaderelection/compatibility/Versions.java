@@ -33,8 +33,6 @@ final class Versions {
 
 	private static final Pattern SPRING_BOOT = Pattern.compile("spring-boot-(\\d[^/\\\\]*)\\.jar$");
 
-	private static final Path LIBRARY = Library.ROOT.resolve("leader-election-autoconfigure");
-
 	private static final Path BINARIES = Path.of("target", "postgresql");
 
 	private Versions() {
@@ -61,20 +59,23 @@ final class Versions {
 	 * Return the class path of the application with other classes of the library.
 	 */
 	static String classPath(String springBoot, Path library) {
-		String classPath = entries(springBoot).map((entry) -> entry.startsWith(LIBRARY) ? library : entry)
+		long modules = entries(springBoot).filter(Library::contains).count();
+		if (modules != Library.SOURCES.size()) {
+			throw new IllegalStateException("The library is not on the class path " + classPath(springBoot));
+		}
+		return Stream.concat(Stream.of(library), entries(springBoot).filter((entry) -> !Library.contains(entry)))
 			.map(Path::toString)
 			.collect(Collectors.joining(File.pathSeparator));
-		if (!classPath.contains(library.toString())) {
-			throw new IllegalStateException("The library is not on the class path " + classPath);
-		}
-		return classPath;
 	}
 
 	/**
-	 * Return the class path to compile the library with.
+	 * Return the class path to compile the library with, which has no present classes of
+	 * it.
 	 */
 	static String compileClassPath(String springBoot) {
-		return read(springBoot, "compile-classpath.txt");
+		return Stream.of(read(springBoot, "compile-classpath.txt").split(File.pathSeparator))
+			.filter((entry) -> !Library.contains(Path.of(entry)))
+			.collect(Collectors.joining(File.pathSeparator));
 	}
 
 	static Stream<Path> entries(String springBoot) {

@@ -1,0 +1,112 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import javax.sql.DataSource;
+
+import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.transaction.Coverage;
+import io.leaderelection.transaction.TransactionFencing;
+
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+
+/**
+ * The fenced transactions in which the fires of a job are claimed.
+ *
+ * @param job the job
+ * @param manager the name of their transaction manager
+ * @param fencing determines whether they are fenced
+ * @param dataSource their data source
+ * @param jdbc executes statements in them
+ * @param joined the transactions of claims together with the work
+ * @param own the transactions of other claims
+ * @param reported the last fires that were reported, since they are ahead
+ */
+record ClaimTransactions(DurableJob job, String manager, TransactionFencing fencing, DataSource dataSource,
+		JdbcTemplate jdbc, JobTransaction.Transactions joined, JobTransaction.Transactions own, Set<Instant> reported) {
+
+	/**
+	 * Return the transactions of a job.
+	 * @throws InvalidUsageException if they cannot be fenced
+	 */
+	static ClaimTransactions of(DurableJob job, TransactionFencing fencing,
+			ConfigurableListableBeanFactory beanFactory) {
+		JobTransaction transaction = JobTransaction.of(job, beanFactory);
+		transaction.checkPropagation();
+		if (!fencing.isEnabled()) {
+			throw new InvalidUsageException(
+					job + " has a durable schedule, but transactions are not fenced (leader-election.fencing=off), "
+							+ "so an earlier leader could claim a fire once more.",
+					"Remove leader-election.fencing=off.");
+		}
+		PlatformTransactionManager manager = transaction.requiredManager();
+		String name = fencing.coverage()
+			.keySet()
+			.stream()
+			.filter((candidate) -> beanFactory.getBean(candidate) == manager)
+			.findFirst()
+			.orElseThrow(() -> unfenced(job, manager.toString(), Coverage.NOT_REGISTERED));
+		DataSource dataSource = fencing.dataSource(name);
+		if (dataSource == null) {
+			throw unfenced(job, name, fencing.coverage().getOrDefault(name, Coverage.NOT_REGISTERED));
+		}
+		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
+				transaction.joined(manager),
+				new JobTransaction.Transactions(manager,
+						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)),
+				ConcurrentHashMap.newKeySet());
+	}
+
+	/**
+	 * Determine whether they are on the election database, which may not be known before
+	 * this node has reached it.
+	 * @return whether it is known, and they are
+	 * @throws InvalidUsageException if they are not
+	 */
+	boolean areOnElectionDatabase() {
+		Coverage coverage = coverage();
+		if (coverage == Coverage.UNKNOWN) {
+			this.fencing.inspect();
+			coverage = coverage();
+		}
+		// If only some are fenced, the commit of each claim shows it
+		if (coverage != Coverage.FENCED && coverage != Coverage.PARTLY && coverage != Coverage.UNKNOWN) {
+			throw unfenced(this.job, this.manager, coverage);
+		}
+		return coverage != Coverage.UNKNOWN;
+	}
+
+	private Coverage coverage() {
+		return this.fencing.coverage().getOrDefault(this.manager, Coverage.UNKNOWN);
+	}
+
+	private static InvalidUsageException unfenced(DurableJob job, String name, Coverage coverage) {
+		return new InvalidUsageException(
+				job + " has a durable schedule, but transactions of the transaction manager '" + name + "' are "
+						+ coverage + ", so an earlier leader could claim a fire once more.",
+				"Use a transaction manager whose transactions are on the election database and are fenced.");
+	}
+
+}

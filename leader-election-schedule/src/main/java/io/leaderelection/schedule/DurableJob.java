@@ -1,0 +1,240 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.lang.reflect.Method;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.annotation.WorkAdvice;
+import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.NextRun.Grant;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.Assert;
+
+/**
+ * A method with {@link DurableSchedule @DurableSchedule}: claims its fires and runs it.
+ * Internal.
+ */
+public final class DurableJob implements WorkAdvice {
+
+	private final DurableSchedules schedules;
+
+	private final Method method;
+
+	private final Class<?> type;
+
+	private final String description;
+
+	private final DurableSchedule annotation;
+
+	private final NextRun next;
+
+	private final JobRuns runs;
+
+	private volatile @Nullable JobDefinition definition;
+
+	private volatile @Nullable String election;
+
+	private volatile @Nullable Instant requested;
+
+	DurableJob(DurableSchedules schedules, Method method, Class<?> type, String description,
+			DurableSchedule annotation) {
+		this.schedules = schedules;
+		this.method = method;
+		this.type = type;
+		this.description = description;
+		this.annotation = annotation;
+		this.next = new NextRun(schedules, this);
+		this.runs = new JobRuns(schedules, this, this.next);
+	}
+
+	Method method() {
+		return this.method;
+	}
+
+	Class<?> type() {
+		return this.type;
+	}
+
+	DurableSchedule annotation() {
+		return this.annotation;
+	}
+
+	Claim claim() {
+		return this.annotation.claim();
+	}
+
+	/**
+	 * Return the name of the job.
+	 * @return the name
+	 */
+	public String name() {
+		return definition().name();
+	}
+
+	/**
+	 * Return the name of its election.
+	 * @return the name
+	 */
+	public String election() {
+		String election = this.election;
+		Assert.state(election != null, () -> this + " has not been registered");
+		return election;
+	}
+
+	@Override
+	public void register(String election) {
+		this.schedules.register(this, election);
+	}
+
+	void registered(String election) {
+		this.election = election;
+	}
+
+	JobDefinition definition() {
+		// A race is harmless: all threads compute the same value
+		JobDefinition definition = this.definition;
+		if (definition == null) {
+			definition = JobDefinition.of(this, this.schedules);
+			this.definition = definition;
+		}
+		return definition;
+	}
+
+	/**
+	 * Return its fires, with one that was requested.
+	 */
+	FireTimes times() {
+		return new FireTimes(definition().times().crons(), this.requested);
+	}
+
+	/**
+	 * Begin a term, in which ticks claim fires and runs can be submitted to the task
+	 * scheduler of the application.
+	 */
+	@Override
+	public void granted(Leadership leadership, Runnable run) {
+		reset();
+		this.next.granted(leadership, run);
+	}
+
+	@Override
+	public void runOnGrant() {
+		submit();
+	}
+
+	/**
+	 * Submit a run for the fires that are due.
+	 */
+	void submit() {
+		this.next.submit(this.schedules.now());
+	}
+
+	/**
+	 * Have a fire now in addition to those of the schedule, or drop the fires that are
+	 * due.
+	 * @param skip whether to drop them
+	 * @return why it is refused, or {@code null}
+	 * @throws Throwable if the fires cannot be claimed
+	 */
+	public @Nullable String request(boolean skip) throws Throwable {
+		Grant grant = this.next.grant();
+		if (grant == null) {
+			return "this node does not lead";
+		}
+		if (skip) {
+			return this.runs.skip(grant.leadership()) ? null : "no fire is due, or the job is running";
+		}
+		if (this.schedules.scheduler() == null) {
+			return "nothing runs @Scheduled methods (@EnableScheduling is missing)";
+		}
+		String refusal = this.runs.refusal(grant.leadership());
+		if (refusal == null) {
+			reset();
+			// Not rounded up by the database
+			this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
+			submit();
+		}
+		return refusal;
+	}
+
+	/**
+	 * Forget what was known, after the runs that were submitted have ended.
+	 */
+	void begin() {
+		this.next.begin();
+		this.runs.history().forget();
+		reset();
+	}
+
+	private void reset() {
+		this.requested = null;
+		this.runs.reset();
+	}
+
+	void stop() {
+		this.next.stop();
+	}
+
+	/**
+	 * Call the method if a fire is due.
+	 * @throws Throwable the failure of the method, of the claim or of the commit
+	 */
+	@Override
+	public @Nullable Object call(Work work, Invocation invocation, Invocation skipped) throws Throwable {
+		Leadership leadership = work.getLeadership();
+		if (claim() != Claim.IN_TRANSACTION) {
+			DurableRun run = begin(leadership);
+			return (run != null) ? run.call(work, invocation) : skipped.proceed();
+		}
+		return this.runs.call(leadership, invocation, skipped);
+	}
+
+	/**
+	 * Claim a fire with {@link Claim#BEFORE} or {@link Claim#AFTER}.
+	 * @return the run, to be ended, or {@code null} if no fire is due
+	 */
+	@Override
+	public @Nullable DurableRun begin(Leadership leadership) throws Throwable {
+		return this.runs.begin(leadership);
+	}
+
+	/**
+	 * End a run that {@link #begin(Leadership)} has returned.
+	 */
+	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
+		this.runs.end(run, failure);
+	}
+
+	/**
+	 * Return the status of the job as this node knows it.
+	 * @return the status
+	 */
+	public ScheduleStatus status() {
+		Grant grant = this.next.grant();
+		return this.runs.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
+	}
+
+	@Override
+	public String toString() {
+		return this.description;
+	}
+
+}

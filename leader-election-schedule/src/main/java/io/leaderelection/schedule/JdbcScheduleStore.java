@@ -1,0 +1,136 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.schedule;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.transaction.TransactionFencing;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.util.Assert;
+
+/**
+ * {@link ScheduleStore} in a table of the election database. All its transactions are
+ * fenced ones of the application. Internal.
+ */
+public final class JdbcScheduleStore extends ScheduleStore {
+
+	private static final String IDLE_TIMEOUT = "25P03";
+
+	private static final String TRANSACTION_TIMEOUT = "25P04";
+
+	private final TransactionFencing fencing;
+
+	private final ConfigurableListableBeanFactory beanFactory;
+
+	private final ScheduleTable table;
+
+	private final String longestIdle;
+
+	private final Duration longestSkew;
+
+	private final UnaryOperator<String> electionKeys;
+
+	private final Map<DurableJob, ClaimTransactions> transactions = new ConcurrentHashMap<>();
+
+	/**
+	 * Create a new {@code JdbcScheduleStore} instance.
+	 * @param fencing the transaction managers and their coverage
+	 * @param beanFactory the factory of the transaction managers
+	 * @param leaseTable the name of the lease table, with or without a schema
+	 * @param create whether to create a missing table
+	 * @param longestIdle how long the transaction of a claim may be idle
+	 * @param longestSkew how far the clock of the jobs may be from that of the database
+	 * @param electionKeys returns the key of an election, which its nodes share
+	 */
+	public JdbcScheduleStore(TransactionFencing fencing, ConfigurableListableBeanFactory beanFactory, String leaseTable,
+			boolean create, Duration longestIdle, Duration longestSkew, UnaryOperator<String> electionKeys) {
+		this.fencing = fencing;
+		this.beanFactory = beanFactory;
+		this.table = new ScheduleTable(leaseTable + "_schedule", create);
+		this.longestIdle = longestIdle.toMillis() + "ms";
+		this.longestSkew = longestSkew;
+		this.electionKeys = electionKeys;
+	}
+
+	@Override
+	void check(Collection<DurableJob> jobs) {
+		jobs.forEach(this::transactions);
+		for (DurableJob job : jobs) {
+			String key = this.electionKeys.apply(job.election());
+			if (key.length() > JobDefinition.LONGEST_NAME) {
+				throw new InvalidUsageException(
+						job + " has a durable schedule, but its election is recorded as '" + key
+								+ "', which is longer than " + JobDefinition.LONGEST_NAME + " characters.",
+						"Set a shorter leader-election.group, or a shorter name of the election.");
+			}
+		}
+		jobs.forEach((job) -> this.table.resolve(transactions(job).dataSource()));
+		jobs.forEach((job) -> transactions(job).areOnElectionDatabase());
+	}
+
+	private ClaimTransactions transactions(DurableJob job) {
+		return this.transactions.computeIfAbsent(job,
+				(key) -> ClaimTransactions.of(key, this.fencing, this.beanFactory));
+	}
+
+	@Override
+	@Nullable String timeout(Throwable failure) {
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			String state = (cause instanceof SQLException ex) ? ex.getSQLState() : null;
+			if (TRANSACTION_TIMEOUT.equals(state)) {
+				return "The database has ended its transaction by transaction_timeout: use claim = AFTER";
+			}
+			if (IDLE_TIMEOUT.equals(state)) {
+				return "The database has ended its transaction, which was idle for longer than " + this.longestIdle
+						+ ": set a longer leader-election.schedules.transaction-idle-timeout, or use claim = AFTER";
+			}
+		}
+		return null;
+	}
+
+	@Override
+	void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
+		ClaimTransactions claims = transactions(job);
+		String table = this.table.resolve(claims.dataSource());
+		Assert.state(claims.areOnElectionDatabase(),
+				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
+		String election = this.electionKeys.apply(leadership.getElection());
+		JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
+		try {
+			(own ? claims.own() : claims.joined()).execute((status) -> {
+				this.fencing.require(claims.manager(), leadership);
+				operation.run(row);
+				if (!row.isChanged()) {
+					status.setRollbackOnly();
+				}
+			});
+		}
+		catch (Throwable ex) {
+			throw row.failure(ex);
+		}
+	}
+
+}
