@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableScheduleAdvisor;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.JdbcScheduleStore;
@@ -45,6 +46,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  */
 @AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
 @ConditionalOnClass(DurableSchedules.class)
+@ConditionalOnBean(DefaultLeaderElectors.class)
 public final class DurableScheduleAutoConfiguration {
 
 	@Bean

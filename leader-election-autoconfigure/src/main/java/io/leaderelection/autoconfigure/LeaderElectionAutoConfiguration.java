@@ -41,7 +41,6 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.ApplicationContext;
@@ -171,14 +170,14 @@ public final class LeaderElectionAutoConfiguration {
 
 		@Bean
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-		static TransactionFencing transactionFencing(Environment environment,
+		static TransactionFencing transactionFencing(ObjectProvider<LeaderElectionProperties> properties,
 				ObjectProvider<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
-			// Created too early for the binding of properties to beans
-			Binder binder = Binder.get(environment);
-			Fencing fencing = binder.bind("leader-election.fencing", Fencing.class).orElse(Fencing.AUTO);
-			Mode mode = binder.bind("leader-election.mode", Mode.class).orElse(Mode.POSTGRESQL);
-			return new TransactionFencing(mode == Mode.POSTGRESQL && fencing != Fencing.OFF,
-					fencing == Fencing.REQUIRED, electors::getObject, beanFactory);
+			return new TransactionFencing(() -> isFenced(properties.getObject()),
+					() -> properties.getObject().fencing() == Fencing.REQUIRED, electors::getObject, beanFactory);
+		}
+
+		private static boolean isFenced(LeaderElectionProperties properties) {
+			return properties.mode() == Mode.POSTGRESQL && properties.fencing() != Fencing.OFF;
 		}
 
 		/**

@@ -19,6 +19,7 @@ package io.leaderelection.annotation;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
 import org.junit.jupiter.api.Tag;
@@ -55,7 +56,8 @@ class LeaderServiceRejectionTests {
 			+ "grant. To run one of its methods on grant too, annotate that method.";
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				DurableScheduleAutoConfiguration.class, AopAutoConfiguration.class))
 		.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false");
 
 	static Stream<Arguments> rejections() {

@@ -83,7 +83,7 @@ class RuntimeHintsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "schema-postgresql.sql", "schema-schedule-postgresql.sql" })
+	@ValueSource(strings = { "postgresql/schema-postgresql.sql", "schedule/schema-schedule-postgresql.sql" })
 	void scriptsOfTheTablesAreThere(String script) {
 		assertThat(RuntimeHintsPredicates.resource().forResource("io/leaderelection/" + script)).accepts(hints);
 	}

@@ -85,7 +85,8 @@ class FunctionPrivilegesTests {
 	@BeforeEach
 	void createTables() throws Exception {
 		try (Connection connection = this.database.connect(); Statement statement = connection.createStatement()) {
-			for (String script : List.of("schema-postgresql.sql", "schema-schedule-postgresql.sql")) {
+			for (String script : List.of("postgresql/schema-postgresql.sql",
+					"schedule/schema-schedule-postgresql.sql")) {
 				statement.execute(new ClassPathResource("io/leaderelection/" + script)
 					.getContentAsString(StandardCharsets.UTF_8));
 			}

@@ -49,7 +49,8 @@ class OptionalLibrariesTests {
 	private static final String JDBC = "spring-jdbc|spring-boot-(starter-)?jdbc";
 
 	private static final String BOOT = "spring-(boot|boot-autoconfigure|context|aop|beans|core|expression)-\\d|"
-			+ "micrometer-(commons|observation)|commons-logging|jspecify|slf4j-api|logback|snakeyaml";
+			+ "micrometer-(commons|observation)|commons-logging|jspecify|slf4j-api|logback|snakeyaml|"
+			+ "leader-election-(core|postgresql|spring|autoconfigure)";
 
 	private static final String STARTER = BOOT
 			+ "|spring-(jdbc|tx)|spring-boot-(jdbc|sql|transaction|persistence)|HikariCP|postgresql-";
@@ -73,6 +74,7 @@ class OptionalLibrariesTests {
 			io.micrometer.core.instrument.Meter; micrometer-[crj]\\w+-(?!o)|prometheus|spring-boot-.*micrometer; EHT
 			org.springframework.boot.actuate.endpoint.Access; spring-boot-(starter-)?actuator; HMT
 			org.springframework.boot.health.contributor.Health; spring-boot-health; EMT
+			io.leaderelection.schedule.DurableSchedule; leader-election-schedule; EHMT
 			org.springframework.test.context.TestContext; spring-test|spring-boot-(starter-)?test; EHMT
 			""")
 	void electsOnPostgreSqlWithout(String type, String libraries, String beans) throws Throwable {
@@ -99,6 +101,7 @@ class OptionalLibrariesTests {
 		try (TrimmedClassPath classPath = TrimmedClassPath.only(STARTER)) {
 			assertThat(classPath.has("reactor.core.publisher.Mono")).isFalse();
 			assertThat(classPath.has("kotlin.Unit")).isFalse();
+			assertThat(classPath.has("io.leaderelection.schedule.DurableSchedule")).isFalse();
 			assertThat(classPath.run(TrimmedApplication.class,
 					arguments("--leader-election.resign-when-unhealthy.group=readiness")))
 				.isEqualTo(ALL + beans("T"));

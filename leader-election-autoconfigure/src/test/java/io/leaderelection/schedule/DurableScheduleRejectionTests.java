@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,8 +49,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class DurableScheduleRejectionTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class,
-				PropertyPlaceholderAutoConfiguration.class))
+		.withConfiguration(
+				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, DurableScheduleAutoConfiguration.class,
+						AopAutoConfiguration.class, PropertyPlaceholderAutoConfiguration.class))
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
 
 	@ParameterizedTest

@@ -32,6 +32,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -97,7 +98,8 @@ class DurableScheduleTests {
 
 	/** Without a task scheduler, so that nothing but the test calls a job. */
 	private final ApplicationContextRunner calledByTest = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class,
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				DurableScheduleAutoConfiguration.class, AopAutoConfiguration.class,
 				PropertyPlaceholderAutoConfiguration.class, TaskSchedulingAutoConfiguration.class))
 		.withUserConfiguration(ClockConfiguration.class)
 		.withBean(Clock.class, () -> this.clock)

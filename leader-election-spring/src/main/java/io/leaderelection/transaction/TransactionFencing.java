@@ -44,6 +44,7 @@ import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.util.Assert;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Fences the transactions of leader work in all transaction managers of an application.
@@ -56,9 +57,9 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
-	private final boolean enabled;
+	private final SingletonSupplier<Boolean> enabled;
 
-	private final boolean required;
+	private final SingletonSupplier<Boolean> required;
 
 	private final Supplier<DefaultLeaderElectors> supplier;
 
@@ -70,16 +71,18 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Create a new {@code TransactionFencing} instance.
-	 * @param enabled whether transactions are fenced
-	 * @param required whether a transaction that cannot be fenced is an error
+	 * @param enabled whether transactions are fenced; called once, not before a
+	 * transaction manager has been created
+	 * @param required whether a transaction that cannot be fenced is an error; called
+	 * once
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
 	 * @param beanFactory the bean factory of the transaction managers
 	 */
-	public TransactionFencing(boolean enabled, boolean required, Supplier<DefaultLeaderElectors> electors,
-			ConfigurableListableBeanFactory beanFactory) {
-		this.enabled = enabled;
-		this.required = required;
+	public TransactionFencing(Supplier<Boolean> enabled, Supplier<Boolean> required,
+			Supplier<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
+		this.enabled = SingletonSupplier.of(enabled);
+		this.required = SingletonSupplier.of(required);
 		this.supplier = electors;
 		this.beanFactory = beanFactory;
 	}
@@ -91,7 +94,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (this.enabled && bean instanceof TransactionManager manager) {
+		if (bean instanceof TransactionManager manager && this.enabled.obtain()) {
 			listen(manager, beanName);
 		}
 		return bean;
@@ -132,7 +135,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		if (!this.enabled) {
+		if (!this.enabled.obtain()) {
 			return;
 		}
 		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory,
@@ -229,7 +232,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether fencing is enabled
 	 */
 	public boolean isEnabled() {
-		return this.enabled;
+		return this.enabled.obtain();
 	}
 
 	/**
@@ -237,7 +240,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether fencing is required
 	 */
 	public boolean isRequired() {
-		return this.required;
+		return this.required.obtain();
 	}
 
 	/**

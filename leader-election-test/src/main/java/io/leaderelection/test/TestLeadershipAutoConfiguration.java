@@ -16,6 +16,7 @@
 
 package io.leaderelection.test;
 
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.LocalStore;
@@ -25,6 +26,7 @@ import io.leaderelection.schedule.DurableSchedules;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
@@ -38,7 +40,7 @@ import org.springframework.core.env.Environment;
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
+@AutoConfiguration(after = { LeaderElectionAutoConfiguration.class, DurableScheduleAutoConfiguration.class })
 @ConditionalOnProperty(TestLeadershipAutoConfiguration.ROLE)
 public final class TestLeadershipAutoConfiguration {
 
@@ -68,6 +70,7 @@ public final class TestLeadershipAutoConfiguration {
 	/** Controls durable schedules, if these are on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DurableSchedules.class)
+	@ConditionalOnBean(DurableSchedules.class)
 	static class DurableScheduleConfiguration {
 
 		@Bean

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
 import org.junit.jupiter.api.Tag;
@@ -43,8 +44,8 @@ class TestSchedulesTests {
 	private static final Instant FIRE = Instant.parse("2026-05-02T02:00:00Z");
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(
-				AutoConfigurations.of(LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
+				DurableScheduleAutoConfiguration.class, TestLeadershipAutoConfiguration.class))
 		.withPropertyValues("leader-election.mode=always", "leader-election-test.role=follower")
 		.withBean(Report.class);
 

@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure.actuate;
 
 import java.util.Map;
 
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.Schedules;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -39,7 +40,7 @@ import org.springframework.context.annotation.Configuration;
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipEndpoint}.
  */
-@AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
+@AutoConfiguration(after = { LeaderElectionAutoConfiguration.class, DurableScheduleAutoConfiguration.class })
 @ConditionalOnClass({ Endpoint.class, ConditionalOnAvailableEndpoint.class })
 @ConditionalOnAvailableEndpoint(LeadershipEndpoint.class)
 @ConditionalOnBean(DefaultLeaderElectors.class)
@@ -62,6 +63,7 @@ public final class LeadershipEndpointAutoConfiguration {
 	/** Shows durable schedules if they are on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DurableSchedules.class)
+	@ConditionalOnBean(DurableSchedules.class)
 	static class DurableScheduleConfiguration {
 
 		@Bean

@@ -21,7 +21,6 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -136,7 +135,7 @@ class LeadershipMetrics implements MeterBinder {
 	}
 
 	private static String version() {
-		String version = LeaderElector.class.getPackage().getImplementationVersion();
+		String version = LeadershipMetrics.class.getPackage().getImplementationVersion();
 		return (version != null) ? version : "unknown";
 	}
 

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure.metrics;
 
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
@@ -31,7 +32,7 @@ import org.springframework.context.annotation.Configuration;
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipMetrics}.
  */
-@AutoConfiguration(after = LeaderElectionAutoConfiguration.class,
+@AutoConfiguration(after = { LeaderElectionAutoConfiguration.class, DurableScheduleAutoConfiguration.class },
 		afterName = "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
 @ConditionalOnClass(MeterRegistry.class)
 @ConditionalOnBean({ MeterRegistry.class, DefaultLeaderElectors.class })
@@ -45,6 +46,7 @@ public final class LeadershipMetricsAutoConfiguration {
 	/** Meters of durable schedules, if these are on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DurableSchedules.class)
+	@ConditionalOnBean(DurableSchedules.class)
 	static class DurableScheduleConfiguration {
 
 		@Bean

@@ -61,13 +61,6 @@ class LeadershipMetricsAutoConfigurationTests {
 	}
 
 	@Test
-	void backsOffForOneOfTheApplication() {
-		this.contextRunner.withBean(SimpleMeterRegistry.class)
-			.withBean("own", LeadershipMetrics.class, () -> new LeadershipMetrics(null))
-			.run((context) -> assertThat(context).getBean(LeadershipMetrics.class).isSameAs(context.getBean("own")));
-	}
-
-	@Test
 	void gaugesAreBoundToTheRegistryOfTheApplication() {
 		new ApplicationContextRunner().withUserConfiguration(Application.class)
 			.withPropertyValues("leader-election.mode=always",

@@ -29,6 +29,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
@@ -87,7 +88,7 @@ class LeaderWorkObservationTests {
 
 	private final ApplicationContextRunner off = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
-				LeaderWorkObservationAutoConfiguration.class))
+				DurableScheduleAutoConfiguration.class, LeaderWorkObservationAutoConfiguration.class))
 		.withPropertyValues("leader-election.mode=always", "leader-election.node-id=web1");
 
 	private final ApplicationContextRunner withoutRegistry = this.off
