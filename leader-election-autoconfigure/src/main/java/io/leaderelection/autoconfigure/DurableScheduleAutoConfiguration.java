@@ -34,6 +34,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -46,7 +47,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  */
 @AutoConfiguration(after = LeaderElectionAutoConfiguration.class)
 @ConditionalOnClass(DurableSchedules.class)
-@ConditionalOnBean(DefaultLeaderElectors.class)
+@ConditionalOnBean(value = DefaultLeaderElectors.class, search = SearchStrategy.CURRENT)
 public final class DurableScheduleAutoConfiguration {
 
 	@Bean

@@ -100,8 +100,8 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	ElectionStoreFactory localElectionStoreFactory(LeaderElectionProperties properties, ApplicationContext context,
-			ObjectProvider<ElectionStore> controlled) {
+	ElectionStoreFactory localElectionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
+			ApplicationContext context, ObjectProvider<ElectionStore> controlled) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
 			throw new InvalidUsageException(
@@ -113,14 +113,13 @@ public final class LeaderElectionAutoConfiguration {
 							+ ". To run without a database, set leader-election.mode=always.",
 					null);
 		}
-		return new LocalElectionStoreFactory(properties.candidate(), controlled);
+		return new LocalElectionStoreFactory(definitions, controlled);
 	}
 
 	@Bean
-	LeadershipSequence leadershipSequence(ObjectProvider<DefaultLeaderElectors> electors, ApplicationContext context,
-			LeaderOnlyBeanPostProcessor guard, LeaderServices services, LeaderElectionProperties properties) {
-		return new LeadershipSequence(electors::getObject, context,
-				(elector, event) -> guard.granted(event.getLeadership()),
+	LeadershipSequence leadershipSequence(ApplicationContext context, LeaderOnlyBeanPostProcessor guard,
+			LeaderServices services, LeaderElectionProperties properties) {
+		return new LeadershipSequence(context, (elector, event) -> guard.granted(event.getLeadership()),
 				services.participant(properties.services().startAttempts(), properties.services().startTimeout()),
 				(elector, event) -> guard.runOnGrant(event.getLeadership()));
 	}
@@ -153,7 +152,7 @@ public final class LeaderElectionAutoConfiguration {
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
 				Environment environment, ObjectProvider<ElectionStore> controlled) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionStoreFactory(properties.candidate(), controlled);
+				return new LocalElectionStoreFactory(definitions, controlled);
 			}
 			return new PostgreSqlElectionStoreFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),

@@ -77,7 +77,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	 * Create a new {@code LeaderElectionLifecycle} instance.
 	 * @param electors the elections
 	 * @param definitions their configuration
-	 * @param storeFactory the factory of their sessions
+	 * @param storeFactory the factory of their stores
 	 * @param services the services that leadership starts and stops
 	 * @param failFast whether the start fails while the store is unreachable
 	 * @param context the application context

@@ -39,7 +39,9 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("io/leaderelection/postgresql/schema-postgresql.sql");
-		hints.resources().registerPattern("io/leaderelection/schedule/schema-schedule-postgresql.sql");
+		hints.resources()
+			.registerPatternIfPresent(classLoader, "io/leaderelection/schedule/schema-schedule-postgresql.sql",
+					(hint) -> hint.includes("io/leaderelection/schedule/schema-schedule-postgresql.sql"));
 		ReflectionHints reflection = hints.reflection();
 		Stream
 			.of("com.zaxxer.hikari.HikariDataSource", "kotlin.reflect.full.KClasses",

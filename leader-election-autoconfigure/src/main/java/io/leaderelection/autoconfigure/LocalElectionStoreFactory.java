@@ -17,6 +17,7 @@
 package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
+import java.util.List;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
@@ -35,25 +36,37 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
 	private static final Duration LEASE = Duration.ofHours(24);
 
-	private final boolean candidate;
+	private final ElectionDefinitions definitions;
 
 	private final ObjectProvider<ElectionStore> controlled;
 
 	/**
 	 * Create a new {@code LocalElectionStoreFactory} instance.
-	 * @param candidate whether this node may lead
+	 * @param definitions the elections
 	 * @param controlled provides the store of each election if a test controls them
 	 */
-	LocalElectionStoreFactory(boolean candidate, ObjectProvider<ElectionStore> controlled) {
-		this.candidate = candidate;
+	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<ElectionStore> controlled) {
+		this.definitions = definitions;
 		this.controlled = controlled;
 	}
 
 	@Override
 	public void check() {
-		logger.info("No election takes place, this node " + ((this.controlled.getIfAvailable() != null)
-				? "leads when a test grants leadership" : this.candidate ? "always leads" : "never leads")
+		logger.info("No election takes place, this node "
+				+ ((this.controlled.getIfAvailable() != null) ? "leads when a test grants leadership" : describe())
 				+ " (leader-election.mode=always)");
+	}
+
+	private String describe() {
+		List<String> notLed = this.definitions.all()
+			.stream()
+			.filter((definition) -> !definition.settings().candidate())
+			.map(ElectionDefinition::election)
+			.toList();
+		if (notLed.size() == this.definitions.all().size()) {
+			return "never leads";
+		}
+		return "always leads" + (notLed.isEmpty() ? "" : ", but not the elections " + notLed);
 	}
 
 	/**

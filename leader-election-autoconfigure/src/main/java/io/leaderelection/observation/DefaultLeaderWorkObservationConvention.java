@@ -21,6 +21,8 @@ import io.leaderelection.observation.LeaderWorkObservationDocumentation.LowCardi
 import io.micrometer.common.KeyValue;
 import io.micrometer.common.KeyValues;
 
+import org.springframework.util.ClassUtils;
+
 /**
  * Default {@link LeaderWorkObservationConvention}.
  *
@@ -36,7 +38,7 @@ public class DefaultLeaderWorkObservationConvention implements LeaderWorkObserva
 	@Override
 	public String getContextualName(LeaderWorkObservationContext context) {
 		String method = context.getMethod();
-		return "leader work " + context.getTarget() + ((method != null) ? "." + method : "");
+		return "leader work " + ClassUtils.getShortName(context.getTarget()) + ((method != null) ? "." + method : "");
 	}
 
 	@Override
@@ -91,12 +93,16 @@ public class DefaultLeaderWorkObservationConvention implements LeaderWorkObserva
 	}
 
 	/**
-	 * Return the class of the method.
+	 * Return the class of the method, or of the object that was passed to
+	 * {@code LeaderElector}.
 	 * @param context the context
 	 * @return the key value
 	 */
 	protected KeyValue codeNamespace(LeaderWorkObservationContext context) {
-		return KeyValue.of(HighCardinalityKeyNames.CODE_NAMESPACE, context.getTarget());
+		// Without what is generated in the name of the class of a lambda expression
+		String name = ClassUtils.getPackageName(context.getTarget()) + "."
+				+ ClassUtils.getShortName(context.getTarget());
+		return KeyValue.of(HighCardinalityKeyNames.CODE_NAMESPACE, name);
 	}
 
 }

@@ -29,7 +29,7 @@ public class LeaderWorkObservationContext extends Observation.Context {
 
 	private final Leadership leadership;
 
-	private final String target;
+	private final Class<?> target;
 
 	private final @Nullable String method;
 
@@ -38,11 +38,12 @@ public class LeaderWorkObservationContext extends Observation.Context {
 	/**
 	 * Create a new {@code LeaderWorkObservationContext} instance.
 	 * @param leadership the leadership in whose term the work runs
-	 * @param target the class that has the method, without its package
+	 * @param target the class of the method, or of the object that was passed to
+	 * {@code LeaderElector}
 	 * @param method the name of the method, or {@code null} if the work is an object that
 	 * was passed to {@code LeaderElector}
 	 */
-	public LeaderWorkObservationContext(Leadership leadership, String target, @Nullable String method) {
+	public LeaderWorkObservationContext(Leadership leadership, Class<?> target, @Nullable String method) {
 		this.leadership = leadership;
 		this.target = target;
 		this.method = method;
@@ -57,12 +58,11 @@ public class LeaderWorkObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Return the class that does the work, without its package: that of a
-	 * {@code @LeaderOnly} method, or of the object that was passed to
-	 * {@code LeaderElector}.
-	 * @return the name of the class
+	 * Return the class that does the work: that of a {@code @LeaderOnly} method, or of
+	 * the object that was passed to {@code LeaderElector}.
+	 * @return the class
 	 */
-	public String getTarget() {
+	public Class<?> getTarget() {
 		return this.target;
 	}
 

@@ -103,7 +103,7 @@ public enum LeaderWorkObservationDocumentation implements ObservationDocumentati
 
 		},
 
-		/** Class of the method or of the object, without its package. */
+		/** Class of the method or of the object, as in observations of Spring. */
 		CODE_NAMESPACE {
 
 			@Override

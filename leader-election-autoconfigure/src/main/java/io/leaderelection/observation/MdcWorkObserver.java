@@ -35,7 +35,7 @@ public final class MdcWorkObserver implements WorkObserver {
 	private static final String TERM = "leader.term";
 
 	@Override
-	public WorkObservation begin(Leadership leadership, Object name, Context context) {
+	public WorkObservation begin(Leadership leadership, Class<?> type, @Nullable String method, Context context) {
 		Previous previous = new Previous(MDC.get(ELECTION), MDC.get(NODE), MDC.get(TERM));
 		MDC.put(ELECTION, leadership.getElection());
 		MDC.put(NODE, leadership.getNodeId());

@@ -28,8 +28,6 @@ import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.util.ClassUtils;
-
 /**
  * Makes a Micrometer observation of leader work. Internal.
  */
@@ -55,8 +53,8 @@ public final class MicrometerWorkObserver implements WorkObserver {
 	}
 
 	@Override
-	public WorkObservation begin(Leadership leadership, Object name, Context context) {
-		LeaderWorkObservationContext observed = context(leadership, name);
+	public WorkObservation begin(Leadership leadership, Class<?> type, @Nullable String method, Context context) {
+		LeaderWorkObservationContext observed = new LeaderWorkObservationContext(leadership, type, method);
 		Observation observation = LeaderWorkObservationDocumentation.LEADER_WORK.observation(this.convention,
 				DEFAULT_CONVENTION, () -> observed, this.registry);
 		if (observation.isNoop()) {
@@ -111,15 +109,6 @@ public final class MicrometerWorkObserver implements WorkObserver {
 			registry.setCurrentObservationScope(previous);
 			throw ex;
 		}
-	}
-
-	private static LeaderWorkObservationContext context(Leadership leadership, Object name) {
-		if (name instanceof String method) {
-			int dot = method.lastIndexOf('.');
-			return new LeaderWorkObservationContext(leadership, method.substring(0, dot), method.substring(dot + 1));
-		}
-		// Without what is generated in the name of the class of a lambda expression
-		return new LeaderWorkObservationContext(leadership, ClassUtils.getShortName(name.getClass()), null);
 	}
 
 	private static final class Observed implements WorkObservation {

@@ -404,7 +404,7 @@ class LeaderElectionLifecycleTests {
 				});
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionStoreFactory(true,
+				new LocalElectionStoreFactory(definitions,
 						new StaticListableBeanFactory().getBeanProvider(ElectionStore.class)),
 				new LeaderServices(), failFast, this.context);
 	}

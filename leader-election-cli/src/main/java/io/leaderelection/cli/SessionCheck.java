@@ -70,7 +70,7 @@ final class SessionCheck {
 	void run(Connection connection, boolean pooled) throws VerificationException, InterruptedException {
 		StoreSession session;
 		try {
-			session = sessions("silent").open();
+			session = store("silent").open();
 		}
 		catch (SessionException ex) {
 			throw VerificationException.of("session", ex);
@@ -90,7 +90,7 @@ final class SessionCheck {
 		}
 	}
 
-	private ElectionStore sessions(String node) {
+	private ElectionStore store(String node) {
 		ElectionSettings settings = new ElectionSettings(this.options.election(), node, this.options.lease(),
 				Duration.ZERO, Duration.ZERO, true);
 		return new AdvisoryLockStore(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect,
@@ -105,7 +105,7 @@ final class SessionCheck {
 	 * A session of the server that another node uses is refused when it is opened.
 	 */
 	private void checkNotShared() throws SessionException {
-		StoreSession other = sessions("other").open();
+		StoreSession other = store("other").open();
 		other.close();
 		this.report.ok("pooler", "two sessions of an election are two sessions of the server");
 	}

@@ -49,7 +49,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
 			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
 		this.election = engine.create(settings, timings, store.fence(), platform, publisher, log);
-		new ElectionRun(this.election, store, watchdog, () -> this.election.runAside(WarmUp::run));
+		new ElectionLoop(this.election, store, watchdog, () -> this.election.runAside(WarmUp::run));
 		this.store = store;
 	}
 
@@ -91,7 +91,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			entered.instrument(work);
+			entered.instrument(work.getClass(), null);
 			try {
 				work.run();
 			}
@@ -109,7 +109,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			entered.instrument(work);
+			entered.instrument(work.getClass(), null);
 			try {
 				work.accept(entered.getLeadership());
 			}
@@ -127,7 +127,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return Optional.empty();
 			}
-			entered.instrument(work);
+			entered.instrument(work.getClass(), null);
 			try {
 				return Optional.ofNullable(work.call());
 			}

@@ -22,6 +22,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -44,23 +45,24 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
 			Function<ElectionSettings, ElectionStore> stores, Consumer<ElectionEvent> publisher) {
-		this(elections, ElectionTimings.DEFAULTS, stores, publisher);
+		this(elections, ElectionTimings.DEFAULTS, stores, (elector, event) -> publisher.accept(event));
 	}
 
 	/**
-	 * Create a new {@code DefaultLeaderElectors} instance with timings other than the
-	 * defaults.
+	 * Create a new {@code DefaultLeaderElectors} instance.
 	 * @param elections the settings of all elections, the default first
 	 * @param timings the timings
 	 * @param stores provides the store of an election
-	 * @param publisher receives the events; called by one thread per election
+	 * @param publisher receives the events, with the elector of their election; called by
+	 * one thread per election
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
-			Function<ElectionSettings, ElectionStore> stores, Consumer<ElectionEvent> publisher) {
+			Function<ElectionSettings, ElectionStore> stores,
+			BiConsumer<DefaultLeaderElector, ElectionEvent> publisher) {
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
-			this.electors.put(settings.election(),
-					new DefaultLeaderElector(settings, timings, stores.apply(settings), watchdog, publisher));
+			this.electors.put(settings.election(), new DefaultLeaderElector(settings, timings, stores.apply(settings),
+					watchdog, (event) -> publisher.accept(get(event.getElection()), event)));
 		}
 	}
 

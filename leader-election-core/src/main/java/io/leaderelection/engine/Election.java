@@ -93,7 +93,7 @@ import org.jspecify.annotations.Nullable;
  * linked to the queue of the relay without an allocation. A lack of memory or threads may
  * therefore delay an event, but never lose it.
  *
- * The threads. The election thread (ElectionRun) owns the session and is the only thread
+ * The threads. The election thread (ElectionLoop) owns the session and is the only thread
  * that calls the store. It may block in a socket, so nothing that must happen on time
  * depends on it. The watchdog (one for all elections) revokes leadership when trust has
  * expired, and aborts a session whose call takes too long. It logs nothing, runs no code
@@ -155,7 +155,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Participations. Each start() begins one, and stop() ends it. A start during an
  * unfinished stop begins another one on the same thread when the stop is complete. The
- * order of the steps is in ElectionRun and LeadingTerm. Their effects on other threads are
+ * order of the steps is in ElectionLoop and LeadingTerm. Their effects on other threads are
  * in this class.
  */
 /**
@@ -203,7 +203,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private volatile ElectionState state;
 
-	private volatile Runner runner = Runner.NONE;
+	private volatile Loop loop = Loop.NONE;
 
 	/** Ends the work and listeners of a lost leadership, until this has been done. */
 	private volatile @Nullable Runnable lost;
@@ -230,7 +230,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.names = new SessionNames(settings.election());
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
-		Runnable onStarvation = () -> this.runner.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
+		Runnable onStarvation = () -> this.loop.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
 		this.aside = platform.newWorkers(settings.election() + "-aside", CANCELLERS, onStarvation);
 		this.gate = new WorkGate(this, this.aside);
 		this.publisher = publisher;
@@ -240,10 +240,10 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Set the runner of this election. Called once, before the first start.
+	 * Set the loop of this election. Called once, before the first start.
 	 */
-	void runBy(Runner newRunner) {
-		this.runner = newRunner;
+	void runBy(Loop newLoop) {
+		this.loop = newLoop;
 	}
 
 	// Reads: on any thread, without the lock
@@ -391,7 +391,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Participation running = this.current;
 			if (running == null) {
 				running = new Participation();
-				this.runner.start();
+				this.loop.start();
 				this.current = running;
 			}
 			else if (isStopping()) {
@@ -446,7 +446,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Departure departure = this.state.departure();
 			if (departure == null && this.state.holdsLock()) {
 				departure = depart(Reason.RESIGNED, cause, false);
-				this.runner.resigned();
+				this.loop.resigned();
 			}
 			return (departure != null) ? departure.handedOver().copy() : CompletableFuture.completedFuture(false);
 		}
@@ -476,7 +476,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 		wake();
 		long now = this.platform.nanoTime();
-		this.runner.checkWithin(Math.min(interruptAt - now, deadline - now));
+		this.loop.checkWithin(Math.min(interruptAt - now, deadline - now));
 		return departure;
 	}
 
@@ -651,7 +651,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	void revoke(Reason reason) {
 		TermLeadership leadership = this.state.leadership();
 		if (leadership != null) {
-			lose(leadership, reason, this.runner::abortSession);
+			lose(leadership, reason, this.loop::abortSession);
 		}
 	}
 
@@ -691,7 +691,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/** Called under the lock. */
 	private void wake() {
 		this.changed.signalAll();
-		this.runner.wake();
+		this.loop.wake();
 	}
 
 	/**
@@ -787,7 +787,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			goesOn = this.current != null;
 			this.changed.signalAll();
 			if (!goesOn) {
-				this.runner.ended();
+				this.loop.ended();
 			}
 		}
 		finally {
@@ -850,7 +850,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			this.relay.add(granted);
 			this.statistics.granted(this.platform.nanoTime());
 			this.changed.signalAll();
-			this.runner.checkWithin(until - this.platform.nanoTime());
+			this.loop.checkWithin(until - this.platform.nanoTime());
 			return true;
 		}
 		finally {
@@ -913,7 +913,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			Departure departure = this.state.departure();
 			if (departure != null) {
 				this.state = this.state.departing(departure.endingBy(now + stopLimit()));
-				this.runner.checkWithin(stopLimit());
+				this.loop.checkWithin(stopLimit());
 			}
 			this.state = this.state.following(View.NONE);
 			this.changed.signalAll();
@@ -1240,10 +1240,10 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * The thread that runs an election, as used by the election. No method waits.
 	 */
-	interface Runner {
+	interface Loop {
 
 		/** None. */
-		Runner NONE = new Runner() {
+		Loop NONE = new Loop() {
 		};
 
 		/**

@@ -55,7 +55,7 @@ final class Watchdog {
 	/**
 	 * Add an object whose deadlines are checked from now on.
 	 */
-	synchronized void watch(Watched added) {
+	synchronized void add(Watched added) {
 		this.watched.add(added);
 		try {
 			ensureRunning();
@@ -66,7 +66,7 @@ final class Watchdog {
 		}
 	}
 
-	synchronized void unwatch(Watched removed) {
+	synchronized void remove(Watched removed) {
 		this.watched.remove(removed);
 		this.requested = true;
 		Thread running = this.thread;

@@ -158,22 +158,24 @@ public final class Work implements AutoCloseable {
 
 	/**
 	 * Have the observers of the election observe this work from here on.
-	 * @param name the class and the name of the method, or the object that was passed to
-	 * an elector
+	 * @param type the class of the method, or of the object that was passed to an elector
+	 * @param method the name of the method, or {@code null}
 	 */
-	public void instrument(Object name) {
-		instrument(name, (key) -> null);
+	public void instrument(Class<?> type, @Nullable String method) {
+		instrument(type, method, (key) -> null);
 	}
 
 	/**
 	 * Have the observers of the election observe this work from here on.
-	 * @param name the class and the name of the method
+	 * @param type the class of the method, or of the object that was passed to an elector
+	 * @param method the name of the method, or {@code null}
 	 * @param context the context of the subscriber
 	 */
-	public void instrument(Object name, WorkObserver.Context context) {
+	public void instrument(Class<?> type, @Nullable String method, WorkObserver.Context context) {
 		List<WorkObserver> observers = this.gate.observers();
 		if (!observers.isEmpty()) {
-			WorkObservation begun = WorkObservations.begin(observers, this.observation, this.leadership, name, context);
+			WorkObservation begun = WorkObservations.begin(observers, this.observation,
+					(observer) -> observer.begin(this.leadership, type, method, context));
 			synchronized (this.root) {
 				this.observation = begun;
 			}

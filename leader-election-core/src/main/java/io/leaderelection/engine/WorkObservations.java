@@ -21,8 +21,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
-import io.leaderelection.Leadership;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -37,14 +37,14 @@ record WorkObservations(List<WorkObservation> all) implements WorkObservation {
 
 	private static final Log logger = LogFactory.getLog(WorkObservations.class);
 
-	static WorkObservations begin(List<WorkObserver> observers, @Nullable WorkObservation first, Leadership leadership,
-			Object name, WorkObserver.Context context) {
+	static WorkObservations begin(List<WorkObserver> observers, @Nullable WorkObservation first,
+			Function<WorkObserver, WorkObservation> begin) {
 		List<WorkObservation> all = new ArrayList<>(observers.size() + 1);
 		if (first != null) {
 			all.add(first);
 		}
 		for (WorkObserver observer : observers) {
-			attempt(() -> all.add(observer.begin(leadership, name, context)));
+			attempt(() -> all.add(begin.apply(observer)));
 		}
 		return new WorkObservations(all);
 	}

@@ -28,13 +28,14 @@ public interface WorkObserver {
 	/**
 	 * Begin to observe work that the current thread has entered. Must not block.
 	 * @param leadership the leadership of the work
-	 * @param name the class and the name of a guarded method, or the object that was
-	 * passed to an elector
+	 * @param type the class of a guarded method, or of the object that was passed to an
+	 * elector
+	 * @param method the name of the method, or {@code null}
 	 * @param context the context of a subscriber, empty if the work is not that of a
 	 * publisher
 	 * @return receives what happens to this work
 	 */
-	WorkObservation begin(Leadership leadership, Object name, Context context);
+	WorkObservation begin(Leadership leadership, Class<?> type, @Nullable String method, Context context);
 
 	/**
 	 * The context of the subscriber, if the work is that of a publisher.

@@ -16,8 +16,7 @@
 
 /**
  * The election: its states, work gate, event relay and watchdog. Does not depend on SQL
- * or on Spring Boot. Internal: types are public only for the other packages of this
- * module.
+ * or on Spring Boot. Internal: types are public only for other modules.
  */
 @NullMarked
 package io.leaderelection.engine;

@@ -66,7 +66,7 @@ final class ElectionFixture {
 
 	final Election election;
 
-	final ElectionRun run;
+	final ElectionLoop run;
 
 	/**
 	 * Runs listeners, by default on the thread that made the transition.
@@ -99,7 +99,7 @@ final class ElectionFixture {
 				new ElectionLog(LogFactory.getLog(Election.class)));
 		FakeTime idle = new FakeTime();
 		idle.threads = IdleThread::new;
-		this.run = new ElectionRun(this.election, this.store, new Watchdog(idle), () -> {
+		this.run = new ElectionLoop(this.election, this.store, new Watchdog(idle), () -> {
 		});
 		this.time.at(END_OF_TEST, this::endOfTest);
 	}

@@ -337,8 +337,8 @@ class ElectionRobustnessTests {
 			}
 			return Watchdog.NO_DEADLINE;
 		};
-		watchdog.watch(first);
-		watchdog.watch(() -> {
+		watchdog.add(first);
+		watchdog.add(() -> {
 			checks.incrementAndGet();
 			return Watchdog.NO_DEADLINE;
 		});

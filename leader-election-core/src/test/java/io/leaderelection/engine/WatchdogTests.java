@@ -60,7 +60,7 @@ class WatchdogTests {
 	void looksAgainForAnEarlierDeadlineAndOnlyThen() {
 		AtomicInteger checks = new AtomicInteger();
 		Watched election = watched(checks);
-		this.watchdog.watch(election);
+		this.watchdog.add(election);
 		await().until(() -> isAsleepAfter(checks, 1));
 		this.watchdog.checkWithin(TimeUnit.HOURS.toNanos(2));
 		assertThat(checks).hasValue(1);
@@ -68,7 +68,7 @@ class WatchdogTests {
 		await().until(() -> isAsleepAfter(checks, 2));
 		this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
 		await().until(() -> isAsleepAfter(checks, 3));
-		this.watchdog.unwatch(election);
+		this.watchdog.remove(election);
 		awaitEnd(this.threads.get(0));
 	}
 
@@ -80,9 +80,9 @@ class WatchdogTests {
 			this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
 			return Watchdog.NO_DEADLINE;
 		};
-		this.watchdog.watch(election);
+		this.watchdog.add(election);
 		await().until(() -> isAsleepAfter(checks, 1));
-		this.watchdog.unwatch(election);
+		this.watchdog.remove(election);
 		awaitEnd(this.threads.get(0));
 	}
 
@@ -92,18 +92,18 @@ class WatchdogTests {
 		AtomicInteger secondLooks = new AtomicInteger();
 		Watched first = watched(firstLooks);
 		Watched second = watched(secondLooks);
-		this.watchdog.watch(first);
-		this.watchdog.watch(second);
-		this.watchdog.watch(second);
+		this.watchdog.add(first);
+		this.watchdog.add(second);
+		this.watchdog.add(second);
 		assertThat(this.threads).hasSize(1);
-		this.watchdog.unwatch(first);
+		this.watchdog.remove(first);
 		await().until(() -> secondLooks.get() > 0);
 		assertThat(this.threads.get(0).isAlive()).isTrue();
-		this.watchdog.unwatch(second);
+		this.watchdog.remove(second);
 		awaitEnd(this.threads.get(0));
-		this.watchdog.watch(first);
+		this.watchdog.add(first);
 		assertThat(this.threads).hasSize(2);
-		this.watchdog.unwatch(first);
+		this.watchdog.remove(first);
 		awaitEnd(this.threads.get(1));
 	}
 
@@ -114,11 +114,11 @@ class WatchdogTests {
 		};
 		AtomicInteger checks = new AtomicInteger();
 		Watched election = watched(checks);
-		this.watchdog.watch(broken);
-		this.watchdog.watch(election);
+		this.watchdog.add(broken);
+		this.watchdog.add(election);
 		await().until(() -> checks.get() > 2);
-		this.watchdog.unwatch(broken);
-		this.watchdog.unwatch(election);
+		this.watchdog.remove(broken);
+		this.watchdog.remove(election);
 		awaitEnd(this.threads.get(0));
 	}
 

@@ -89,7 +89,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private final long leaseMillis;
 
-	private final String guard;
+	private final String tokenCheck;
 
 	/**
 	 * The query for a node with the other store that leads, if there is a lease table.
@@ -145,7 +145,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
-		this.guard = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+		this.tokenCheck = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
 		this.examinable = examinable;
 		this.examineAfter = examineAfter;
 		this.seats = seats;
@@ -166,7 +166,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.termEpoch = other.termEpoch;
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
-		this.guard = other.guard;
+		this.tokenCheck = other.tokenCheck;
 		this.examinable = other.examinable;
 		this.examineAfter = null;
 		this.seats = other.seats;
@@ -291,7 +291,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
 		try {
-			return Jdbc.answer(this.connection, this.guard + text, AdvisoryLockSql.ANSWER,
+			return Jdbc.answer(this.connection, this.tokenCheck + text, AdvisoryLockSql.ANSWER,
 					observe ? Observation::of : null);
 		}
 		catch (SQLException ex) {
@@ -474,7 +474,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
-			return Jdbc.query(this.connection, this.guard + text, mapper);
+			return Jdbc.query(this.connection, this.tokenCheck + text, mapper);
 		}
 		catch (SQLException ex) {
 			throw lost(ex);
@@ -485,7 +485,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 * Run statements as {@link #query}, and run them again if they were cancelled.
 	 */
 	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
-		return unlessCancelled(() -> Jdbc.query(this.connection, this.guard + text.get(), mapper));
+		return unlessCancelled(() -> Jdbc.query(this.connection, this.tokenCheck + text.get(), mapper));
 	}
 
 	private static SessionException lost(SQLException ex) {

@@ -156,7 +156,7 @@ final class LeaseTableConnector {
 					"One of the tables " + Tables.named(this.table)
 							+ ", which leader-election.store=table needs, does not "
 							+ "exist in a schema that the role can use.",
-					"Run the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar, for instance as a "
+					"Run the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of leader-election-postgresql, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",
 					null);

@@ -53,7 +53,7 @@ final class LeaseTableElections {
 
 	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
 
-	private final Map<String, LeaseWatch> watches = new HashMap<>();
+	private final Map<String, LeaseExpiry> watches = new HashMap<>();
 
 	/** Identifies this node among the candidates. */
 	private final UUID id = UUID.randomUUID();
@@ -77,7 +77,7 @@ final class LeaseTableElections {
 
 	synchronized void add(LeaseTableSession session) {
 		this.sessions.add(session);
-		this.watches.computeIfAbsent(session.key(), (key) -> new LeaseWatch(session.leaseMillis()));
+		this.watches.computeIfAbsent(session.key(), (key) -> new LeaseExpiry(session.leaseMillis()));
 	}
 
 	synchronized void remove(LeaseTableSession session) {
@@ -114,7 +114,7 @@ final class LeaseTableElections {
 		return own;
 	}
 
-	private LeaseWatch watch(String election) {
+	private LeaseExpiry watch(String election) {
 		return Objects.requireNonNull(this.watches.get(election));
 	}
 
@@ -126,7 +126,7 @@ final class LeaseTableElections {
 	}
 
 	private synchronized Snapshot snapshot(LeaseTableSession session, long now) {
-		LeaseWatch watch = watch(session.key());
+		LeaseExpiry watch = watch(session.key());
 		return new Snapshot(watch.row(), watch.remaining(now), this.candidates.getOrDefault(session.key(), List.of()));
 	}
 

@@ -106,7 +106,7 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 		String reason = mismatch();
 		if (reason != null) {
 			throw new UnusableStoreException("The tables " + this.tables + " cannot hold elections: " + reason + ".",
-					"Create them with the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar, add what an earlier "
+					"Create them with the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of leader-election-postgresql, add what an earlier "
 							+ "version lacks (see docs/operations/rolling-upgrades.md), or set "
 							+ "leader-election.table-name to another name.",
 					null);

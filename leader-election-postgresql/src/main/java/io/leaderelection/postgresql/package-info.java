@@ -16,8 +16,8 @@
 
 /**
  * The two stores on PostgreSQL: sessions with an advisory lock, and
- * {@link io.leaderelection.postgresql.LeaseTable a lease table}. The only package with
- * SQL. Internal: types are public only for the other packages of this module.
+ * {@link io.leaderelection.postgresql.LeaseTable a lease table}. Internal: types are
+ * public only for other modules.
  */
 @NullMarked
 package io.leaderelection.postgresql;

@@ -46,7 +46,7 @@ public final class DurableJob implements WorkAdvice {
 
 	private final NextRun next;
 
-	private final JobRuns runs;
+	private final JobCalls runs;
 
 	private volatile @Nullable JobDefinition definition;
 
@@ -62,7 +62,7 @@ public final class DurableJob implements WorkAdvice {
 		this.description = description;
 		this.annotation = annotation;
 		this.next = new NextRun(schedules, this);
-		this.runs = new JobRuns(schedules, this, this.next);
+		this.runs = new JobCalls(schedules, this, this.next);
 	}
 
 	Method method() {
@@ -201,7 +201,7 @@ public final class DurableJob implements WorkAdvice {
 	public @Nullable Object call(Work work, Invocation invocation, Invocation skipped) throws Throwable {
 		Leadership leadership = work.getLeadership();
 		if (claim() != Claim.IN_TRANSACTION) {
-			DurableRun run = begin(leadership);
+			ClaimedRun run = begin(leadership);
 			return (run != null) ? run.call(work, invocation) : skipped.proceed();
 		}
 		return this.runs.call(leadership, invocation, skipped);
@@ -212,14 +212,14 @@ public final class DurableJob implements WorkAdvice {
 	 * @return the run, to be ended, or {@code null} if no fire is due
 	 */
 	@Override
-	public @Nullable DurableRun begin(Leadership leadership) throws Throwable {
+	public @Nullable ClaimedRun begin(Leadership leadership) throws Throwable {
 		return this.runs.begin(leadership);
 	}
 
 	/**
 	 * End a run that {@link #begin(Leadership)} has returned.
 	 */
-	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
+	void end(ClaimedRun run, @Nullable Throwable failure) throws Throwable {
 		this.runs.end(run, failure);
 	}
 

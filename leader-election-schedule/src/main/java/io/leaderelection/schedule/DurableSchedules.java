@@ -197,7 +197,7 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 		this.fireListeners.add(listener);
 	}
 
-	void ended(DurableJob job, DurableRun run, @Nullable Throwable failure) {
+	void ended(DurableJob job, ClaimedRun run, @Nullable Throwable failure) {
 		FireEndedEvent event = new FireEndedEvent(job.election(), job.name(), run.fireTime(), failure);
 		for (Consumer<FireEndedEvent> listener : this.fireListeners) {
 			try {

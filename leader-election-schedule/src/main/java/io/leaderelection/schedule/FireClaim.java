@@ -49,7 +49,7 @@ final class FireClaim {
 
 	private @Nullable JobRecord record;
 
-	private @Nullable DurableRun run;
+	private @Nullable ClaimedRun run;
 
 	private @Nullable DueFires due;
 
@@ -67,7 +67,7 @@ final class FireClaim {
 		return this.record;
 	}
 
-	@Nullable DurableRun run() {
+	@Nullable ClaimedRun run() {
 		return this.run;
 	}
 
@@ -101,7 +101,7 @@ final class FireClaim {
 			boolean late = !fires.fire().equals(this.job.times().requested())
 					&& (this.next.isLate(fires.fire()) || fires.missed() > 0 || fires.more());
 			FireTime fireTime = new FireTime(fires.fire(), late, fires.missed());
-			DurableRun claimed = new DurableRun(this.job, this.leadership, found.lastFire(), fires, fireTime, now);
+			ClaimedRun claimed = new ClaimedRun(this.job, this.leadership, found.lastFire(), fires, fireTime, now);
 			this.run = claimed;
 			if (invocation != null) {
 				this.result = claimed.invoke(invocation);
@@ -122,7 +122,7 @@ final class FireClaim {
 	/**
 	 * Record the end of a run in a transaction of its own, and whether its fire is done.
 	 */
-	void end(Row row, DurableRun run, boolean done, String outcome) {
+	void end(Row row, ClaimedRun run, boolean done, String outcome) {
 		JobRecord initial = initial();
 		JobRecord present = begun(row.lock(initial), initial);
 		this.record = present;
@@ -133,7 +133,7 @@ final class FireClaim {
 		}
 	}
 
-	private void save(Row row, DurableRun run, boolean done, @Nullable Instant ended, String outcome) {
+	private void save(Row row, ClaimedRun run, boolean done, @Nullable Instant ended, String outcome) {
 		JobRecord present = Objects.requireNonNull(this.record);
 		this.record = (done ? present.withLastFire(run.due().lastFire()) : present).withRun(new Run(
 				this.leadership.getTerm().toString(), this.leadership.getNodeId(), run.started(), ended, outcome));

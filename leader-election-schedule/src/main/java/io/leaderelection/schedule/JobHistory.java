@@ -59,7 +59,7 @@ final class JobHistory {
 		this.observed = null;
 	}
 
-	void completed(DurableRun run) {
+	void completed(ClaimedRun run) {
 		this.completed.increment();
 		missed(run.due().missed());
 		if (run.fireTime().isCatchUp()) {

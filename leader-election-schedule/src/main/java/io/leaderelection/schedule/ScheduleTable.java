@@ -105,7 +105,7 @@ final class ScheduleTable {
 						"The table " + this.name
 								+ ", which records the fires of durable schedules, does not exist in a "
 								+ "schema that the application can use.",
-						"Run the script " + SCRIPT + ", which is in the jar, for "
+						"Run the script " + SCRIPT + ", which is in the jar of leader-election-schedule, for "
 								+ "instance as a migration of Flyway or Liquibase, or set "
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
 								+ "leader-election.table-name and the suffix _schedule.");
@@ -160,7 +160,7 @@ final class ScheduleTable {
 	private InvalidUsageException unsuitable(String reason) {
 		return new InvalidUsageException(
 				"The table " + this.name + " cannot record the fires of durable schedules: " + reason + ".",
-				"Create it with the script " + SCRIPT + ", which is in the jar, "
+				"Create it with the script " + SCRIPT + ", which is in the jar of leader-election-schedule, "
 						+ "or set leader-election.table-name to another name.");
 	}
 

@@ -70,7 +70,8 @@ record AdvisedAnnotation(Class<? extends Annotation> annotation, AdvisedBy advis
 			.orElseThrow(() -> new InvalidUsageException(
 					"%s is annotated with %s, but there is no bean of type '%s'.".formatted(method, this,
 							type.getName()),
-					"Add @EnableAutoConfiguration to a configuration class, or declare the bean."));
+					"Add @EnableAutoConfiguration to a configuration class without excluding what declares the bean, or "
+							+ "declare it."));
 	}
 
 	@Override

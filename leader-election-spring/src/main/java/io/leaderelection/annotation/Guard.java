@@ -35,6 +35,7 @@ import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
+import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.lifecycle.ListenerContainer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -55,6 +56,10 @@ final class Guard {
 	private final String method;
 
 	private final String label;
+
+	private final Class<?> owner;
+
+	private final String methodName;
 
 	private final String electionExpression;
 
@@ -86,7 +91,9 @@ final class Guard {
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
 			ObjectProvider<WorkAdvisor> advisors, List<ListenerContainer> containers) {
 		this.method = describe(method, type);
-		this.label = ClassUtils.getShortName(owner(method, type)) + "." + method.getName();
+		this.owner = owner(method, type);
+		this.methodName = method.getName();
+		this.label = ClassUtils.getShortName(this.owner) + "." + this.methodName;
 		this.electionExpression = annotation.election();
 		this.listener = ListenerRules.callerOf(method, type).isContainer();
 		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || this.listener;
@@ -186,11 +193,14 @@ final class Guard {
 	}
 
 	/**
-	 * Return the class and the name of the method, under which its calls are counted and
-	 * observed.
+	 * Return the class and the name of the method, under which its calls are counted.
 	 */
 	String label() {
 		return this.label;
+	}
+
+	void instrument(Work work, WorkObserver.Context context) {
+		work.instrument(this.owner, this.methodName, context);
 	}
 
 	/**

@@ -88,7 +88,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private final LeaderOnlyPointcut pointcut;
 
-	private final RunsOnGrant runsOnGrant;
+	private final RunOnGrantInvoker runsOnGrant;
 
 	private final Set<String> namesToGuard = ConcurrentHashMap.newKeySet();
 
@@ -108,7 +108,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			ObjectProvider<WorkAdvisor> advisors) {
 		this.elections = new GuardedElection.Resolver(electors);
 		this.pointcut = new LeaderOnlyPointcut(this.elections, advisors);
-		this.runsOnGrant = new RunsOnGrant(this.pointcut);
+		this.runsOnGrant = new RunOnGrantInvoker(this.pointcut);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);

@@ -76,7 +76,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	 */
 	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
 		guard.count(work);
-		work.instrument(guard.label());
+		guard.instrument(work, (key) -> null);
 		return invocation.proceed();
 	}
 

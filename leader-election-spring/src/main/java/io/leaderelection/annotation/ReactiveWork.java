@@ -89,7 +89,7 @@ final class ReactiveWork {
 	 */
 	static void subscribe(ReactiveResult type, Object bean, Method method, Map<?, ?> context,
 			Consumer<Throwable> failed) throws Throwable {
-		Publisher<?> publisher = (type.adapter() != null) ? type.toPublisher(RunsOnGrant.invoke(bean, method))
+		Publisher<?> publisher = (type.adapter() != null) ? type.toPublisher(RunOnGrantInvoker.invoke(bean, method))
 				: invokeSuspending(bean, method);
 		Flux.from(publisher).contextWrite(Context.of(context)).subscribe((element) -> {
 		}, failed);
@@ -148,7 +148,7 @@ final class ReactiveWork {
 
 	private void instrument(Work work, ContextView context) {
 		this.guard.count(work);
-		work.instrument(this.guard.label(), (key) -> context.getOrDefault(key, null));
+		this.guard.instrument(work, (key) -> context.getOrDefault(key, null));
 	}
 
 	/**

@@ -33,8 +33,7 @@ public interface WorkAdvice {
 	/**
 	 * Use the advice for the method of a bean.
 	 * @param election the name of the election
-	 * @throws io.leaderelection.annotation.InvalidUsageException if the bean cannot be
-	 * advised
+	 * @throws InvalidUsageException if the bean cannot be advised
 	 */
 	void register(String election);
 

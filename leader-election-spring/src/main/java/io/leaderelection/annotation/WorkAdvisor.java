@@ -31,7 +31,7 @@ public interface WorkAdvisor {
 	 * @param method the method
 	 * @param description the method, for messages
 	 * @param usage how the method is used
-	 * @throws io.leaderelection.annotation.InvalidUsageException if it cannot be advised
+	 * @throws InvalidUsageException if it cannot be advised
 	 */
 	void check(Method method, String description, Usage usage);
 

@@ -51,7 +51,7 @@ final class ElectionServices {
 
 	private final StartFailures failures = new StartFailures();
 
-	private @Nullable ServiceRun run;
+	private @Nullable ServiceStarter run;
 
 	private volatile @Nullable HandOver handOver;
 
@@ -75,7 +75,7 @@ final class ElectionServices {
 	}
 
 	synchronized void granted(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy) {
-		ServiceRun next = new ServiceRun(elector, leadership, policy, this.failures);
+		ServiceStarter next = new ServiceStarter(elector, leadership, policy, this.failures);
 		this.run = next;
 		List<LeaderService> starting = this.services.stream().filter(LeaderService::isAutoStartup).toList();
 		if (!starting.isEmpty()) {

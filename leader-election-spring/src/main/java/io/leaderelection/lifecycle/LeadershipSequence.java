@@ -22,13 +22,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -55,23 +53,19 @@ public final class LeadershipSequence {
 
 	private static final Log logger = LogFactory.getLog(LeadershipSequence.class);
 
-	private final Supplier<DefaultLeaderElectors> electors;
-
 	private final ApplicationContext context;
 
 	private final List<LeadershipParticipant> participants;
 
 	/**
 	 * Create a new {@code LeadershipSequence} instance.
-	 * @param electors provides the elections; not called before the first event
 	 * @param context the context of the listeners
 	 * @param terms begins the term of durable schedules
 	 * @param services starts and stops services
 	 * @param runs starts the methods that run on grant
 	 */
-	public LeadershipSequence(Supplier<DefaultLeaderElectors> electors, ApplicationContext context,
-			LeadershipParticipant terms, LeadershipParticipant services, LeadershipParticipant runs) {
-		this.electors = electors;
+	public LeadershipSequence(ApplicationContext context, LeadershipParticipant terms, LeadershipParticipant services,
+			LeadershipParticipant runs) {
 		this.context = context;
 		this.participants = new CopyOnWriteArrayList<>(List.of(terms, new Listeners(), services, runs));
 	}
@@ -86,10 +80,10 @@ public final class LeadershipSequence {
 
 	/**
 	 * Tell all participants of an event.
+	 * @param elector the elector of the election
 	 * @param event the event
 	 */
-	public void publish(ElectionEvent event) {
-		DefaultLeaderElector elector = this.electors.get().get(event.getElection());
+	public void publish(DefaultLeaderElector elector, ElectionEvent event) {
 		List<LeadershipParticipant> order = new ArrayList<>(this.participants);
 		if (event instanceof LeadershipGrantedEvent granted) {
 			tell(order.iterator(), (participant) -> participant.granted(elector, granted));

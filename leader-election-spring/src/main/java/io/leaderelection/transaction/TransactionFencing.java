@@ -71,18 +71,21 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Create a new {@code TransactionFencing} instance.
-	 * @param enabled whether transactions are fenced; called once, not before a
-	 * transaction manager has been created
+	 * @param enabled whether transactions are fenced; called once, when the first
+	 * transaction manager or all singletons have been created
 	 * @param required whether a transaction that cannot be fenced is an error; called
-	 * once
+	 * just before
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
 	 * @param beanFactory the bean factory of the transaction managers
 	 */
 	public TransactionFencing(Supplier<Boolean> enabled, Supplier<Boolean> required,
 			Supplier<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
-		this.enabled = SingletonSupplier.of(enabled);
 		this.required = SingletonSupplier.of(required);
+		this.enabled = SingletonSupplier.of(() -> {
+			this.required.obtain();
+			return enabled.get();
+		});
 		this.supplier = electors;
 		this.beanFactory = beanFactory;
 	}

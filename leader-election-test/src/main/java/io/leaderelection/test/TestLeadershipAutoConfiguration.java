@@ -51,7 +51,7 @@ public final class TestLeadershipAutoConfiguration {
 	 */
 	static final String ROLE = "leader-election-test.role";
 
-	/** That of one election. */
+	/** The store of one election. */
 	@Bean
 	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	LocalStore manualStore(Environment environment) {

@@ -18,6 +18,7 @@ package io.leaderelection.test;
 
 import java.util.Map;
 
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 
 import org.springframework.aot.AotDetector;
@@ -56,7 +57,8 @@ record TestLeadershipContextCustomizer(boolean leader) implements ContextCustomi
 	 * enclosing class.
 	 */
 	@Configuration(proxyBeanMethods = false)
-	@ImportAutoConfiguration({ LeaderElectionAutoConfiguration.class, TestLeadershipAutoConfiguration.class })
+	@ImportAutoConfiguration({ LeaderElectionAutoConfiguration.class, DurableScheduleAutoConfiguration.class,
+			TestLeadershipAutoConfiguration.class })
 	static class Elections {
 
 	}

@@ -31,6 +31,7 @@ import io.leaderelection.LeaderElectors;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -81,6 +83,23 @@ class TestLeadershipTests {
 		this.notControlled.withPropertyValues(property)
 			.run((context) -> assertThat(output)
 				.containsOnlyOnce("No election takes place, this node " + leads + " (leader-election.mode=always)"));
+	}
+
+	@Test
+	void startLogsWhichElectionsAreNotLed(CapturedOutput output) {
+		this.notControlled.withPropertyValues("leader-election.elections.reports.candidate=false")
+			.run((context) -> assertThat(output)
+				.containsOnlyOnce("this node always leads, but not the elections [reports]"));
+	}
+
+	@Test
+	void schedulesNeedTheirArtifact() {
+		ApplicationContextRunner runner = this.contextRunner
+			.withConfiguration(AutoConfigurations.of(DurableScheduleAutoConfiguration.class));
+		runner.run((context) -> assertThat(context).hasSingleBean(TestSchedules.class));
+		runner.withClassLoader(new FilteredClassLoader("io.leaderelection.schedule"))
+			.run((context) -> assertThat(context).hasSingleBean(TestLeadership.class)
+				.doesNotHaveBean(TestSchedules.class));
 	}
 
 	@Test

@@ -34,6 +34,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -63,7 +64,7 @@ public final class LeadershipEndpointAutoConfiguration {
 	/** Shows durable schedules if they are on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DurableSchedules.class)
-	@ConditionalOnBean(DurableSchedules.class)
+	@ConditionalOnBean(value = DurableSchedules.class, search = SearchStrategy.CURRENT)
 	static class DurableScheduleConfiguration {
 
 		@Bean

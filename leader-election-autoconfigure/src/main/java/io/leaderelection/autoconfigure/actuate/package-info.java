@@ -15,7 +15,7 @@
  */
 
 /**
- * Auto-configuration of the actuator endpoint.
+ * The actuator endpoint and its auto-configuration.
  */
 @NullMarked
 package io.leaderelection.autoconfigure.actuate;

@@ -21,6 +21,7 @@ import java.util.function.BooleanSupplier;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore;
 import org.jspecify.annotations.Nullable;
@@ -66,8 +67,9 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
 		BooleanSupplier healthCheck = healthCheck(group, groups.getIfAvailable(), availability.getIfAvailable());
 		// A test that grants and revokes leadership would be disturbed
-		return new HealthMonitor(electors, (controlled.getIfAvailable() == null) ? healthCheck : () -> true,
-				"health group '" + group + "'", properties.resignWhenUnhealthy().after());
+		boolean isControlled = properties.mode() != Mode.POSTGRESQL && controlled.getIfAvailable() != null;
+		return new HealthMonitor(electors, isControlled ? () -> true : healthCheck, "health group '" + group + "'",
+				properties.resignWhenUnhealthy().after());
 	}
 
 	private static BooleanSupplier healthCheck(String group, @Nullable GroupHealth health,

@@ -15,7 +15,7 @@
  */
 
 /**
- * Auto-configuration for the health of the elections.
+ * The health component, the monitor of a health group, and their auto-configuration.
  */
 @NullMarked
 package io.leaderelection.autoconfigure.health;

@@ -15,7 +15,8 @@
  */
 
 /**
- * Events of Spring Integration for the roles that follow an election.
+ * Events of Spring Integration for the roles that follow an election, and their
+ * auto-configuration.
  */
 @NullMarked
 package io.leaderelection.autoconfigure.integration;

@@ -26,6 +26,8 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -39,6 +41,7 @@ import org.springframework.context.annotation.Configuration;
 public final class LeadershipMetricsAutoConfiguration {
 
 	@Bean
+	@ConditionalOnMissingBean(name = "leadershipMetrics")
 	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors) {
 		return new LeadershipMetrics(electors);
 	}
@@ -46,10 +49,11 @@ public final class LeadershipMetricsAutoConfiguration {
 	/** Meters of durable schedules, if these are on the class path. */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DurableSchedules.class)
-	@ConditionalOnBean(DurableSchedules.class)
+	@ConditionalOnBean(value = DurableSchedules.class, search = SearchStrategy.CURRENT)
 	static class DurableScheduleConfiguration {
 
 		@Bean
+		@ConditionalOnMissingBean(name = "scheduleMetrics")
 		ScheduleMetrics scheduleMetrics(DurableSchedules schedules) {
 			return new ScheduleMetrics(schedules);
 		}

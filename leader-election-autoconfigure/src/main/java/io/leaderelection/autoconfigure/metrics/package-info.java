@@ -15,7 +15,7 @@
  */
 
 /**
- * Auto-configuration for the metrics of the elections.
+ * The meters and their auto-configuration.
  */
 @NullMarked
 package io.leaderelection.autoconfigure.metrics;

@@ -17,8 +17,10 @@
 package io.leaderelection.autoconfigure.metrics;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -58,6 +60,25 @@ class LeadershipMetricsAutoConfigurationTests {
 	void isOffWithoutMicrometer() {
 		this.contextRunner.withClassLoader(new FilteredClassLoader("io.micrometer"))
 			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(LeaderElector.class));
+	}
+
+	@Test
+	void backsOffForOneOfTheApplication() {
+		MeterBinder own = (registry) -> {
+		};
+		this.contextRunner.withBean(SimpleMeterRegistry.class)
+			.withBean("leadershipMetrics", MeterBinder.class, () -> own)
+			.run((context) -> assertThat(context).getBean(MeterBinder.class).isSameAs(own));
+	}
+
+	@Test
+	void metersOfSchedulesNeedTheirArtifact() {
+		ApplicationContextRunner runner = this.contextRunner
+			.withConfiguration(AutoConfigurations.of(DurableScheduleAutoConfiguration.class))
+			.withBean(SimpleMeterRegistry.class);
+		runner.run((context) -> assertThat(context).hasBean("scheduleMetrics"));
+		runner.withClassLoader(new FilteredClassLoader("io.leaderelection.schedule"))
+			.run((context) -> assertThat(context).hasBean("leadershipMetrics").doesNotHaveBean("scheduleMetrics"));
 	}
 
 	@Test

@@ -84,6 +84,8 @@ class LeaderWorkObservationTests {
 
 	private static final String NAME = "leader.election.work";
 
+	private static final String PACKAGE = "io.leaderelection.autoconfigure.observation.";
+
 	private final TestObservationRegistry registry = TestObservationRegistry.create();
 
 	private final ApplicationContextRunner off = new ApplicationContextRunner()
@@ -116,7 +118,7 @@ class LeaderWorkObservationTests {
 				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
 				.hasLowCardinalityKeyValue("exception", "none")
 				.hasHighCardinalityKeyValue("code.function", "create")
-				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests.Reports")
+				.hasHighCardinalityKeyValue("code.namespace", PACKAGE + "LeaderWorkObservationTests.Reports")
 				.hasHighCardinalityKeyValue("node", "web1")
 				.hasHighCardinalityKeyValue("term", leadership.getTerm().toString());
 		});
@@ -243,7 +245,7 @@ class LeaderWorkObservationTests {
 				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
 				.hasContextualNameEqualTo("leader work LeaderWorkObservationTests")
 				.hasHighCardinalityKeyValue("code.function", "none")
-				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests");
+				.hasHighCardinalityKeyValue("code.namespace", PACKAGE + "LeaderWorkObservationTests");
 			this.registry.clear();
 			elector.runWithLeadership((leadership) -> {
 			});
@@ -305,7 +307,7 @@ class LeaderWorkObservationTests {
 			context.getBean(Nightly.class).run();
 			assertObservation().hasBeenStopped()
 				.hasHighCardinalityKeyValue("code.function", "run")
-				.hasHighCardinalityKeyValue("code.namespace", "LeaderWorkObservationTests.Nightly");
+				.hasHighCardinalityKeyValue("code.namespace", PACKAGE + "LeaderWorkObservationTests.Nightly");
 			this.registry.clear();
 			assertThat(context.getBean(Nightly.class).runReactively().block()).isEqualTo(NAME);
 			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());

@@ -65,8 +65,14 @@ class ArchitectureTests {
 	/**
 	 * The packages whose public types users may name.
 	 */
-	private static final Set<String> API = Set.of(BASE, BASE + ".annotation", BASE + ".observation", BASE + ".schedule",
-			BASE + ".test");
+	private static final Set<String> API = Set.of(BASE, BASE + ".observation", BASE + ".test");
+
+	/**
+	 * The types of other packages that users may name.
+	 */
+	private static final Set<String> API_TYPES = Set.of("annotation.InvalidUsageException", "annotation.LeaderOnly",
+			"autoconfigure.LeaderElectionDataSource", "schedule.Claim", "schedule.DurableSchedule",
+			"schedule.FireEndedEvent", "schedule.FireTime", "schedule.MisfirePolicy");
 
 	/**
 	 * The types of the engine through which a connection of the application passes.
@@ -74,12 +80,12 @@ class ArchitectureTests {
 	private static final List<String> SQL_IN_ENGINE = List.of("FenceChecks", "TermLeadership", "TransactionFence");
 
 	/**
-	 * The types outside the API that Spring Boot or a user names.
+	 * The types outside the API that Spring Boot finds by name, or an application by
+	 * type.
 	 */
 	private static final Set<String> NAMED = Set.of("autoconfigure.DurableScheduleAutoConfiguration",
-			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionDataSource",
-			"autoconfigure.LeaderElectionProperties", "autoconfigure.actuate.LeadershipEndpoint",
-			"autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
+			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionProperties",
+			"autoconfigure.actuate.LeadershipEndpoint", "autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthIndicator",
 			"autoconfigure.health.ResignWhenUnhealthyAutoConfiguration",
@@ -90,16 +96,19 @@ class ArchitectureTests {
 	/**
 	 * The public types outside the API that other modules use.
 	 */
-	private static final Set<String> USED = Set.of("engine.DaemonThreads", "engine.DefaultLeaderElector",
-			"engine.DefaultLeaderElectors", "engine.ElectionListener", "engine.ElectionSettings",
-			"engine.ElectionStatistics", "engine.ElectionStatus", "engine.ElectionStore", "engine.ElectionTimings",
-			"engine.FenceChecks", "engine.InvocationCounts", "engine.LocalStore", "engine.NodeProfile",
-			"engine.Platform", "engine.ResignationAnswer", "engine.SerialWorker", "engine.SessionException",
-			"engine.SessionNames", "engine.StoreSession", "engine.TransactionFence", "engine.Transition",
-			"engine.UnusableStoreException", "engine.Work", "engine.WorkGate", "engine.WorkObservation",
-			"engine.WorkObserver", "lifecycle.LeaderServices", "lifecycle.LeadershipParticipant",
-			"lifecycle.LeadershipSequence", "postgresql.AdvisoryLockStore", "postgresql.ConnectionSource",
-			"postgresql.ElectionKeys", "postgresql.LeaseTable", "transaction.Coverage",
+	private static final Set<String> USED = Set.of("annotation.AdvisedBy", "annotation.LeaderOnlyBeanPostProcessor",
+			"annotation.LeaderServiceBeanPostProcessor", "annotation.WorkAdvice", "annotation.WorkAdvisor",
+			"engine.DaemonThreads", "engine.DefaultLeaderElector", "engine.DefaultLeaderElectors",
+			"engine.ElectionListener", "engine.ElectionSettings", "engine.ElectionStatistics", "engine.ElectionStatus",
+			"engine.ElectionStore", "engine.ElectionTimings", "engine.FenceChecks", "engine.InvocationCounts",
+			"engine.LocalStore", "engine.NodeProfile", "engine.Platform", "engine.ResignationAnswer",
+			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.StoreSession",
+			"engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException", "engine.Work",
+			"engine.WorkGate", "engine.WorkObservation", "engine.WorkObserver", "lifecycle.LeaderServices",
+			"lifecycle.LeadershipParticipant", "lifecycle.LeadershipSequence", "postgresql.AdvisoryLockStore",
+			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.LeaseTable", "schedule.DurableJob",
+			"schedule.DurableScheduleAdvisor", "schedule.DurableSchedules", "schedule.JdbcScheduleStore",
+			"schedule.MemoryScheduleStore", "schedule.ScheduleStatus", "schedule.ScheduleStore", "transaction.Coverage",
 			"transaction.TransactionFencing");
 
 	/**
@@ -175,7 +184,7 @@ class ArchitectureTests {
 		Map<Boolean, Set<String>> types = classes.stream()
 			.filter((type) -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
 			.filter((type) -> !API.contains(type.getPackageName()))
-			.filter((type) -> !NAMED.contains(name(type)))
+			.filter((type) -> !API_TYPES.contains(name(type)) && !NAMED.contains(name(type)))
 			.collect(Collectors.partitioningBy(ArchitectureTests::isUsedByAnotherModule,
 					Collectors.mapping(ArchitectureTests::name, Collectors.toSet())));
 		assertThat(types.get(true)).isEqualTo(USED);

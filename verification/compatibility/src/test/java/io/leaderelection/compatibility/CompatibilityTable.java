@@ -44,7 +44,7 @@ final class CompatibilityTable {
 			"| Spring Boot | Java | threads | application | store | PostgreSQL | result | date |",
 			"|---|---|---|---|---|---|---|---|");
 
-	private static final Pattern SOURCES = Pattern.compile("Sources of the library: commit `(\\w+)`");
+	private static final Pattern SOURCES = Pattern.compile("Sources of the library: trees `([\\w ]+)`");
 
 	private final Map<Combination, Result> results = new LinkedHashMap<>();
 
@@ -72,8 +72,8 @@ final class CompatibilityTable {
 			}
 			String document = Files.readString(DOCUMENT);
 			Files.writeString(DOCUMENT,
-					document.substring(0, begin(document)) + table + "\nSources of the library: commit `"
-							+ Library.commit() + "`\n" + document.substring(end(document)));
+					document.substring(0, begin(document)) + table + "\nSources of the library: trees `"
+							+ Library.trees() + "`\n" + document.substring(end(document)));
 		}
 	}
 
@@ -97,7 +97,8 @@ final class CompatibilityTable {
 	}
 
 	/**
-	 * Return the commit of the sources with which the table of the document was written.
+	 * Return the Git trees of the sources with which the table of the document was
+	 * written.
 	 */
 	static String documentedSources() throws IOException {
 		Matcher sources = SOURCES.matcher(Files.readString(DOCUMENT));

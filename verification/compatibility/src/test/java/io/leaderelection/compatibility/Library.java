@@ -20,8 +20,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import javax.tools.Diagnostic;
@@ -42,7 +42,7 @@ record Library(Path sources, Path classes) {
 
 	static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
 
-	/** The folders of its sources. Before version 0.1, the last had all. */
+	/** The folders of its sources. In earlier revisions, the last has all. */
 	static final List<String> SOURCES = Stream.of("core", "postgresql", "spring", "schedule", "autoconfigure")
 		.map((module) -> "leader-election-" + module + "/src/main")
 		.toList();
@@ -77,10 +77,13 @@ record Library(Path sources, Path classes) {
 	}
 
 	/**
-	 * Return the last commit that has changed the sources, abbreviated.
+	 * Return the Git trees of the sources of the present commit, abbreviated. Unlike a
+	 * commit, they stay the same when commits are rebased.
 	 */
-	static String commit() {
-		return Git.run(SOURCES, "log", "-1", "--format=%h", "--abbrev=12", "HEAD", "--").required();
+	static String trees() {
+		return SOURCES.stream()
+			.map((source) -> Git.run("rev-parse", "--short=12", "HEAD:" + source).required())
+			.collect(Collectors.joining(" "));
 	}
 
 	/**
@@ -112,7 +115,11 @@ record Library(Path sources, Path classes) {
 		for (Path file : files(source)) {
 			Path copy = target.resolve(source.relativize(file).toString());
 			Files.createDirectories(copy.getParent());
-			Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
+			if (copy.endsWith("aot.factories")) {
+				// That of several modules, and not read at run time
+				Files.deleteIfExists(copy);
+			}
+			Files.copy(file, copy);
 		}
 	}
 

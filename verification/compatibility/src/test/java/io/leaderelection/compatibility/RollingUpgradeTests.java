@@ -81,6 +81,7 @@ class RollingUpgradeTests {
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void versionsHandOverToEachOther(String store) throws IOException {
 		String earlier = Versions.classPath(SPRING_BOOT, earlier().classes());
+		assertThat(earlier).isNotEqualTo(Versions.classPath(SPRING_BOOT)).doesNotContain("leader-election-core");
 		List<MatchResult> columns = store.equals("table") ? columnsToAdd() : List.of();
 		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
 			cluster.run(() -> handOver(cluster, store, earlier, columns));

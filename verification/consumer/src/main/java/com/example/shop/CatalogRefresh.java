@@ -15,11 +15,11 @@
  */
 
 package com.example.shop;
-
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.DurableSchedule;
 
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
@@ -29,14 +29,25 @@ class CatalogRefresh {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
+	private final AtomicInteger exports = new AtomicInteger();
+
 	@LeaderOnly
 	@Scheduled(fixedDelay = 100, timeUnit = TimeUnit.MILLISECONDS)
 	void refresh() {
 		this.runs.incrementAndGet();
 	}
 
+	@DurableSchedule(name = "catalog-export", cron = "* * * * * *", zone = "UTC")
+	void export() {
+		this.exports.incrementAndGet();
+	}
+
 	int getRuns() {
 		return this.runs.get();
+	}
+
+	int getExports() {
+		return this.exports.get();
 	}
 
 }

@@ -15,7 +15,6 @@
  */
 
 package com.example.shop;
-
 import java.io.IOException;
 import java.time.Duration;
 
@@ -58,6 +57,7 @@ class ShopApplicationTests {
 		assertThat(leadership.getTerm().toString()).matches("\\d+:\\d+:\\d+");
 		assertThat(this.invoices.send()).isEqualTo("sent");
 		await().atMost(TIMEOUT).until(this.catalogRefresh::getRuns, (runs) -> runs > 1);
+		await().atMost(TIMEOUT).until(this.catalogRefresh::getExports, (exports) -> exports > 0);
 	}
 
 	@TestConfiguration(proxyBeanMethods = false)

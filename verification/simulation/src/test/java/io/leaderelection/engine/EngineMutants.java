@@ -126,7 +126,7 @@ final class EngineMutants {
 
 		@Override
 		public void park(Object blocker, long nanos) {
-			if (blocker instanceof ElectionRun) {
+			if (blocker instanceof ElectionLoop) {
 				throw new OutOfMemoryError("Java heap space");
 			}
 			super.park(blocker, nanos);

@@ -128,7 +128,7 @@ enum BlindMistake {
 			"""),
 
 	/** G4: the wait for the end of earlier work does not check its condition again. */
-	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "ElectionRun", """
+	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "ElectionLoop", """
 			long deadline = this.platform.nanoTime() + nanos;
 			for (long remaining = nanos; remaining > 0
 					&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {

@@ -42,7 +42,7 @@ enum TableMistake {
 			"this.timeline == other.timeline"),
 
 	/** The lease of an own former session is free even after a promotion. */
-	FORMER_TOKEN_ALWAYS_FREE(List.of("G2 exclusion", "G3 terms"), "LeaseWatch",
+	FORMER_TOKEN_ALWAYS_FREE(List.of("G2 exclusion", "G3 terms"), "LeaseExpiry",
 			"known.isHeld() && !known.isOutdated() && Objects", "known.isHeld() && Objects"),
 
 	/** A row that was never taken over is free even after a promotion. */
@@ -51,7 +51,7 @@ enum TableMistake {
 			"this.term != 0 && this.timeline != this.serverTimeline"),
 
 	/** A lease that was seen for the first time is free at once. */
-	FIRST_SIGHT_IS_FREE(List.of("G2 exclusion", "G3 terms"), "LeaseWatch",
+	FIRST_SIGHT_IS_FREE(List.of("G2 exclusion", "G3 terms"), "LeaseExpiry",
 			"if (observed.isHeld() || observed.isOutdated() || wentBack) {",
 			"if ((known != null && observed.isHeld()) || observed.isOutdated() || wentBack) {");
 

@@ -71,7 +71,7 @@ final class StressElections {
 		Election election = create(new InertPlatform(), () -> {
 			throw new IllegalStateException("Opens no session");
 		}, listener, drainTimeout);
-		election.runBy(Election.Runner.NONE);
+		election.runBy(Election.Loop.NONE);
 		election.begin();
 		return election;
 	}

@@ -63,7 +63,7 @@ public final class WatchdogStress {
 		private boolean known;
 
 		public DeadlineAndPark() {
-			this.watchdog.watch(this);
+			this.watchdog.add(this);
 		}
 
 		@Actor

@@ -172,7 +172,7 @@ public final class WorkGateStress {
 	@Outcome(id = "false, true", expect = Expect.ACCEPTABLE, desc = "The hand-over is woken up")
 	@Outcome(id = "false, false", expect = Expect.FORBIDDEN, desc = "The hand-over waits for work that has ended")
 	@State
-	public static class EndAndDrain implements Election.Runner {
+	public static class EndAndDrain implements Election.Loop {
 
 		private final Election election = StressElections.leading();
 

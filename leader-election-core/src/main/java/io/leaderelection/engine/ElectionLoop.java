@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * {@link LeadingTerm} whenever it has won the lock. See the comment at the top of
  * {@link Election}.
  */
-final class ElectionRun implements Election.Runner, Watchdog.Watched {
+final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 
 	private static final Duration FIRST_WAIT = Duration.ofMillis(1);
 
@@ -98,10 +98,10 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	private boolean watches;
 
 	/**
-	 * Create a new {@code ElectionRun} instance.
+	 * Create a new {@code ElectionLoop} instance.
 	 * @param warmUp called once, when this node is a follower for the first time
 	 */
-	ElectionRun(Election election, ElectionStore store, Watchdog watchdog, Runnable warmUp) {
+	ElectionLoop(Election election, ElectionStore store, Watchdog watchdog, Runnable warmUp) {
 		this.election = election;
 		this.settings = election.settings();
 		this.timings = election.timings();
@@ -119,12 +119,12 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 
 	@Override
 	public void start() {
-		this.watchdog.watch(this);
+		this.watchdog.add(this);
 		try {
 			startThread();
 		}
 		catch (Throwable ex) {
-			this.watchdog.unwatch(this);
+			this.watchdog.remove(this);
 			throw ex;
 		}
 	}
@@ -181,7 +181,7 @@ final class ElectionRun implements Election.Runner, Watchdog.Watched {
 	@Override
 	public void ended() {
 		this.thread = null;
-		this.watchdog.unwatch(this);
+		this.watchdog.remove(this);
 	}
 
 	private static void abort(@Nullable SupervisedSession aborted) {

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * from the answer that first showed the row, which is later than the start of the renewal
  * that wrote it, from which the holder counts. No two clocks are compared.
  */
-final class LeaseWatch {
+final class LeaseExpiry {
 
 	private final long ownLeaseMillis;
 
@@ -41,11 +41,11 @@ final class LeaseWatch {
 	private long freeAt;
 
 	/**
-	 * Create a new {@code LeaseWatch} instance.
+	 * Create a new {@code LeaseExpiry} instance.
 	 * @param ownLeaseMillis the length of the lease of this node, as that of a holder
 	 * whose takeover was lost is not known
 	 */
-	LeaseWatch(long ownLeaseMillis) {
+	LeaseExpiry(long ownLeaseMillis) {
 		this.ownLeaseMillis = ownLeaseMillis;
 	}
 

@@ -40,7 +40,7 @@ import org.springframework.core.log.LogMessage;
  * @param fireTime the fire
  * @param started when it began
  */
-record DurableRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
+record ClaimedRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
 		Instant started) implements WorkAdvice.Run {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);

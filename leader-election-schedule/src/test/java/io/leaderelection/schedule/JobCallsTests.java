@@ -46,11 +46,11 @@ import static org.mockito.BDDMockito.then;
 import static org.mockito.Mockito.mock;
 
 /**
- * Tests for {@link JobRuns} and {@link NextRun}, without ticks of {@code @Scheduled}.
+ * Tests for {@link JobCalls} and {@link NextRun}, without ticks of {@code @Scheduled}.
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
-class JobRunsTests {
+class JobCallsTests {
 
 	private final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
 
@@ -73,7 +73,7 @@ class JobRunsTests {
 
 	private Callable<?> work = () -> null;
 
-	JobRunsTests() {
+	JobCallsTests() {
 		this.schedules.setClock(this.clock);
 		TaskScheduler scheduler = mock();
 		given(scheduler.getClock()).willReturn(this.clock);
@@ -96,26 +96,26 @@ class JobRunsTests {
 		given(this.leadership.getNodeId()).willReturn("node");
 	}
 
-	private JobRuns begin(String method) throws Exception {
+	private JobCalls begin(String method) throws Exception {
 		DurableJob job = this.schedules.find(getClass().getDeclaredMethod(method), getClass(),
 				"Method '" + method + "'");
 		this.schedules.register(job, "default");
 		NextRun next = new NextRun(this.schedules, job);
-		JobRuns runs = new JobRuns(this.schedules, job, next);
+		JobCalls runs = new JobCalls(this.schedules, job, next);
 		next.granted(this.leadership, () -> call(runs));
 		next.submit(this.clock.instant());
 		runNext();
 		return runs;
 	}
 
-	private void call(JobRuns runs) {
+	private void call(JobCalls runs) {
 		WorkAdvice.Invocation invocation = () -> {
 			FireTime fire = FireTime.current();
 			this.fires.add(fire.getNominalTime() + (fire.isCatchUp() ? " late" : ""));
 			return this.work.call();
 		};
 		try {
-			DurableRun run = null;
+			ClaimedRun run = null;
 			if (this.store.claim == Claim.IN_TRANSACTION) {
 				runs.call(this.leadership, invocation, () -> null);
 			}
@@ -175,7 +175,7 @@ class JobRunsTests {
 
 	@Test
 	void tickBeforeOrAfterItsNominalTimeDoesNotRepeatTheFire() throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		this.clock.set("2026-05-02T01:59:59.990Z");
 		call(runs);
 		assertThat(this.fires).isEmpty();
@@ -201,7 +201,7 @@ class JobRunsTests {
 
 	@Test
 	void runIsSubmittedOnceForATimeAndReplacesAnother() throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		assertThat(this.submitted).hasSize(2);
 		call(runs);
 		assertThat(this.submitted).hasSize(2);
@@ -213,7 +213,7 @@ class JobRunsTests {
 
 	@Test
 	void callThatIsNotDueNeedsNoRoundTrip(CapturedOutput output) throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		int before = this.store.operations;
 		call(runs);
 		assertThat(this.store.operations).isEqualTo(before);
@@ -239,7 +239,7 @@ class JobRunsTests {
 
 	@Test
 	void runThatFailsIsRepeatedAndThenWaitsForTheNextFire(CapturedOutput output) throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		fail(new IllegalStateException("no"));
 		runNext();
 		assertThat(delays(9)).containsExactly(1L, 2L, 4L, 8L, 16L, 32L, 60L, 60L, 60L);
@@ -296,7 +296,7 @@ class JobRunsTests {
 
 	@Test
 	void callBetweenTwoAttemptsOrAfterTheLastOneIsSkipped() throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		fail(new IllegalStateException("no"));
 		runNext();
 		call(runs);
@@ -313,7 +313,7 @@ class JobRunsTests {
 
 	@Test
 	void fireThatFailsIsSkippedOnRequest() throws Throwable {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		fail(new IllegalStateException("no"));
 		runNext();
 		assertThat(runs.skip(this.leadership)).isTrue();
@@ -334,7 +334,7 @@ class JobRunsTests {
 
 	@Test
 	void runThatTheTickHasOvertakenRepeatsNothing() throws Exception {
-		JobRuns runs = begin("nightly");
+		JobCalls runs = begin("nightly");
 		fail(new IllegalStateException("no"));
 		runNext();
 		assertThat(delays(8)).hasSize(8);

@@ -43,7 +43,7 @@ import org.springframework.util.ReflectionUtils;
  * separate thread, since its duration is not limited. The advice of a method decides
  * itself when and where the method runs.
  */
-final class RunsOnGrant {
+final class RunOnGrantInvoker {
 
 	private static final Log logger = LogFactory.getLog(LeaderOnly.class);
 
@@ -51,7 +51,7 @@ final class RunsOnGrant {
 
 	private final Set<Run> runs = ConcurrentHashMap.newKeySet();
 
-	RunsOnGrant(LeaderOnlyPointcut pointcut) {
+	RunOnGrantInvoker(LeaderOnlyPointcut pointcut) {
 		this.pointcut = pointcut;
 	}
 

@@ -24,10 +24,10 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link LeaseWatch}.
+ * Tests for {@link LeaseExpiry}.
  */
 @Tag("ring1")
-class LeaseWatchTests {
+class LeaseExpiryTests {
 
 	private static final long LEASE_MILLIS = 1000;
 
@@ -38,7 +38,7 @@ class LeaseWatchTests {
 
 	private static final long LATER = START + 500;
 
-	private final LeaseWatch watch = new LeaseWatch(LEASE_MILLIS);
+	private final LeaseExpiry watch = new LeaseExpiry(LEASE_MILLIS);
 
 	@Test
 	void nothingIsKnownWithoutARow() {

@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * Starts services in one term. If one of them cannot be started, this node hands
  * leadership over, since another node may be able to start it.
  */
-final class ServiceRun {
+final class ServiceStarter {
 
-	private static final Log logger = LogFactory.getLog(ServiceRun.class);
+	private static final Log logger = LogFactory.getLog(ServiceStarter.class);
 
 	private static final Duration LONGEST_STOP = Duration.ofSeconds(5);
 
@@ -55,7 +55,7 @@ final class ServiceRun {
 
 	private final CountDownLatch over = new CountDownLatch(1);
 
-	ServiceRun(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy, StartFailures failures) {
+	ServiceStarter(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy, StartFailures failures) {
 		this.elector = elector;
 		this.leadership = leadership;
 		this.policy = policy;

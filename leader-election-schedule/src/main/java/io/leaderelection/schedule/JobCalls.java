@@ -34,7 +34,7 @@ import org.springframework.core.log.LogMessage;
  * of {@code @Scheduled} or made by the application. When it has ended, the next run is
  * submitted: for the first fire that is not done, or to repeat what has failed.
  */
-final class JobRuns {
+final class JobCalls {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -55,7 +55,7 @@ final class JobRuns {
 
 	private @Nullable Failure failure;
 
-	JobRuns(DurableSchedules schedules, DurableJob job, NextRun next) {
+	JobCalls(DurableSchedules schedules, DurableJob job, NextRun next) {
 		this.schedules = schedules;
 		this.job = job;
 		this.next = next;
@@ -93,11 +93,11 @@ final class JobRuns {
 	 * Claim a fire in a transaction of its own.
 	 * @return the run, to be ended, or {@code null} if no fire is due
 	 */
-	@Nullable DurableRun begin(Leadership leadership) throws Throwable {
+	@Nullable ClaimedRun begin(Leadership leadership) throws Throwable {
 		if (!enter(leadership, false)) {
 			return null;
 		}
-		DurableRun run = null;
+		ClaimedRun run = null;
 		try {
 			run = claim(leadership, misfire(), null).run();
 			return run;
@@ -141,7 +141,7 @@ final class JobRuns {
 	/**
 	 * End a run that {@link #begin(Leadership)} has returned.
 	 */
-	void end(DurableRun run, @Nullable Throwable failure) throws Throwable {
+	void end(ClaimedRun run, @Nullable Throwable failure) throws Throwable {
 		try {
 			if (failure != null) {
 				failed(run, failure);
@@ -166,7 +166,7 @@ final class JobRuns {
 		}
 	}
 
-	private boolean note(DurableRun run, boolean done, String outcome) {
+	private boolean note(ClaimedRun run, boolean done, String outcome) {
 		try {
 			record(run, done, outcome);
 			return true;
@@ -177,13 +177,13 @@ final class JobRuns {
 		}
 	}
 
-	private void record(DurableRun run, boolean done, String outcome) throws Throwable {
+	private void record(ClaimedRun run, boolean done, String outcome) throws Throwable {
 		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, run.leadership(), misfire());
 		this.schedules.store().execute(this.job, run.leadership(), true, (row) -> claim.end(row, run, done, outcome));
 		this.history.observed(run.leadership(), claim.record());
 	}
 
-	private void completed(DurableRun run) {
+	private void completed(ClaimedRun run) {
 		succeeded(run.leadership());
 		this.history.completed(run);
 		if (misfire().policy() == MisfirePolicy.RUN_ALL) {
@@ -202,7 +202,7 @@ final class JobRuns {
 		}
 	}
 
-	private void failed(DurableRun run, Throwable failure) {
+	private void failed(ClaimedRun run, Throwable failure) {
 		this.history.failed();
 		if (run.leadership().isCurrent()) {
 			String consequence = settle(run, failure);
@@ -216,7 +216,7 @@ final class JobRuns {
 	 * Determine when a fire is repeated whose run has failed.
 	 * @return what follows, for the log
 	 */
-	private String settle(DurableRun run, Throwable failure) {
+	private String settle(ClaimedRun run, Throwable failure) {
 		String outcome = "failed: " + failure.getClass().getName();
 		if (this.job.claim() == Claim.BEFORE) {
 			note(run, false, outcome);
