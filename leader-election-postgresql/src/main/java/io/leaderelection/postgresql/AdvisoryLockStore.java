@@ -34,7 +34,6 @@ import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
-import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.engine.UnusableStoreException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -47,7 +46,7 @@ import org.postgresql.util.ServerErrorMessage;
  * Opens sessions on PostgreSQL. Checks whether the server can hold elections, and applies
  * all settings before the session is used.
  */
-public final class AdvisoryLockStore implements ElectionStore {
+public class AdvisoryLockStore implements ElectionStore {
 
 	private static final Log logger = LogFactory.getLog(AdvisoryLockStore.class);
 
@@ -78,8 +77,6 @@ public final class AdvisoryLockStore implements ElectionStore {
 
 	private final ConnectionSource source;
 
-	private final Statements statements;
-
 	private final @Nullable TableRow row;
 
 	private final SessionNames names;
@@ -106,20 +103,22 @@ public final class AdvisoryLockStore implements ElectionStore {
 	 */
 	public AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source, @Nullable TableRow row) {
-		this(settings, keys, termEpoch, allowSessionPooler, source, row, AdvisoryLockSql::new);
-	}
-
-	AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
-			ConnectionSource source, @Nullable TableRow row, Statements statements) {
 		this.row = row;
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
 		this.allowSessionPooler = allowSessionPooler;
 		this.source = source;
-		this.statements = statements;
 		this.names = new SessionNames(settings.election());
-		this.fence = new AdvisoryLockFence(keys, settings.lease(), statements.fence());
+		this.fence = new AdvisoryLockFence(keys, settings.lease(), AdvisoryLockSql.FENCE);
+	}
+
+	AdvisoryLockSql sql(ServerInspection server) {
+		return new AdvisoryLockSql(this.keys, server);
+	}
+
+	String timelines() {
+		return AdvisoryLockSql.TIMELINES;
 	}
 
 	@Override
@@ -160,12 +159,11 @@ public final class AdvisoryLockStore implements ElectionStore {
 
 	private Watcher watcher(Connection connection) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
-		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
+		ServerInspection server = ServerInspection.inspect(connection, timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
-		this.fence.heldOn(identity);
-		return new Watcher(this.source, this.statements.of(this.keys, server), identity, this.names, this.termEpoch,
-				seats());
+		fence().heldOn(identity);
+		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats());
 	}
 
 	private List<Integer> seats() {
@@ -213,7 +211,7 @@ public final class AdvisoryLockStore implements ElectionStore {
 	}
 
 	@Override
-	public TransactionFence fence() {
+	public AdvisoryLockFence fence() {
 		return this.fence;
 	}
 
@@ -226,7 +224,7 @@ public final class AdvisoryLockStore implements ElectionStore {
 	private StoreSession open(Connection connection) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
-		ServerInspection server = ServerInspection.inspect(connection, this.statements.timelines());
+		ServerInspection server = ServerInspection.inspect(connection, timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
 		String leaseHolder = findLeaseHolder(connection);
 		long lease = this.settings.lease().toMillis();
@@ -251,15 +249,14 @@ public final class AdvisoryLockStore implements ElectionStore {
 							+ "Alternatively set leader-election.store=table, which works in transaction mode.",
 					null);
 		}
-		this.fence.heldOn(DatabaseIdentity.of(connection, server));
+		fence().heldOn(DatabaseIdentity.of(connection, server));
 		boolean pooled = pgConnection.getBackendPID() != server.pid();
 		// A pooler may end a session whose client lives
 		boolean examinable = this.settings.fastTakeover() && !pooled;
 		boolean examines = examinable && this.settings.distinguishesEndings() && server.endings();
-		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity,
-				this.statements.of(this.keys, server), this.names, this.settings.nodeId(), this.termEpoch, wait, lease,
-				pooled, examinable, examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(),
-				leaseHolder);
+		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql(server),
+				this.names, this.settings.nodeId(), this.termEpoch, wait, lease, pooled, examinable,
+				examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(), leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;
@@ -430,24 +427,6 @@ public final class AdvisoryLockStore implements ElectionStore {
 	private interface Use<T> {
 
 		T apply(Connection connection) throws SQLException, SessionException;
-
-	}
-
-	/**
-	 * Provides the statements of a session; the fault tests replace them by mutants.
-	 */
-	@FunctionalInterface
-	interface Statements {
-
-		AdvisoryLockSql of(ElectionKeys keys, ServerInspection server);
-
-		default String timelines() {
-			return AdvisoryLockSql.TIMELINES;
-		}
-
-		default String fence() {
-			return AdvisoryLockSql.FENCE;
-		}
 
 	}
 

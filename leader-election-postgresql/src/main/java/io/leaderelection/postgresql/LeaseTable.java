@@ -27,12 +27,13 @@ import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.LeaseTableFence.Home;
 import io.leaderelection.postgresql.LeaseTableSql.Identity;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The elections of a node in a lease table, which share one connection.
  */
-public final class LeaseTable {
+public class LeaseTable {
 
 	private static final Duration SHORTEST_TIMEOUT = Duration.ofMillis(500);
 
@@ -55,16 +56,21 @@ public final class LeaseTable {
 	 * @param shortestLease the shortest lease of its elections
 	 */
 	public LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease) {
-		this(source, node, name, create, shortestLease, LeaseTableSql::new, Platform.SYSTEM);
+		this(source, node, name, create, shortestLease, Platform.SYSTEM);
 	}
 
 	LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration shortestLease,
-			LeaseTableSql.Factory statements, Platform platform) {
+			Platform platform) {
 		this.node = node;
 		this.platform = platform;
 		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
-				statements, (identity, sql) -> this.home = new Home(identity, sql), platform);
+				(tables, server) -> sql(tables, server, timeout(shortestLease).toMillis()),
+				(identity, sql) -> this.home = new Home(identity, sql), platform);
 		this.requests = new LeaseTableRequests(connector, node.id(), platform);
+	}
+
+	LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
+		return new LeaseTableSql(tables, server, timeoutMillis);
 	}
 
 	/**

@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
@@ -47,7 +48,7 @@ final class LeaseTableConnector {
 
 	private final Duration timeout;
 
-	private final LeaseTableSql.Factory statements;
+	private final BiFunction<Tables, ServerInspection, LeaseTableSql> statements;
 
 	private final BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen;
 
@@ -67,7 +68,8 @@ final class LeaseTableConnector {
 	 * @param platform the platform
 	 */
 	LeaseTableConnector(ConnectionSource source, String table, boolean create, String nodeId, Duration timeout,
-			LeaseTableSql.Factory statements, BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen, Platform platform) {
+			BiFunction<Tables, ServerInspection, LeaseTableSql> statements,
+			BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen, Platform platform) {
 		this.source = source;
 		this.table = table;
 		this.create = create;
@@ -133,7 +135,7 @@ final class LeaseTableConnector {
 		ServerInspection server = ServerInspection.inspect(connection, AdvisoryLockSql.TIMELINES);
 		server.check(pgConnection.getBackendPID(), true, true);
 		LeaseTableShape tables = shape(connection, server);
-		LeaseTableSql sql = this.statements.of(tables.tables(), server, this.timeout.toMillis());
+		LeaseTableSql sql = this.statements.apply(tables.tables(), server);
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		boolean direct = pgConnection.getBackendPID() == server.pid();
 		if (direct) {

@@ -575,14 +575,4 @@ class LeaseTableSql {
 	record Identity(String node, UUID token, long leaseMillis, String host, long pid) {
 	}
 
-	/**
-	 * Creates the statements.
-	 */
-	@FunctionalInterface
-	interface Factory {
-
-		LeaseTableSql of(Tables tables, ServerInspection server, long timeoutMillis);
-
-	}
-
 }

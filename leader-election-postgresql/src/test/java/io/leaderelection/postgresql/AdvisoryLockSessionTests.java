@@ -115,8 +115,8 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void termOfALongLivedServerIsReadInFull() throws SessionException {
-		AdvisoryLockStore late = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
-				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore late = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -187,8 +187,8 @@ class AdvisoryLockSessionTests {
 	@Test
 	void cancelledConfirmationIsMadeOnceMore() throws SessionException {
 		Iterator<String> cancelled = List.of("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)").iterator();
-		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -205,8 +205,8 @@ class AdvisoryLockSessionTests {
 	@Test
 	void cancelThatComesLateDoesNotEndTheSession() throws SessionException {
 		Set<String> cancelled = new HashSet<>();
-		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String observe() {
@@ -253,8 +253,8 @@ class AdvisoryLockSessionTests {
 	@CsvSource({ "53200, true", "42501, false" })
 	void candidatesAreUnknownWhenTheyCannotBeReadButNothingIsLost(String state, boolean again) throws Exception {
 		AtomicInteger failures = new AtomicInteger();
-		AdvisoryLockStore failing = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
-				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore failing = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String describe(Collection<Integer> pids) {
@@ -278,8 +278,8 @@ class AdvisoryLockSessionTests {
 	@ValueSource(booleans = { true, false })
 	void attemptThatIsCancelledAroundItsWaitEndsTheSessionOnlyIfItHasLeftALock(boolean lock) throws SessionException {
 		AtomicBoolean cancelled = new AtomicBoolean();
-		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -430,8 +430,8 @@ class AdvisoryLockSessionTests {
 
 	@Test
 	void answerToAnotherStatementIsNoConfirmation() throws SessionException {
-		AdvisoryLockStore late = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
-				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore late = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String confirm(Term term, long number) {
@@ -449,8 +449,8 @@ class AdvisoryLockSessionTests {
 	@Test
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
 		List<Boolean> readings = new ArrayList<>();
-		AdvisoryLockStore counting = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false, source(this.server),
-				null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore counting = new StatementsStore(settings("node-b"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
@@ -661,8 +661,7 @@ class AdvisoryLockSessionTests {
 				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
 				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
 				""".formatted(state, message));
-		AdvisoryLockStore without = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
-				null, aurora("pg_catalog.pg_is_in_recovery()"));
+		AdvisoryLockStore without = aurora("pg_catalog.pg_is_in_recovery()");
 		Won won = win(open(without));
 		assertThat(won.term().timeline()).isZero();
 		assertThat(won.clear()).isTrue();
@@ -676,8 +675,7 @@ class AdvisoryLockSessionTests {
 				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
 				BEGIN RAISE EXCEPTION SQLSTATE '55000' USING MESSAGE = 'recovery is in progress'; END $$;
 				""");
-		AdvisoryLockStore standby = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, source(this.server),
-				null, aurora("true"));
+		AdvisoryLockStore standby = aurora("true");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(standby::open)
 			.withMessageContaining("recovery is in progress");
 	}
@@ -685,44 +683,40 @@ class AdvisoryLockSessionTests {
 	/**
 	 * A server that does not reveal its timeline.
 	 */
-	private static AdvisoryLockStore.Statements aurora(String inRecovery) {
-		return new AdvisoryLockStore.Statements() {
-
-			@Override
-			public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
-				return new AdvisoryLockSql(keys, server) {
+	private AdvisoryLockStore aurora(String inRecovery) {
+		return new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					String acquire(long waitMillis, boolean observe, int seat, int priority,
 							@Nullable Predecessor predecessor) {
-						return aurora(super.acquire(waitMillis, observe, seat, priority, predecessor));
+						return auroraSql(super.acquire(waitMillis, observe, seat, priority, predecessor));
 					}
 
-				};
-			}
+				}) {
 
 			@Override
-			public String timelines() {
-				String text = aurora(AdvisoryLockSql.TIMELINES);
+			String timelines() {
+				String text = auroraSql(AdvisoryLockSql.TIMELINES);
 				assertThat(text).contains("aurora.").contains("pg_catalog.pg_is_in_recovery()");
 				return text.replace("pg_catalog.pg_is_in_recovery()", inRecovery);
-			}
-
-			private String aurora(String text) {
-				return text.replace("pg_catalog.pg_current_wal_lsn()", "aurora.pg_current_wal_lsn()");
 			}
 
 		};
 	}
 
+	private static String auroraSql(String text) {
+		return text.replace("pg_catalog.pg_current_wal_lsn()", "aurora.pg_current_wal_lsn()");
+	}
+
 	@Test
 	void connectionIsNotLeakedWhenOpeningFails() throws Exception {
 		List<Connection> opened = new ArrayList<>();
-		AdvisoryLockStore failing = new AdvisoryLockStore(settings("node-a"), this.keys, 0, false, (properties) -> {
+		AdvisoryLockStore failing = new StatementsStore(settings("node-a"), this.keys, (properties) -> {
 			Connection connection = source(this.server).connect(properties);
 			opened.add(connection);
 			return connection;
-		}, null, (keys, server) -> {
+		}, (keys, server) -> {
 			throw new OutOfMemoryError("Seeded");
 		});
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
@@ -772,8 +766,8 @@ class AdvisoryLockSessionTests {
 	@Test
 	void warmUpThatIsCancelledLeavesNothing() throws Exception {
 		AtomicInteger warmUps = new AtomicInteger();
-		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false,
-				source(this.server), null, (keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-b"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
 					AdvisoryLockSql warmUp() {

@@ -152,7 +152,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		}
 	}
 
-	private ElectionStore sessions(String node, LeaseTableSql.Factory statements) {
+	private ElectionStore sessions(String node, Statements statements) {
 		return sessions(node, LeaseTableSql.DEFAULT_TABLE, statements);
 	}
 

@@ -23,11 +23,11 @@ import java.util.UUID;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 
@@ -64,12 +64,28 @@ abstract class LeaseTableFixture {
 		return session;
 	}
 
-	ElectionStore sessions(String node, String name, LeaseTableSql.Factory statements) {
-		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711), name, true, this.lease,
-				statements, Platform.SYSTEM);
+	ElectionStore sessions(String node, String name, Statements statements) {
+		LeaseTable table = new LeaseTable(this.server::connect, new Node(node, "host-1", 4711), name, true,
+				this.lease) {
+
+			@Override
+			LeaseTableSql sql(Tables tables, ServerInspection inspected, long timeoutMillis) {
+				return statements.of(tables, inspected, timeoutMillis);
+			}
+
+		};
 		ElectionSettings settings = new ElectionSettings(this.key, node, this.lease, Duration.ZERO,
 				Duration.ofSeconds(1), true);
 		return table.store(settings, this.key, ElectionKeys.derive("test", this.key), 0);
+	}
+
+	/**
+	 * Creates the statements of a table.
+	 */
+	interface Statements {
+
+		LeaseTableSql of(Tables tables, ServerInspection server, long timeoutMillis);
+
 	}
 
 }

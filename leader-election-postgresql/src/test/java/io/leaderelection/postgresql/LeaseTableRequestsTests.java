@@ -360,7 +360,7 @@ class LeaseTableRequestsTests {
 
 	private static LeaseTableConnector connector(PostgreSqlServer server, Duration timeout) {
 		return new LeaseTableConnector(server::connect, LeaseTableSql.DEFAULT_TABLE, true, "node", timeout,
-				LeaseTableSql::new, (identity, sql) -> {
+				(tables, inspected) -> new LeaseTableSql(tables, inspected, timeout.toMillis()), (identity, sql) -> {
 				}, Platform.SYSTEM);
 	}
 

@@ -987,7 +987,8 @@ class LeaseTableTests {
 
 	private LeaseTableConnector connector(String node) {
 		return new LeaseTableConnector(this.server::connect, LeaseTableSql.DEFAULT_TABLE, true, node,
-				Duration.ofSeconds(5), LeaseTableSql::new, (identity, sql) -> {
+				Duration.ofSeconds(5), (tables, inspected) -> new LeaseTableSql(tables, inspected, 5000),
+				(identity, sql) -> {
 				}, Platform.SYSTEM);
 	}
 

@@ -183,7 +183,7 @@ class SeatTests {
 	@Test
 	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
 		AtomicInteger calls = new AtomicInteger();
-		AdvisoryLockStore cancelling = new AdvisoryLockStore(settings("node-1"), this.keys, 0, false, source(), null,
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-1"), this.keys, source(),
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override
@@ -432,7 +432,7 @@ class SeatTests {
 
 	@Test
 	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		AdvisoryLockStore watching = new AdvisoryLockStore(settings("node-4"), this.keys, 0, false, source(), null,
+		AdvisoryLockStore watching = new StatementsStore(settings("node-4"), this.keys, source(),
 				(keys, server) -> new AdvisoryLockSql(keys, server) {
 
 					@Override

@@ -35,7 +35,14 @@ public final class EarlierStore implements ElectionStore {
 	private final AdvisoryLockStore store;
 
 	public EarlierStore(ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
-		this.store = new AdvisoryLockStore(settings, keys, 0, false, source, null, EarlierSql::new);
+		this.store = new AdvisoryLockStore(settings, keys, 0, false, source, null) {
+
+			@Override
+			AdvisoryLockSql sql(ServerInspection server) {
+				return new EarlierSql(keys, server);
+			}
+
+		};
 	}
 
 	@Override

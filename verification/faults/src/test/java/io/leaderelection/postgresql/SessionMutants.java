@@ -41,9 +41,8 @@ public final class SessionMutants {
 
 	public static ElectionStore create(Mutant mutant, ElectionSettings settings, ElectionKeys keys,
 			ConnectionSource source) {
-		return new AdvisoryLockStore(
-				(mutant == Mutant.RECENT_PREDECESSOR) ? withTakeoverDelay(settings, NO_TIME) : settings, keys, 0, false,
-				source, null, new MutantStatements(mutant));
+		return new MutantStore(mutant,
+				(mutant == Mutant.RECENT_PREDECESSOR) ? withTakeoverDelay(settings, NO_TIME) : settings, keys, source);
 	}
 
 	private static ElectionSettings withTakeoverDelay(ElectionSettings settings, Duration delay) {
@@ -65,18 +64,35 @@ public final class SessionMutants {
 	}
 
 	/**
-	 * All statements, some with a mistake.
+	 * A store with a mistake in some of its statements.
 	 */
-	private record MutantStatements(Mutant mutant) implements AdvisoryLockStore.Statements {
+	private static final class MutantStore extends AdvisoryLockStore {
 
-		@Override
-		public AdvisoryLockSql of(ElectionKeys keys, ServerInspection server) {
-			return new MutantSql(this.mutant, keys, server);
+		private final Mutant mutant;
+
+		private final ElectionKeys keys;
+
+		private final AdvisoryLockFence fence;
+
+		MutantStore(Mutant mutant, ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
+			super(settings, keys, 0, false, source, null);
+			this.mutant = mutant;
+			this.keys = keys;
+			this.fence = new AdvisoryLockFence(keys, settings.lease(), fenceSql());
 		}
 
 		@Override
-		public String fence() {
-			String sql = AdvisoryLockStore.Statements.super.fence();
+		AdvisoryLockSql sql(ServerInspection server) {
+			return new MutantSql(this.mutant, this.keys, server);
+		}
+
+		@Override
+		public AdvisoryLockFence fence() {
+			return this.fence;
+		}
+
+		private String fenceSql() {
+			String sql = AdvisoryLockSql.FENCE;
 			return switch (this.mutant) {
 				case OPEN_FENCE -> replace(sql, """
 						CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(?)

@@ -31,6 +31,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.LeaseTablePrograms.Rows;
+import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
@@ -116,9 +117,15 @@ public final class SimulatedLeaseTable {
 		}
 		LeaseTable table = new LeaseTable((driverSettings) -> connect(node, driverSettings),
 				new LeaseTable.Node(process, "host", 1), LeaseTableSql.DEFAULT_TABLE, false, settings.lease(),
-				(tables, server, timeoutMillis) -> new SimulatedLeaseTableSql(process, server, timeoutMillis,
-						this.programs, this::add),
-				platform);
+				platform) {
+
+			@Override
+			LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
+				return new SimulatedLeaseTableSql(process, server, timeoutMillis, SimulatedLeaseTable.this.programs,
+						SimulatedLeaseTable.this::add);
+			}
+
+		};
 		this.tables.put(process, table);
 		return new ObservedStore(node, table.store(settings, ELECTION, this.keys, 0));
 	}

@@ -301,7 +301,9 @@ class TcpProxyTests {
 			this.proxy.acceptWithoutAnswer();
 			connect(100);
 			this.proxy.refuse();
-			connect(100);
+			for (int i = 0; i < 100; i++) {
+				connectRefused();
+			}
 			this.proxy.heal();
 			this.proxy.hold();
 			connect(100);
@@ -337,6 +339,18 @@ class TcpProxyTests {
 		client.setTcpNoDelay(true);
 		this.clients.add(client);
 		return client;
+	}
+
+	/**
+	 * The end of the connection may arrive before or after it is established.
+	 */
+	private void connectRefused() throws IOException {
+		try {
+			connect();
+		}
+		catch (SocketException ex) {
+			assertThat(ex).hasMessageContaining("reset");
+		}
 	}
 
 	private List<Socket> connect(int number) throws IOException {
