@@ -20,6 +20,7 @@ import io.leaderelection.LeaderElector
 import io.leaderelection.NotLeaderException
 import io.leaderelection.annotation.LeaderOnly
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy.REJECT
+import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration
 import io.leaderelection.schedule.Claim
 import io.leaderelection.schedule.DurableSchedule
@@ -70,7 +71,7 @@ class SuspendFunctionTests {
 	private val follower = contextRunner(false)
 
 	private fun contextRunner(leads: Boolean) = ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration::class.java,
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration::class.java, DurableScheduleAutoConfiguration::class.java,
 				AopAutoConfiguration::class.java))
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
 				"leader-election.candidate=$leads")
