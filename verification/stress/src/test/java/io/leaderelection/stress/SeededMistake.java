@@ -260,7 +260,7 @@ enum SeededMistake {
 			synchronized (this.openingMonitor) {
 				if (this.opener != null) {
 					this.opener.interrupt();
-					this.sessions.abandon();
+					this.store.abandon();
 				}
 			}
 			""", """
@@ -270,7 +270,7 @@ enum SeededMistake {
 			}
 			if (found != null) {
 				found.interrupt();
-				this.sessions.abandon();
+				this.store.abandon();
 			}
 			""");
 
