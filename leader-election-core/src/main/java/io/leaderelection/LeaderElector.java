@@ -63,9 +63,9 @@ public interface LeaderElector {
 	 * other thread for this. Performs no I/O, takes no lock and allocates nothing.
 	 * <p>
 	 * The result may be outdated when the caller acts on it, for instance after a pause
-	 * of the JVM. Use {@link #runIfLeader(Runnable)} or
-	 * {@link io.leaderelection.annotation.LeaderOnly @LeaderOnly} for work that must not
-	 * overlap with the work of the next leader: an orderly hand-over waits for such work.
+	 * of the JVM. Use {@link #runIfLeader(Runnable)} or {@code @LeaderOnly} for work that
+	 * must not overlap with the work of the next leader: an orderly hand-over waits for
+	 * such work.
 	 * @return whether this node leads
 	 */
 	boolean isLeader();
