@@ -144,7 +144,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 			throw new InvalidUsageException(
 					"Leader election cannot determine which of " + count
 							+ " @LeaderElectionDataSource beans to use, since none of them is primary.",
-					"Annotate only the one whose database holds the elections.", null);
+					"Annotate only the one whose database holds the elections.");
 		}
 		String url = this.properties.url();
 		if (StringUtils.hasText(url)) {
@@ -164,13 +164,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 			return new InvalidUsageException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
 					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
-							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE,
-					null);
+							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE);
 		}
 		return new InvalidUsageException(
 				"Leader election cannot determine which of " + count
 						+ " DataSource beans to use, since none of them is primary.",
-				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.", null);
+				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.");
 	}
 
 	private ConnectionTarget derive(String name, DataSource dataSource) {
@@ -186,8 +185,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 					+ ". Elections need connections that do not come from a pool, with the same URL, "
 					+ "credentials and settings.",
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
-							+ " that is not a pool.",
-					null);
+							+ " that is not a pool.");
 		}
 		return target(name, target);
 	}
@@ -198,8 +196,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 					name + " points to " + JdbcUrl.withoutSecrets(target.url())
 							+ ", but elections are held on PostgreSQL only.",
 					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
-							+ WITHOUT_DATABASE,
-					null);
+							+ WITHOUT_DATABASE);
 		}
 		// The driver would log a part of a URL that it cannot parse
 		if (JdbcUrl.isPlain(target.url()) && (!JdbcUrl.isWellFormed(target.url())
@@ -208,8 +205,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 					name + " has a URL that the PostgreSQL driver cannot parse: " + JdbcUrl.withoutSecrets(target.url())
 							+ ".",
 					"Use the form jdbc:postgresql://host:5432/database, and encode special characters of parameters "
-							+ "as in '%25' for '%'. User and password are properties of their own.",
-					null);
+							+ "as in '%25' for '%'. User and password are properties of their own.");
 		}
 		return target.with(this.properties.username(), this.properties.password(), null, null);
 	}

@@ -110,8 +110,7 @@ public final class LeaderElectionAutoConfiguration {
 					"Add the dependency "
 							+ (driver ? "org.springframework.boot:spring-boot-starter-jdbc"
 									: "org.postgresql:postgresql")
-							+ ". To run without a database, set leader-election.mode=always.",
-					null);
+							+ ". To run without a database, set leader-election.mode=always.");
 		}
 		return new LocalElectionStoreFactory(definitions, controlled);
 	}
@@ -171,12 +170,13 @@ public final class LeaderElectionAutoConfiguration {
 		@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 		static TransactionFencing transactionFencing(ObjectProvider<LeaderElectionProperties> properties,
 				ObjectProvider<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
-			return new TransactionFencing(() -> isFenced(properties.getObject()),
-					() -> properties.getObject().fencing() == Fencing.REQUIRED, electors::getObject, beanFactory);
+			return new TransactionFencing(() -> settings(properties.getObject()), electors::getObject, beanFactory);
 		}
 
-		private static boolean isFenced(LeaderElectionProperties properties) {
-			return properties.mode() == Mode.POSTGRESQL && properties.fencing() != Fencing.OFF;
+		private static TransactionFencing.Settings settings(LeaderElectionProperties properties) {
+			return new TransactionFencing.Settings(
+					properties.mode() == Mode.POSTGRESQL && properties.fencing() != Fencing.OFF,
+					properties.fencing() == Fencing.REQUIRED);
 		}
 
 		/**

@@ -36,12 +36,13 @@ import org.springframework.aot.hint.TypeReference;
  */
 class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 
+	private static final String SCHEDULE_SCHEMA = "io/leaderelection/schedule/schema-schedule-postgresql.sql";
+
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("io/leaderelection/postgresql/schema-postgresql.sql");
 		hints.resources()
-			.registerPatternIfPresent(classLoader, "io/leaderelection/schedule/schema-schedule-postgresql.sql",
-					(hint) -> hint.includes("io/leaderelection/schedule/schema-schedule-postgresql.sql"));
+			.registerPatternIfPresent(classLoader, SCHEDULE_SCHEMA, (hint) -> hint.includes(SCHEDULE_SCHEMA));
 		ReflectionHints reflection = hints.reflection();
 		Stream
 			.of("com.zaxxer.hikari.HikariDataSource", "kotlin.reflect.full.KClasses",

@@ -86,7 +86,7 @@ final class UnknownProperties {
 			String name = unknown.get(0);
 			// Without its value, which may be a password
 			throw new InvalidUsageException("Leader election has no property '%s' (%s).".formatted(name,
-					PropertySourceOrigin.get(source, name)), action(name), null);
+					PropertySourceOrigin.get(source, name)), action(name));
 		}
 	}
 

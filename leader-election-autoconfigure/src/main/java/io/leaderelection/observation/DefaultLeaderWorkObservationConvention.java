@@ -100,9 +100,10 @@ public class DefaultLeaderWorkObservationConvention implements LeaderWorkObserva
 	 */
 	protected KeyValue codeNamespace(LeaderWorkObservationContext context) {
 		// Without what is generated in the name of the class of a lambda expression
-		String name = ClassUtils.getPackageName(context.getTarget()) + "."
-				+ ClassUtils.getShortName(context.getTarget());
-		return KeyValue.of(HighCardinalityKeyNames.CODE_NAMESPACE, name);
+		String name = ClassUtils.getShortName(context.getTarget());
+		String packageName = ClassUtils.getPackageName(context.getTarget());
+		return KeyValue.of(HighCardinalityKeyNames.CODE_NAMESPACE,
+				packageName.isEmpty() ? name : packageName + "." + name);
 	}
 
 }

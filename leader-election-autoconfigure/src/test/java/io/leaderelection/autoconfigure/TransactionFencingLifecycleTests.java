@@ -67,7 +67,8 @@ class TransactionFencingLifecycleTests {
 		this.electors.getDefault().start().get(30, TimeUnit.SECONDS);
 		DefaultListableBeanFactory beanFactory = new DefaultListableBeanFactory();
 		beanFactory.registerSingleton("transactionManager", new JdbcTransactionManager(this.dataSource));
-		TransactionFencing fencing = new TransactionFencing(() -> true, () -> false, () -> this.electors, beanFactory);
+		TransactionFencing fencing = new TransactionFencing(() -> new TransactionFencing.Settings(true, false),
+				() -> this.electors, beanFactory);
 		fencing.afterSingletonsInstantiated();
 		this.lifecycle = new TransactionFencingLifecycle(fencing);
 	}

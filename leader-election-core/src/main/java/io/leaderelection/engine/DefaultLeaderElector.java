@@ -91,7 +91,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			entered.instrument(work.getClass(), null);
+			entered.instrument(work.getClass());
 			try {
 				work.run();
 			}
@@ -109,7 +109,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return false;
 			}
-			entered.instrument(work.getClass(), null);
+			entered.instrument(work.getClass());
 			try {
 				work.accept(entered.getLeadership());
 			}
@@ -127,7 +127,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			if (entered == null) {
 				return Optional.empty();
 			}
-			entered.instrument(work.getClass(), null);
+			entered.instrument(work.getClass());
 			try {
 				return Optional.ofNullable(work.call());
 			}

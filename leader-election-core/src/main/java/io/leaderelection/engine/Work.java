@@ -158,11 +158,10 @@ public final class Work implements AutoCloseable {
 
 	/**
 	 * Have the observers of the election observe this work from here on.
-	 * @param type the class of the method, or of the object that was passed to an elector
-	 * @param method the name of the method, or {@code null}
+	 * @param type the class of the object that was passed to an elector
 	 */
-	public void instrument(Class<?> type, @Nullable String method) {
-		instrument(type, method, (key) -> null);
+	public void instrument(Class<?> type) {
+		instrument(type, null, (key) -> null);
 	}
 
 	/**

@@ -63,8 +63,9 @@ public class LeaseTable {
 			Platform platform) {
 		this.node = node;
 		this.platform = platform;
-		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout(shortestLease),
-				(tables, server) -> sql(tables, server, timeout(shortestLease).toMillis()),
+		Duration timeout = timeout(shortestLease);
+		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout,
+				(tables, server) -> sql(tables, server, timeout.toMillis()),
 				(identity, sql) -> this.home = new Home(identity, sql), platform);
 		this.requests = new LeaseTableRequests(connector, node.id(), platform);
 	}

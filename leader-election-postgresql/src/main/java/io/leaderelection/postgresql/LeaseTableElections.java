@@ -53,7 +53,7 @@ final class LeaseTableElections {
 
 	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
 
-	private final Map<String, LeaseExpiry> watches = new HashMap<>();
+	private final Map<String, LeaseExpiry> expiries = new HashMap<>();
 
 	/** Identifies this node among the candidates. */
 	private final UUID id = UUID.randomUUID();
@@ -77,12 +77,12 @@ final class LeaseTableElections {
 
 	synchronized void add(LeaseTableSession session) {
 		this.sessions.add(session);
-		this.watches.computeIfAbsent(session.key(), (key) -> new LeaseExpiry(session.leaseMillis()));
+		this.expiries.computeIfAbsent(session.key(), (key) -> new LeaseExpiry(session.leaseMillis()));
 	}
 
 	synchronized void remove(LeaseTableSession session) {
 		if (this.sessions.remove(session)) {
-			watch(session.key()).forget(session.token().toString());
+			expiry(session.key()).forget(session.token().toString());
 			candidacyChanged();
 		}
 	}
@@ -114,8 +114,8 @@ final class LeaseTableElections {
 		return own;
 	}
 
-	private LeaseExpiry watch(String election) {
-		return Objects.requireNonNull(this.watches.get(election));
+	private LeaseExpiry expiry(String election) {
+		return Objects.requireNonNull(this.expiries.get(election));
 	}
 
 	/**
@@ -126,8 +126,9 @@ final class LeaseTableElections {
 	}
 
 	private synchronized Snapshot snapshot(LeaseTableSession session, long now) {
-		LeaseExpiry watch = watch(session.key());
-		return new Snapshot(watch.row(), watch.remaining(now), this.candidates.getOrDefault(session.key(), List.of()));
+		LeaseExpiry expiry = expiry(session.key());
+		return new Snapshot(expiry.row(), expiry.remaining(now),
+				this.candidates.getOrDefault(session.key(), List.of()));
 	}
 
 	/**
@@ -135,7 +136,7 @@ final class LeaseTableElections {
 	 * @param reply when the answer was read
 	 */
 	synchronized void observe(Collection<String> elections, Map<String, LeaseRow> rows, long reply) {
-		elections.forEach((election) -> watch(election).observe(rows.get(election), reply));
+		elections.forEach((election) -> expiry(election).observe(rows.get(election), reply));
 	}
 
 	/**
@@ -159,7 +160,7 @@ final class LeaseTableElections {
 	}
 
 	private synchronized boolean isStandby(LeaseTableSession session, int standbys, long now) {
-		LeaseRow row = watch(session.key()).row();
+		LeaseRow row = expiry(session.key()).row();
 		String leader = (row != null && row.isHeld()) ? row.holder() : null;
 		List<String> waiting = this.candidates.getOrDefault(session.key(), List.of())
 			.stream()

@@ -46,7 +46,7 @@ public final class DurableJob implements WorkAdvice {
 
 	private final NextRun next;
 
-	private final JobCalls runs;
+	private final JobCalls calls;
 
 	private volatile @Nullable JobDefinition definition;
 
@@ -62,7 +62,7 @@ public final class DurableJob implements WorkAdvice {
 		this.description = description;
 		this.annotation = annotation;
 		this.next = new NextRun(schedules, this);
-		this.runs = new JobCalls(schedules, this, this.next);
+		this.calls = new JobCalls(schedules, this, this.next);
 	}
 
 	Method method() {
@@ -160,12 +160,12 @@ public final class DurableJob implements WorkAdvice {
 			return "this node does not lead";
 		}
 		if (skip) {
-			return this.runs.skip(grant.leadership()) ? null : "no fire is due, or the job is running";
+			return this.calls.skip(grant.leadership()) ? null : "no fire is due, or the job is running";
 		}
 		if (this.schedules.scheduler() == null) {
 			return "nothing runs @Scheduled methods (@EnableScheduling is missing)";
 		}
-		String refusal = this.runs.refusal(grant.leadership());
+		String refusal = this.calls.refusal(grant.leadership());
 		if (refusal == null) {
 			reset();
 			// Not rounded up by the database
@@ -180,13 +180,13 @@ public final class DurableJob implements WorkAdvice {
 	 */
 	void begin() {
 		this.next.begin();
-		this.runs.history().forget();
+		this.calls.history().forget();
 		reset();
 	}
 
 	private void reset() {
 		this.requested = null;
-		this.runs.reset();
+		this.calls.reset();
 	}
 
 	void stop() {
@@ -204,7 +204,7 @@ public final class DurableJob implements WorkAdvice {
 			ClaimedRun run = begin(leadership);
 			return (run != null) ? run.call(work, invocation) : skipped.proceed();
 		}
-		return this.runs.call(leadership, invocation, skipped);
+		return this.calls.call(leadership, invocation, skipped);
 	}
 
 	/**
@@ -213,14 +213,14 @@ public final class DurableJob implements WorkAdvice {
 	 */
 	@Override
 	public @Nullable ClaimedRun begin(Leadership leadership) throws Throwable {
-		return this.runs.begin(leadership);
+		return this.calls.begin(leadership);
 	}
 
 	/**
 	 * End a run that {@link #begin(Leadership)} has returned.
 	 */
 	void end(ClaimedRun run, @Nullable Throwable failure) throws Throwable {
-		this.runs.end(run, failure);
+		this.calls.end(run, failure);
 	}
 
 	/**
@@ -229,7 +229,7 @@ public final class DurableJob implements WorkAdvice {
 	 */
 	public ScheduleStatus status() {
 		Grant grant = this.next.grant();
-		return this.runs.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
+		return this.calls.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
 	}
 
 	@Override

@@ -79,7 +79,7 @@ final class Guard {
 
 	private final @Nullable AdvisedAnnotation advised;
 
-	private final @Nullable Supplier<WorkAdvice> advices;
+	private final @Nullable Supplier<WorkAdvice> adviceSupplier;
 
 	/** The containers that call the method for messages. */
 	private final List<ListenerContainer> containers;
@@ -104,8 +104,8 @@ final class Guard {
 		this.elections = elections;
 		AdvisedAnnotation found = AdvisedAnnotation.of(method);
 		this.advised = found;
-		this.advices = (found != null) ? () -> found.advisor(advisors, this.method).advise(method, type, this.method)
-				: null;
+		this.adviceSupplier = (found != null)
+				? () -> found.advisor(advisors, this.method).advise(method, type, this.method) : null;
 	}
 
 	/**
@@ -119,13 +119,13 @@ final class Guard {
 	 * Return the advice around the method, if there is advice.
 	 */
 	@Nullable WorkAdvice advice() {
-		if (this.advices == null) {
+		if (this.adviceSupplier == null) {
 			return null;
 		}
 		// A race is harmless: all threads find the same advice
 		WorkAdvice advice = this.advice;
 		if (advice == null) {
-			advice = this.advices.get();
+			advice = this.adviceSupplier.get();
 			this.advice = advice;
 		}
 		return advice;
@@ -178,10 +178,11 @@ final class Guard {
 	}
 
 	/**
-	 * Count work that calls the method.
+	 * Count work that calls the method, and have it observed from here on.
 	 */
-	void count(Work work) {
+	void instrument(Work work, WorkObserver.Context context) {
 		work.countIn(election().invocations());
+		work.instrument(this.owner, this.methodName, context);
 	}
 
 	/**
@@ -197,10 +198,6 @@ final class Guard {
 	 */
 	String label() {
 		return this.label;
-	}
-
-	void instrument(Work work, WorkObserver.Context context) {
-		work.instrument(this.owner, this.methodName, context);
 	}
 
 	/**

@@ -88,7 +88,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private final LeaderOnlyPointcut pointcut;
 
-	private final RunOnGrantInvoker runsOnGrant;
+	private final RunOnGrantInvoker runOnGrantInvoker;
 
 	private final Set<String> namesToGuard = ConcurrentHashMap.newKeySet();
 
@@ -108,7 +108,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			ObjectProvider<WorkAdvisor> advisors) {
 		this.elections = new GuardedElection.Resolver(electors);
 		this.pointcut = new LeaderOnlyPointcut(this.elections, advisors);
-		this.runsOnGrant = new RunOnGrantInvoker(this.pointcut);
+		this.runOnGrantInvoker = new RunOnGrantInvoker(this.pointcut);
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -211,7 +211,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		// Most beans that are created after the start are not guarded
 		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
 				&& this.beanFactory.containsBeanDefinition(beanName) && !ScopedProxyUtils.isScopedTarget(beanName)) {
-			this.runsOnGrant.checkFound(beanName, AopUtils.getTargetClass(bean));
+			this.runOnGrantInvoker.checkFound(beanName, AopUtils.getTargetClass(bean));
 		}
 		return result;
 	}
@@ -274,7 +274,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * @param leadership the leadership that was granted
 	 */
 	public void granted(Leadership leadership) {
-		this.runsOnGrant.granted(leadership);
+		this.runOnGrantInvoker.granted(leadership);
 	}
 
 	/**
@@ -283,7 +283,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 * @param leadership the leadership that was granted
 	 */
 	public void runOnGrant(Leadership leadership) {
-		this.runsOnGrant.start(leadership);
+		this.runOnGrantInvoker.start(leadership);
 	}
 
 	@Override
@@ -404,7 +404,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			}
 			if (type != null) {
 				checkDefinition(targetName, type, beanFactory);
-				this.runsOnGrant.add(beanName, type, beanFactory);
+				this.runOnGrantInvoker.add(beanName, type, beanFactory);
 			}
 		}
 		catch (InvalidUsageException ex) {

@@ -75,7 +75,6 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	 * Call the method. Observed from here on: a call that the advice skips does no work.
 	 */
 	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
-		guard.count(work);
 		guard.instrument(work, (key) -> null);
 		return invocation.proceed();
 	}

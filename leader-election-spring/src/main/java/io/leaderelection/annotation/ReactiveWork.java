@@ -147,7 +147,6 @@ final class ReactiveWork {
 	}
 
 	private void instrument(Work work, ContextView context) {
-		this.guard.count(work);
 		this.guard.instrument(work, (key) -> context.getOrDefault(key, null));
 	}
 

@@ -51,7 +51,7 @@ final class ElectionServices {
 
 	private final StartFailures failures = new StartFailures();
 
-	private @Nullable ServiceStarter run;
+	private @Nullable ServiceStarter starter;
 
 	private volatile @Nullable HandOver handOver;
 
@@ -69,14 +69,14 @@ final class ElectionServices {
 	}
 
 	synchronized void startAgain(LeaderService service) {
-		if (this.run != null) {
-			this.run.start(List.of(service));
+		if (this.starter != null) {
+			this.starter.start(List.of(service));
 		}
 	}
 
 	synchronized void granted(DefaultLeaderElector elector, Leadership leadership, StartPolicy policy) {
 		ServiceStarter next = new ServiceStarter(elector, leadership, policy, this.failures);
-		this.run = next;
+		this.starter = next;
 		List<LeaderService> starting = this.services.stream().filter(LeaderService::isAutoStartup).toList();
 		if (!starting.isEmpty()) {
 			this.started = next.start(starting);
@@ -87,7 +87,7 @@ final class ElectionServices {
 	 * Stop a service that something else has started, unless a grant is in force.
 	 */
 	synchronized void stopUnlessLeading(LeaderService service) {
-		if (this.run == null) {
+		if (this.starter == null) {
 			stop(service, new HashSet<>());
 		}
 	}
@@ -166,9 +166,9 @@ final class ElectionServices {
 	}
 
 	private synchronized List<LeaderService> end() {
-		if (this.run != null) {
-			this.run.end();
-			this.run = null;
+		if (this.starter != null) {
+			this.starter.end();
+			this.starter = null;
 		}
 		return List.copyOf(this.services);
 	}

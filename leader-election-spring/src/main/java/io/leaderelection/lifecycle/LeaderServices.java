@@ -55,8 +55,9 @@ public final class LeaderServices implements DisposableBean {
 	}
 
 	/**
-	 * Return the participant that starts services after the grant and stops them before
-	 * listeners hear of its end. An orderly hand-over frees the lock after both.
+	 * Return the participant that starts and stops the services. They are started after
+	 * the listeners of a grant have been called, and stopped before those of its end are
+	 * called. An orderly hand-over frees the lock when all this is done.
 	 * @param startAttempts how often a service may fail to start before this node resigns
 	 * @param startTimeout how long a start may take before it is interrupted and counts
 	 * as failed

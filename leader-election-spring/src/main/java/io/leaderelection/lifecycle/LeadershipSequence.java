@@ -55,6 +55,8 @@ public final class LeadershipSequence {
 
 	private final ApplicationContext context;
 
+	private final Listeners listeners = new Listeners();
+
 	private final List<LeadershipParticipant> participants;
 
 	/**
@@ -67,7 +69,7 @@ public final class LeadershipSequence {
 	public LeadershipSequence(ApplicationContext context, LeadershipParticipant terms, LeadershipParticipant services,
 			LeadershipParticipant runs) {
 		this.context = context;
-		this.participants = new CopyOnWriteArrayList<>(List.of(terms, new Listeners(), services, runs));
+		this.participants = new CopyOnWriteArrayList<>(List.of(terms, this.listeners, services, runs));
 	}
 
 	/**
@@ -75,7 +77,7 @@ public final class LeadershipSequence {
 	 * @param endpoints starts and stops them
 	 */
 	public void add(LeadershipParticipant endpoints) {
-		this.participants.add(2, endpoints);
+		this.participants.add(this.participants.indexOf(this.listeners) + 1, endpoints);
 	}
 
 	/**

@@ -57,9 +57,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
-	private final SingletonSupplier<Boolean> enabled;
-
-	private final SingletonSupplier<Boolean> required;
+	private final SingletonSupplier<Settings> settings;
 
 	private final Supplier<DefaultLeaderElectors> supplier;
 
@@ -71,21 +69,15 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Create a new {@code TransactionFencing} instance.
-	 * @param enabled whether transactions are fenced; called once, when the first
-	 * transaction manager or all singletons have been created
-	 * @param required whether a transaction that cannot be fenced is an error; called
-	 * just before
+	 * @param settings provides the settings; called once, when the first transaction
+	 * manager or all singletons have been created
 	 * @param electors provides the elections; not called before all singletons have been
 	 * created
 	 * @param beanFactory the bean factory of the transaction managers
 	 */
-	public TransactionFencing(Supplier<Boolean> enabled, Supplier<Boolean> required,
-			Supplier<DefaultLeaderElectors> electors, ConfigurableListableBeanFactory beanFactory) {
-		this.required = SingletonSupplier.of(required);
-		this.enabled = SingletonSupplier.of(() -> {
-			this.required.obtain();
-			return enabled.get();
-		});
+	public TransactionFencing(Supplier<Settings> settings, Supplier<DefaultLeaderElectors> electors,
+			ConfigurableListableBeanFactory beanFactory) {
+		this.settings = SingletonSupplier.of(settings);
 		this.supplier = electors;
 		this.beanFactory = beanFactory;
 	}
@@ -97,7 +89,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (bean instanceof TransactionManager manager && this.enabled.obtain()) {
+		if (bean instanceof TransactionManager manager && isEnabled()) {
 			listen(manager, beanName);
 		}
 		return bean;
@@ -138,7 +130,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		if (!this.enabled.obtain()) {
+		if (!isEnabled()) {
 			return;
 		}
 		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory,
@@ -235,7 +227,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether fencing is enabled
 	 */
 	public boolean isEnabled() {
-		return this.enabled.obtain();
+		return this.settings.obtain().enabled();
 	}
 
 	/**
@@ -243,7 +235,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether fencing is required
 	 */
 	public boolean isRequired() {
-		return this.required.obtain();
+		return this.settings.obtain().required();
 	}
 
 	/**
@@ -289,6 +281,16 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			}
 		}
 		return null;
+	}
+
+	/**
+	 * The settings.
+	 *
+	 * @param enabled whether transactions are fenced
+	 * @param required whether a transaction that cannot be fenced is an error
+	 */
+	public record Settings(boolean enabled, boolean required) {
+
 	}
 
 }

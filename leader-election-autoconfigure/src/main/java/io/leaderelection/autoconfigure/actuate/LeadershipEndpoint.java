@@ -124,7 +124,8 @@ public class LeadershipEndpoint {
 	}
 
 	private ElectionDescriptor describe(DefaultLeaderElector elector) {
-		Map<String, ScheduleDescriptor> schedules = this.schedules.describe(elector.getElection());
+		Map<String, ScheduleDescriptor> schedules = new LinkedHashMap<>();
+		this.schedules.of(elector.getElection()).forEach((name, schedule) -> schedules.put(name, schedule.describe()));
 		return ElectionDescriptor.of(elector, schedules.isEmpty() ? null : schedules);
 	}
 
@@ -178,12 +179,13 @@ public class LeadershipEndpoint {
 	@WriteOperation
 	public ResignationDescriptor schedule(@Selector String election, @Selector String schedule,
 			@Selector ScheduleAction action) throws Throwable {
-		if (!this.schedules.describe(election).containsKey(schedule)) {
+		Schedule found = this.schedules.of(election).get(schedule);
+		if (found == null) {
 			return new ResignationDescriptor("refused", null, null,
 					"there is no schedule '" + schedule + "' in election '" + election + "'");
 		}
 		ElectionStatus status = this.electors.get(election).status();
-		String refusal = this.schedules.request(election, schedule, action);
+		String refusal = found.request(action);
 		return answer(action + " of schedule '" + schedule + "'", status, status.leaderTerm(), refusal, cause());
 	}
 
@@ -224,6 +226,7 @@ public class LeadershipEndpoint {
 	/**
 	 * The durable schedules of this application, which are optional.
 	 */
+	@FunctionalInterface
 	public interface Schedules {
 
 		/** No schedules. */
@@ -234,19 +237,28 @@ public class LeadershipEndpoint {
 		 * @param election the name of the election
 		 * @return the schedules by name
 		 */
-		Map<String, ScheduleDescriptor> describe(String election);
+		Map<String, Schedule> of(String election);
+
+	}
+
+	/**
+	 * A durable schedule.
+	 */
+	public interface Schedule {
+
+		/**
+		 * Describe the schedule.
+		 * @return the description
+		 */
+		ScheduleDescriptor describe();
 
 		/**
 		 * Request an action.
-		 * @param election the name of the election
-		 * @param schedule the name of one of its schedules
 		 * @param action the action
 		 * @return why it is refused, or {@code null} if it is not
 		 * @throws Throwable if the fires cannot be claimed
 		 */
-		default @Nullable String request(String election, String schedule, ScheduleAction action) throws Throwable {
-			throw new UnsupportedOperationException();
-		}
+		@Nullable String request(ScheduleAction action) throws Throwable;
 
 	}
 

@@ -69,7 +69,7 @@ public final class LeadershipEndpointAutoConfiguration {
 
 		@Bean
 		Schedules leadershipEndpointSchedules(DurableSchedules schedules) {
-			return new EndpointSchedules(schedules);
+			return (election) -> EndpointSchedule.of(schedules, election);
 		}
 
 	}

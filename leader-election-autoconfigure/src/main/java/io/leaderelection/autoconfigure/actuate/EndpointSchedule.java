@@ -18,7 +18,6 @@ package io.leaderelection.autoconfigure.actuate;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ScheduleAction;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ScheduleDescriptor;
@@ -28,33 +27,33 @@ import io.leaderelection.schedule.ScheduleStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The durable schedules as the endpoint shows them.
+ * A durable schedule as the endpoint shows it.
  *
- * @param schedules the durable schedules
+ * @param job the job
  */
-record EndpointSchedules(DurableSchedules schedules) implements LeadershipEndpoint.Schedules {
+record EndpointSchedule(DurableJob job) implements LeadershipEndpoint.Schedule {
 
-	@Override
-	public Map<String, ScheduleDescriptor> describe(String election) {
-		Map<String, ScheduleDescriptor> descriptors = new LinkedHashMap<>();
-		jobs(election).forEach((job) -> descriptors.put(job.name(), describe(job.status())));
-		return descriptors;
+	static Map<String, LeadershipEndpoint.Schedule> of(DurableSchedules schedules, String election) {
+		Map<String, LeadershipEndpoint.Schedule> found = new LinkedHashMap<>();
+		for (DurableJob job : schedules.jobs()) {
+			if (job.election().equals(election)) {
+				found.put(job.name(), new EndpointSchedule(job));
+			}
+		}
+		return found;
 	}
 
 	@Override
-	public @Nullable String request(String election, String schedule, ScheduleAction action) throws Throwable {
-		DurableJob job = jobs(election).filter((other) -> other.name().equals(schedule)).findFirst().orElseThrow();
-		return job.request(action == ScheduleAction.SKIP);
-	}
-
-	private Stream<DurableJob> jobs(String election) {
-		return this.schedules.jobs().stream().filter((job) -> job.election().equals(election));
-	}
-
-	private static ScheduleDescriptor describe(ScheduleStatus status) {
+	public ScheduleDescriptor describe() {
+		ScheduleStatus status = this.job.status();
 		return new ScheduleDescriptor(status.cron(), status.zone(), status.lastFire(), status.nextFire(),
 				status.outcome(), status.lag(), status.completed(), status.failed(), status.missed(),
 				status.caughtUp());
+	}
+
+	@Override
+	public @Nullable String request(ScheduleAction action) throws Throwable {
+		return this.job.request(action == ScheduleAction.SKIP);
 	}
 
 }
