@@ -16,14 +16,13 @@
 
 package io.leaderelection.autoconfigure;
 
+import io.leaderelection.annotation.WorkAdvisor;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.schedule.DurableScheduleAdvisor;
 import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.JdbcScheduleStore;
-import io.leaderelection.schedule.MemoryScheduleStore;
 import io.leaderelection.schedule.ScheduleStore;
+import io.leaderelection.schedule.ScheduleStore.TableSettings;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -52,15 +51,15 @@ public final class DurableScheduleAutoConfiguration {
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static DurableScheduleAdvisor durableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
-		return new DurableScheduleAdvisor(schedules);
+	static WorkAdvisor durableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
+		return DurableSchedules.advisor(schedules);
 	}
 
 	@Bean
 	DurableSchedules durableSchedules(LeaderElectionProperties properties, ObjectProvider<ScheduleStore> store,
 			ConfigurableListableBeanFactory beanFactory, ApplicationEventPublisher publisher) {
 		DurableSchedules schedules = new DurableSchedules(
-				(properties.mode() == Mode.POSTGRESQL) ? store.getIfAvailable() : new MemoryScheduleStore(beanFactory),
+				(properties.mode() == Mode.POSTGRESQL) ? store.getIfAvailable() : ScheduleStore.inMemory(beanFactory),
 				properties.schedules().within());
 		schedules.onFire(publisher::publishEvent);
 		return schedules;
@@ -82,10 +81,11 @@ public final class DurableScheduleAutoConfiguration {
 		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
 				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
 				ElectionStoreFactory storeFactory) {
-			return new JdbcScheduleStore(fencing, beanFactory, properties.tableName(),
-					properties.initializeSchema() == SchemaInitialization.ALWAYS,
-					properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew(),
-					(election) -> storeFactory.key(definitions.get(election)));
+			return ScheduleStore.jdbc(
+					new TableSettings(properties.tableName(),
+							properties.initializeSchema() == SchemaInitialization.ALWAYS,
+							properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew()),
+					fencing, beanFactory, (election) -> storeFactory.key(definitions.get(election)));
 		}
 
 	}

@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.schedule.DurableSchedules;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -76,7 +76,7 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 						+ "add @EnableScheduling to a configuration class");
 			}
 			FutureTask<@Nullable Void> checked = new FutureTask<>(this.schedules::check, null);
-			DaemonThreads.create("schedules", checked).start();
+			Platform.SYSTEM.newThread("schedules", checked).start();
 			await(checked);
 		}
 		this.running = true;

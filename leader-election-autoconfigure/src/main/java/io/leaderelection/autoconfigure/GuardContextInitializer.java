@@ -24,7 +24,6 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.lifecycle.LeaderServices;
-import io.leaderelection.schedule.DurableScheduleAdvisor;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.AotDetector;
@@ -76,7 +75,8 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 			LeaderOnlyListenerRegistrar.register(registry, GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class);
 			LeaderOnlyListenerRegistrar.register(registry, SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class);
 			if (ClassUtils.isPresent(SCHEDULE_ADVISOR, beanFactory.getBeanClassLoader())) {
-				LeaderOnlyListenerRegistrar.register(registry, "durableScheduleAdvisor", DurableScheduleAdvisor.class);
+				LeaderOnlyListenerRegistrar.register(registry, "durableScheduleAdvisor",
+						ClassUtils.resolveClassName(SCHEDULE_ADVISOR, beanFactory.getBeanClassLoader()));
 			}
 			if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beanFactory, LeaderServices.class, true,
 					false).length == 0) {

@@ -26,8 +26,8 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.ElectionTimings;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.transaction.TransactionFencing;
@@ -101,7 +101,7 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	ElectionStoreFactory localElectionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
-			ApplicationContext context, ObjectProvider<ElectionStore> controlled) {
+			ApplicationContext context, ObjectProvider<LocalStore> manual) {
 		if (properties.mode() == Mode.POSTGRESQL) {
 			boolean driver = ClassUtils.isPresent("org.postgresql.PGConnection", context.getClassLoader());
 			throw new InvalidUsageException(
@@ -112,7 +112,7 @@ public final class LeaderElectionAutoConfiguration {
 									: "org.postgresql:postgresql")
 							+ ". To run without a database, set leader-election.mode=always.");
 		}
-		return new LocalElectionStoreFactory(definitions, controlled);
+		return new LocalElectionStoreFactory(definitions, manual);
 	}
 
 	@Bean
@@ -149,9 +149,9 @@ public final class LeaderElectionAutoConfiguration {
 		@Bean
 		ElectionStoreFactory electionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-				Environment environment, ObjectProvider<ElectionStore> controlled) {
+				Environment environment, ObjectProvider<LocalStore> manual) {
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionStoreFactory(definitions, controlled);
+				return new LocalElectionStoreFactory(definitions, manual);
 			}
 			return new PostgreSqlElectionStoreFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),

@@ -38,22 +38,22 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
 	private final ElectionDefinitions definitions;
 
-	private final ObjectProvider<ElectionStore> controlled;
+	private final ObjectProvider<LocalStore> manual;
 
 	/**
 	 * Create a new {@code LocalElectionStoreFactory} instance.
 	 * @param definitions the elections
-	 * @param controlled provides the store of each election if a test controls them
+	 * @param manual provides the store of each election if a test controls them
 	 */
-	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<ElectionStore> controlled) {
+	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<LocalStore> manual) {
 		this.definitions = definitions;
-		this.controlled = controlled;
+		this.manual = manual;
 	}
 
 	@Override
 	public void check() {
 		logger.info("No election takes place, this node "
-				+ ((this.controlled.getIfAvailable() != null) ? "leads when a test grants leadership" : describe())
+				+ ((this.manual.getIfAvailable() != null) ? "leads when a test grants leadership" : describe())
 				+ " (leader-election.mode=always)");
 	}
 
@@ -83,7 +83,8 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
 	@Override
 	public ElectionStore create(ElectionDefinition definition) {
-		return this.controlled.getIfAvailable(LocalStore::always);
+		LocalStore store = this.manual.getIfAvailable();
+		return (store != null) ? store : LocalStore.always();
 	}
 
 }

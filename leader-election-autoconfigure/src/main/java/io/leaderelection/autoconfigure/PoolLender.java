@@ -27,7 +27,7 @@ import java.util.concurrent.TimeoutException;
 
 import javax.sql.DataSource;
 
-import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.engine.Platform;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +70,7 @@ final class PoolLender {
 		CompletableFuture<Connection> loan = new CompletableFuture<>();
 		try {
 			// On a thread of its own, since a pool may block its callers for any time
-			DaemonThreads.create("borrow", () -> lend(loan)).start();
+			Platform.SYSTEM.newThread("borrow", () -> lend(loan)).start();
 		}
 		catch (Throwable ex) {
 			this.turn.release();

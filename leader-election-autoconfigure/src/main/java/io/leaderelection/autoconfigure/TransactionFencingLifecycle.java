@@ -20,9 +20,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.engine.DaemonThreads;
-import io.leaderelection.transaction.Coverage;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.transaction.TransactionFencing;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -67,12 +65,12 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		if (this.fencing.isEnabled()) {
-			checkCoverage();
+			this.fencing.checkRequired();
 			CountDownLatch inspected = startInspector();
 			if (this.fencing.isRequired()) {
 				await(inspected);
 				try {
-					checkCoverage();
+					this.fencing.checkRequired();
 				}
 				catch (RuntimeException ex) {
 					// The container does not stop a bean that has not started
@@ -86,7 +84,7 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 
 	private CountDownLatch startInspector() {
 		CountDownLatch inspected = new CountDownLatch(1);
-		Thread thread = DaemonThreads.create("fencing", () -> inspect(inspected));
+		Thread thread = Platform.SYSTEM.newThread("fencing", () -> inspect(inspected));
 		this.inspector = thread;
 		thread.start();
 		return inspected;
@@ -131,26 +129,6 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
-	}
-
-	private void checkCoverage() {
-		if (!this.fencing.isRequired()) {
-			return;
-		}
-		this.fencing.coverage().forEach((name, coverage) -> {
-			if (coverage.isImpossible()) {
-				throw new InvalidUsageException("leader-election.fencing", "required",
-						"Transactions of the transaction manager '" + name + "' are " + coverage + ".",
-						action(coverage));
-			}
-		});
-	}
-
-	private static String action(Coverage coverage) {
-		String auto = "set leader-election.fencing=auto to fence only transactions that can be fenced.";
-		return (coverage == Coverage.OTHER_DATABASE)
-				? "Hold the elections on that database (leader-election.datasource.url), or " + auto
-				: "Use a DataSourceTransactionManager, JdbcTransactionManager or JpaTransactionManager, or " + auto;
 	}
 
 	@Override

@@ -17,8 +17,8 @@
 package io.leaderelection.observation;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.engine.WorkObservation;
 import io.leaderelection.engine.WorkObserver;
+import io.leaderelection.engine.WorkObserver.WorkObservation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 

@@ -20,8 +20,8 @@ import java.util.Map;
 import java.util.concurrent.CompletionException;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.engine.WorkObservation;
 import io.leaderelection.engine.WorkObserver;
+import io.leaderelection.engine.WorkObserver.WorkObservation;
 import io.leaderelection.observation.LeaderWorkObservationContext.Outcome;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;

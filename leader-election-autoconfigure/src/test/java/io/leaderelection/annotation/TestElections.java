@@ -81,7 +81,7 @@ class TestElections {
 		if (byHand != null) {
 			return byHand;
 		}
-		return leads.contains(election.election()) ? LocalStore.always() : LocalStore.never();
+		return leads.contains(election.election()) ? LocalStore.always() : LocalStore.manual(false);
 	}
 
 	@Bean

@@ -26,6 +26,8 @@ import java.util.function.Supplier;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.annotation.WorkAdvisor.AdvisedBy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.Work;
 import org.jspecify.annotations.Nullable;
@@ -219,13 +221,13 @@ class WorkAdviceTests {
 		}
 
 		@Override
-		public WorkAdvice advise(Method method, Class<?> type, String description) {
+		public Advice advise(Method method, Class<?> type, String description) {
 			return new RecordingAdvice(() -> this.skips);
 		}
 
 	}
 
-	private record RecordingAdvice(Supplier<Boolean> skips) implements WorkAdvice, WorkAdvice.Run {
+	private record RecordingAdvice(Supplier<Boolean> skips) implements Advice, Advice.Run {
 
 		@Override
 		public void register(String election) {

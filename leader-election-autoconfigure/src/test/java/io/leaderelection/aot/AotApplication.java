@@ -88,7 +88,7 @@ public class AotApplication {
 		seen.put("report", reports.create());
 		seen.put("fencing", context.getBean(TransactionFencing.class).describe());
 		DefaultLeaderElectors electors = context.getBean(DefaultLeaderElectors.class);
-		seen.put("fenced", electors.getDefault().fenceChecks().passed() > 0);
+		seen.put("fenced", electors.getDefault().statistics().passedFence() > 0);
 		seen.put("durable",
 				context.getBean(LeadershipEndpoint.class).election("default").schedules().get("every-second").cron());
 		seen.put("endpoint", context.getBean(LeadershipEndpoint.class).election("default").role());

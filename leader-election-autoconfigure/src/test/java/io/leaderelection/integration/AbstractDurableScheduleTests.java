@@ -38,10 +38,10 @@ import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.FireTime;
-import io.leaderelection.schedule.ScheduleStatus;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TestClock;
 import org.assertj.core.api.AbstractThrowableAssert;
@@ -133,7 +133,7 @@ abstract class AbstractDurableScheduleTests {
 		node.context().getBean(Job.class).run();
 	}
 
-	static ScheduleStatus status(LocalNode node) {
+	static Status status(LocalNode node) {
 		Collection<DurableJob> jobs = node.context().getBean(DurableSchedules.class).jobs();
 		return jobs.iterator().next().status();
 	}

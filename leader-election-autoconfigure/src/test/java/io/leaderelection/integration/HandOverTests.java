@@ -30,7 +30,6 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
-import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
@@ -211,10 +210,7 @@ class HandOverTests {
 				assertThat(node.leads()).isEqualTo(leads);
 				// A pool that is cut off while it opens takes its own time to close
 				Awaitility.await()
-					.until(() -> node.context()
-						.getBean(TransactionFencing.class)
-						.coverage()
-						.containsValue(Coverage.FENCED));
+					.until(() -> node.context().getBean(TransactionFencing.class).describe().containsValue("fenced"));
 				proxy.blackHole();
 				CompletableFuture<Void> closing = CompletableFuture.runAsync(node::close);
 				closing.get(20, TimeUnit.SECONDS);

@@ -327,7 +327,7 @@ class LeaseTableNodesTests {
 		transaction.setIsolationLevel(isolation.value());
 		assertThat(node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> insert(jdbc, "kept"))))
 			.isTrue();
-		assertThat(elector(node).fenceChecks().passed()).isOne();
+		assertThat(elector(node).statistics().passedFence()).isOne();
 		assertThatExceptionOfType(LeadershipLostException.class)
 			.isThrownBy(() -> node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
 				insert(jdbc, "late");

@@ -38,6 +38,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.testsupport.TestClock;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -561,7 +562,7 @@ class DurableScheduleTests {
 		})).succeedsWithin(Duration.ofSeconds(10));
 	}
 
-	private static ScheduleStatus status(ApplicationContext context) {
+	private static Status status(ApplicationContext context) {
 		return context.getBean(DurableSchedules.class).jobs().iterator().next().status();
 	}
 

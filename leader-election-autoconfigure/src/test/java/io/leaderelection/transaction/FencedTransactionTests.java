@@ -412,11 +412,11 @@ class FencedTransactionTests {
 	}
 
 	private static long passed() {
-		return context.getBean(DefaultLeaderElectors.class).getDefault().fenceChecks().passed();
+		return context.getBean(DefaultLeaderElectors.class).getDefault().statistics().passedFence();
 	}
 
 	private static long refused() {
-		return context.getBean(DefaultLeaderElectors.class).getDefault().fenceChecks().refused();
+		return context.getBean(DefaultLeaderElectors.class).getDefault().statistics().refusedByFence();
 	}
 
 	/**

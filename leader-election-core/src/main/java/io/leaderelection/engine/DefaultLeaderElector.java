@@ -16,6 +16,8 @@
 
 package io.leaderelection.engine;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -26,6 +28,7 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leader;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
 import org.apache.commons.logging.LogFactory;
@@ -228,11 +231,29 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return the fence checks for the transactions of this election.
-	 * @return the checks
+	 * Return whether a connection is a connection to the store of the election.
+	 * @param connection the connection
+	 * @return {@code null} while the store has not been reached, or if there is none
+	 * @throws SQLException if this cannot be determined
 	 */
-	public FenceChecks fenceChecks() {
-		return this.election.fenceChecks();
+	public @Nullable Boolean covers(Connection connection) throws SQLException {
+		return this.election.fenceChecks().covers(connection);
+	}
+
+	/**
+	 * Fence the transaction of a connection.
+	 * @param leadership the leadership of the work that the transaction is part of
+	 * @param connection the connection
+	 * @return whether the transaction is on the store of the election, and is therefore
+	 * fenced now
+	 * @throws LeadershipLostException if the term has ended
+	 * @throws IllegalStateException if the connection is in auto-commit mode
+	 * @throws SQLException if this cannot be determined, or with SQL state {@code 55P03}
+	 * if the term has not ended but a session that is not a node of the election holds
+	 * the fence. The transaction must not commit
+	 */
+	public boolean fence(Leadership leadership, Connection connection) throws SQLException {
+		return this.election.fenceChecks().check(leadership, connection);
 	}
 
 	/**

@@ -226,7 +226,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.timings = timings;
 		this.platform = platform;
 		this.log = log;
-		this.fenceChecks = new FenceChecks(fence);
+		this.fenceChecks = new FenceChecks(fence, this.statistics);
 		this.names = new SessionNames(settings.election());
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();

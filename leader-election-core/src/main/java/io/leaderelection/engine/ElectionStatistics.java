@@ -39,9 +39,13 @@ public final class ElectionStatistics {
 
 	private final Map<Reason, LongAdder> revoked = new EnumMap<>(Reason.class);
 
+	private final LongAdder fencePassed = new LongAdder();
+
+	private final LongAdder fenceRefused = new LongAdder();
+
 	private final Map<String, InvocationCounts> invocations = new ConcurrentHashMap<>();
 
-	private final List<ElectionListener> listeners = new CopyOnWriteArrayList<>();
+	private final List<Listener> listeners = new CopyOnWriteArrayList<>();
 
 	private volatile boolean failed;
 
@@ -74,6 +78,23 @@ public final class ElectionStatistics {
 	}
 
 	/**
+	 * Return how many transactions have passed the fence.
+	 * @return the number of transactions
+	 */
+	public long passedFence() {
+		return this.fencePassed.sum();
+	}
+
+	/**
+	 * Return how many transactions the fence refused, since their term had ended or a
+	 * foreign session held it.
+	 * @return the number of transactions
+	 */
+	public long refusedByFence() {
+		return this.fenceRefused.sum();
+	}
+
+	/**
 	 * Return the counts for guarded methods.
 	 * @param method the class and the name of the methods
 	 * @return the counts, always the same instance for the same name
@@ -99,9 +120,17 @@ public final class ElectionStatistics {
 	 * Add a listener. It is called at once for each method that is already guarded.
 	 * @param listener the listener
 	 */
-	public synchronized void addListener(ElectionListener listener) {
+	public synchronized void addListener(Listener listener) {
 		this.listeners.add(listener);
 		this.invocations.values().forEach((counts) -> tell(listener, (added) -> added.guarded(counts)));
+	}
+
+	void fencePassed() {
+		this.fencePassed.increment();
+	}
+
+	void fenceRefused() {
+		this.fenceRefused.increment();
 	}
 
 	void acquired(long nanos) {
@@ -116,13 +145,13 @@ public final class ElectionStatistics {
 		tell((listener) -> listener.drained(nanos));
 	}
 
-	private void tell(Consumer<ElectionListener> what) {
-		for (ElectionListener listener : this.listeners) {
+	private void tell(Consumer<Listener> what) {
+		for (Listener listener : this.listeners) {
 			tell(listener, what);
 		}
 	}
 
-	private void tell(ElectionListener listener, Consumer<ElectionListener> what) {
+	private void tell(Listener listener, Consumer<Listener> what) {
 		try {
 			what.accept(listener);
 		}
@@ -164,6 +193,45 @@ public final class ElectionStatistics {
 		}
 		long end = (granted.trustedUntil() - now > 0) ? now : granted.trustedUntil();
 		return this.ledBefore + end - this.ledSince;
+	}
+
+	/**
+	 * Receives the durations of the phases of an election, and the methods that it
+	 * guards. Called by the election thread, on which confirmations depend, and by
+	 * callers of guarded methods: must not block. Exceptions are logged and have no other
+	 * effect.
+	 */
+	public interface Listener {
+
+		/**
+		 * Called when this node was granted leadership.
+		 * @param nanos the time from winning the lock to the grant
+		 */
+		default void acquired(long nanos) {
+		}
+
+		/**
+		 * Called when the store has confirmed a winner or leader.
+		 * @param nanos the time from the request to its answer
+		 */
+		default void confirmed(long nanos) {
+		}
+
+		/**
+		 * Called when leadership was handed over.
+		 * @param nanos the time from the start of the hand-over until the lock was free
+		 */
+		default void drained(long nanos) {
+		}
+
+		/**
+		 * Called once for each method that is guarded by the election, as soon as the
+		 * method is known.
+		 * @param counts the counts of its invocations
+		 */
+		default void guarded(InvocationCounts counts) {
+		}
+
 	}
 
 }

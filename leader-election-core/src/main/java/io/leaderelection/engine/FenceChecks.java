@@ -20,7 +20,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.atomic.LongAdder;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Checks transactions at the fence of one election, and counts the results.
  */
-public final class FenceChecks {
+final class FenceChecks {
 
 	private static final Log logger = LogFactory.getLog(FenceChecks.class);
 
@@ -40,58 +39,26 @@ public final class FenceChecks {
 
 	private final TransactionFence fence;
 
-	private final LongAdder passed = new LongAdder();
-
-	private final LongAdder refused = new LongAdder();
+	private final ElectionStatistics statistics;
 
 	private final AtomicReference<@Nullable Leadership> lastRefused = new AtomicReference<>();
 
 	private final AtomicReference<@Nullable String> lastHolder = new AtomicReference<>();
 
-	FenceChecks(TransactionFence fence) {
+	FenceChecks(TransactionFence fence, ElectionStatistics statistics) {
 		this.fence = fence;
+		this.statistics = statistics;
 	}
 
-	/**
-	 * Return how many transactions have passed.
-	 * @return the number since the start of the application
-	 */
-	public long passed() {
-		return this.passed.sum();
-	}
-
-	/**
-	 * Return how many transactions were refused, since their term had ended or a foreign
-	 * session held the fence.
-	 * @return the number since the start of the application
-	 */
-	public long refused() {
-		return this.refused.sum();
-	}
-
-	/**
-	 * Return whether a connection is a connection to the store of the election.
-	 * @param connection the connection
-	 * @return {@code null} while the store has not been reached, or if there is none
-	 * @throws SQLException if this cannot be determined
-	 */
-	public @Nullable Boolean covers(Connection connection) throws SQLException {
+	@Nullable Boolean covers(Connection connection) throws SQLException {
 		return this.fence.covers(connection);
 	}
 
 	/**
-	 * Fence the transaction of a connection.
-	 * @param leadership the leadership of the work that the transaction is part of
-	 * @param connection the connection
-	 * @return whether the transaction is on the store of the election, and is therefore
-	 * fenced now
-	 * @throws LeadershipLostException if the term has ended
-	 * @throws IllegalStateException if the connection is in auto-commit mode
-	 * @throws SQLException if this cannot be determined, or with SQL state {@code 55P03}
-	 * if the term has not ended but a session that is not a node of the election holds
-	 * the fence. The transaction must not commit
+	 * Fence the transaction of a connection, as
+	 * {@link DefaultLeaderElector#fence(Leadership, Connection)} says.
 	 */
-	public boolean check(Leadership leadership, Connection connection) throws SQLException {
+	boolean check(Leadership leadership, Connection connection) throws SQLException {
 		if (connection.getAutoCommit()) {
 			throw new IllegalStateException(
 					"The connection is in auto-commit mode, so the fence would end with its own statement. "
@@ -99,7 +66,7 @@ public final class FenceChecks {
 		}
 		TransactionFence.Outcome outcome = this.fence.pass(connection, leadership.getTerm());
 		switch (outcome.verdict()) {
-			case PASSED -> this.passed.increment();
+			case PASSED -> this.statistics.fencePassed();
 			case REFUSED -> throw refused(leadership);
 			case BLOCKED -> throw blocked(leadership, String.valueOf(outcome.holder()));
 			case ELSEWHERE -> {
@@ -110,7 +77,7 @@ public final class FenceChecks {
 	}
 
 	private LeadershipLostException refused(Leadership leadership) {
-		this.refused.increment();
+		this.statistics.fenceRefused();
 		if (this.lastRefused.getAndSet(leadership) != leadership) {
 			logger.warn("Refused to commit a transaction of the " + leadership + ", which has ended");
 		}
@@ -121,7 +88,7 @@ public final class FenceChecks {
 	 * Not a {@link LeadershipLostException}, since this node still leads.
 	 */
 	private SQLException blocked(Leadership leadership, String holder) {
-		this.refused.increment();
+		this.statistics.fenceRefused();
 		String reason = "The fence of the " + leadership + " is held by the " + holder
 				+ ", which is not a node of the election";
 		if (!holder.equals(this.lastHolder.getAndSet(holder))) {

@@ -20,6 +20,8 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
+import io.leaderelection.engine.WorkObserver.WorkObservation;
+
 /**
  * Counts the invocations of the guarded methods with one name. Each invocation is counted
  * once.

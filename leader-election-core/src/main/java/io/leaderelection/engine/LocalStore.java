@@ -25,9 +25,9 @@ import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.engine.StoreSession.Holder;
 
 /**
- * A store without a database: a node that always leads, or never, or as a test controls
- * it. A grant and a revocation by a test take the same path through the election as those
- * by a database.
+ * A store without a database: a node that always leads, or as a test controls it. A grant
+ * and a revocation by a test take the same path through the election as those by a
+ * database.
  */
 public final class LocalStore implements ElectionStore {
 
@@ -50,19 +50,11 @@ public final class LocalStore implements ElectionStore {
 	}
 
 	/**
-	 * Return a store whose sessions never win.
-	 * @return the store
-	 */
-	public static ElectionStore never() {
-		return () -> new LocalSession(() -> false, null);
-	}
-
-	/**
 	 * Return a store that a test controls.
 	 * @param wins whether its sessions win from the start
 	 * @return the store
 	 */
-	public static LocalStore controlled(boolean wins) {
+	public static LocalStore manual(boolean wins) {
 		return new LocalStore(wins);
 	}
 

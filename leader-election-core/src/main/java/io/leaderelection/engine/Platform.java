@@ -44,7 +44,12 @@ public interface Platform {
 
 		@Override
 		public Thread newThread(String name, Runnable task) {
-			return DaemonThreads.create(name, task);
+			// Without inheritable thread-locals, which the new thread would retain
+			Thread thread = new Thread(null, task, "leader-election-" + name, 0, false);
+			// Later versions of Java do not inherit the class loader either
+			thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
+			thread.setDaemon(true);
+			return thread;
 		}
 
 		@Override
@@ -93,8 +98,10 @@ public interface Platform {
 	}
 
 	/**
-	 * Create a daemon thread.
-	 * @param name its name
+	 * Create a daemon thread, which is a platform thread: a virtual thread could be
+	 * pinned, or starved by the work that it must interrupt. It has the context class
+	 * loader of the current thread.
+	 * @param name its name, to which a prefix is added
 	 * @param task what it runs
 	 * @return the thread, not started
 	 */

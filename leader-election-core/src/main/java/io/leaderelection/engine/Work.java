@@ -22,6 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.WorkObserver.WorkObservation;
 import org.jspecify.annotations.Nullable;
 
 /**

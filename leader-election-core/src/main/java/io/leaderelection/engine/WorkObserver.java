@@ -16,6 +16,8 @@
 
 package io.leaderelection.engine;
 
+import java.util.Map;
+
 import io.leaderelection.Leadership;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +51,48 @@ public interface WorkObserver {
 		 * @return the value, or {@code null} if there is none
 		 */
 		@Nullable Object get(Object key);
+
+	}
+
+	/**
+	 * Receives what happens to one unit of leader work. None of the methods may block.
+	 */
+	interface WorkObservation {
+
+		/**
+		 * Return what to add to the context of the publisher that does the work.
+		 * @return the values by their keys
+		 */
+		default Map<?, ?> context() {
+			return Map.of();
+		}
+
+		/**
+		 * The work has failed. Called before {@link #ended}.
+		 * @param failure the failure
+		 */
+		default void failed(Throwable failure) {
+		}
+
+		/**
+		 * The subscriber has cancelled the work. Called before {@link #ended}.
+		 */
+		default void cancelled() {
+		}
+
+		/**
+		 * The work leaves the thread that has begun it. Called on that thread, before
+		 * {@link #ended}.
+		 */
+		default void left() {
+		}
+
+		/**
+		 * The work has ended. Called once, on any thread.
+		 * @param interrupted whether it was interrupted or cancelled because leadership
+		 * was lost or a hand-over could not wait any longer
+		 */
+		void ended(boolean interrupted);
 
 	}
 

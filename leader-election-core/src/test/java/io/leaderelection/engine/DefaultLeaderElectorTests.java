@@ -71,7 +71,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void neverLeads() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.never());
+		DefaultLeaderElector elector = elector(LocalStore.manual(false));
 		assertThat(elector.start()).succeedsWithin(LONG);
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ZERO)).isFalse();
@@ -89,7 +89,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void awaitLeadershipReturnsAtOnceIfThereIsNoTime() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.never());
+		DefaultLeaderElector elector = elector(LocalStore.manual(false));
 		assertThat(elector.start()).succeedsWithin(LONG);
 		assertThat(elector.awaitLeadership(Duration.ofNanos(-1))).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
@@ -166,7 +166,7 @@ class DefaultLeaderElectorTests {
 	@Test
 	void electorsAreFoundByName() {
 		DefaultLeaderElectors electors = new DefaultLeaderElectors(List.of(settings("default"), settings("reports")),
-				(settings) -> LocalStore.never(), this.events::add);
+				(settings) -> LocalStore.manual(false), this.events::add);
 		assertThat(electors.getElections()).containsExactly("default", "reports");
 		assertThat(electors.getDefault()).isSameAs(electors.get("default"));
 		assertThat(electors.get("reports").getElection()).isEqualTo("reports");

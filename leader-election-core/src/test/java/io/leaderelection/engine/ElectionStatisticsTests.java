@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.ElectionStatistics.Listener;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.BeforeEach;
@@ -158,7 +159,7 @@ class ElectionStatisticsTests {
 
 	@Test
 	void survivesAListenerThatFails() {
-		this.statistics.addListener(new ElectionListener() {
+		this.statistics.addListener(new Listener() {
 
 			@Override
 			public void confirmed(long nanos) {
@@ -184,7 +185,7 @@ class ElectionStatisticsTests {
 
 	@Test
 	void survivesListenersThatDoNotLinkAndLogsThatOnce(CapturedOutput output) {
-		this.statistics.addListener(new ElectionListener() {
+		this.statistics.addListener(new Listener() {
 
 			@Override
 			public void acquired(long nanos) {
@@ -207,7 +208,7 @@ class ElectionStatisticsTests {
 	void tellEachListenerOfEachMethodOnce() {
 		List<String> methods = new ArrayList<>();
 		this.statistics.invocations("Jobs.first");
-		this.statistics.addListener(new ElectionListener() {
+		this.statistics.addListener(new Listener() {
 
 			@Override
 			public void guarded(InvocationCounts counts) {
@@ -223,7 +224,7 @@ class ElectionStatisticsTests {
 	/**
 	 * Keeps what it receives.
 	 */
-	private static final class Durations implements ElectionListener {
+	private static final class Durations implements Listener {
 
 		private final List<String> all = new ArrayList<>();
 

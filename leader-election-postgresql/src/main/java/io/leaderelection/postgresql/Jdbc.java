@@ -24,7 +24,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 
-import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.engine.Platform;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -166,7 +166,7 @@ final class Jdbc {
 	private static void runAside(Runnable command) {
 		// Not on this thread, even if no thread can be created: closing a socket with TLS
 		// may block. The watchdog retries
-		DaemonThreads.create("abort", command).start();
+		Platform.SYSTEM.newThread("abort", command).start();
 	}
 
 	/**

@@ -23,7 +23,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 
 import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.transaction.Coverage;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -62,15 +61,15 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 					"Remove leader-election.fencing=off.");
 		}
 		PlatformTransactionManager manager = transaction.requiredManager();
-		String name = fencing.coverage()
+		String name = fencing.describe()
 			.keySet()
 			.stream()
 			.filter((candidate) -> beanFactory.getBean(candidate) == manager)
 			.findFirst()
-			.orElseThrow(() -> unfenced(job, manager.toString(), Coverage.NOT_REGISTERED));
+			.orElseThrow(() -> unfenced(job, manager.toString(), fencing));
 		DataSource dataSource = fencing.dataSource(name);
 		if (dataSource == null) {
-			throw unfenced(job, name, fencing.coverage().getOrDefault(name, Coverage.NOT_REGISTERED));
+			throw unfenced(job, name, fencing);
 		}
 		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
 				transaction.joined(manager),
@@ -86,26 +85,18 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 	 * @throws InvalidUsageException if they are not
 	 */
 	boolean areOnElectionDatabase() {
-		Coverage coverage = coverage();
-		if (coverage == Coverage.UNKNOWN) {
-			this.fencing.inspect();
-			coverage = coverage();
-		}
 		// If only some are fenced, the commit of each claim shows it
-		if (coverage != Coverage.FENCED && coverage != Coverage.PARTLY && coverage != Coverage.UNKNOWN) {
-			throw unfenced(this.job, this.manager, coverage);
+		Boolean fenced = this.fencing.isFenced(this.manager);
+		if (Boolean.FALSE.equals(fenced)) {
+			throw unfenced(this.job, this.manager, this.fencing);
 		}
-		return coverage != Coverage.UNKNOWN;
+		return fenced != null;
 	}
 
-	private Coverage coverage() {
-		return this.fencing.coverage().getOrDefault(this.manager, Coverage.UNKNOWN);
-	}
-
-	private static InvalidUsageException unfenced(DurableJob job, String name, Coverage coverage) {
+	private static InvalidUsageException unfenced(DurableJob job, String name, TransactionFencing fencing) {
 		return new InvalidUsageException(
 				job + " has a durable schedule, but transactions of the transaction manager '" + name + "' are "
-						+ coverage + ", so an earlier leader could claim a fire once more.",
+						+ fencing.describe(name) + ", so an earlier leader could claim a fire once more.",
 				"Use a transaction manager whose transactions are on the election database and are fenced.");
 	}
 

@@ -21,8 +21,8 @@ import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.annotation.WorkAdvice;
-import io.leaderelection.annotation.WorkAdvice.Invocation;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.annotation.WorkAdvisor.Advice.Invocation;
 import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -41,7 +41,7 @@ import org.springframework.core.log.LogMessage;
  * @param started when it began
  */
 record ClaimedRun(DurableJob job, Leadership leadership, Instant after, DueFires due, FireTime fireTime,
-		Instant started) implements WorkAdvice.Run {
+		Instant started) implements Advice.Run {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 

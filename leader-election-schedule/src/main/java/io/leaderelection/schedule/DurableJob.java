@@ -17,11 +17,12 @@
 package io.leaderelection.schedule;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.annotation.WorkAdvice;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
 import io.leaderelection.engine.Work;
 import io.leaderelection.schedule.NextRun.Grant;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ import org.springframework.util.Assert;
  * A method with {@link DurableSchedule @DurableSchedule}: claims its fires and runs it.
  * Internal.
  */
-public final class DurableJob implements WorkAdvice {
+public final class DurableJob implements Advice {
 
 	private final DurableSchedules schedules;
 
@@ -227,7 +228,7 @@ public final class DurableJob implements WorkAdvice {
 	 * Return the status of the job as this node knows it.
 	 * @return the status
 	 */
-	public ScheduleStatus status() {
+	public Status status() {
 		Grant grant = this.next.grant();
 		return this.calls.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
 	}
@@ -235,6 +236,26 @@ public final class DurableJob implements WorkAdvice {
 	@Override
 	public String toString() {
 		return this.description;
+	}
+
+	/**
+	 * A durable job as a node knows it. Internal.
+	 *
+	 * @param cron the cron expressions
+	 * @param zone their time zones
+	 * @param lastFire the last fire that is done, if this node leads
+	 * @param nextFire the next nominal fire
+	 * @param outcome the outcome of the last run, if this node leads
+	 * @param lag how long the oldest fire has been due, or negative if the last fire is
+	 * further ahead than the next one, if this node leads
+	 * @param completed the number of runs of this node that completed
+	 * @param failed the number of runs of this node that failed
+	 * @param missed the number of fires that did not run
+	 * @param caughtUp the number of runs that caught up
+	 */
+	public record Status(String cron, String zone, @Nullable Instant lastFire, @Nullable Instant nextFire,
+			@Nullable String outcome, @Nullable Duration lag, long completed, long failed, long missed, long caughtUp) {
+
 	}
 
 }

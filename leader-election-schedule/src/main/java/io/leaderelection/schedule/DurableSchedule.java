@@ -22,9 +22,9 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-import io.leaderelection.annotation.AdvisedBy;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.WorkAdvisor.AdvisedBy;
 
 import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;

@@ -24,8 +24,8 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.annotation.WorkAdvice;
 import io.leaderelection.annotation.WorkAdvisor;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -38,21 +38,16 @@ import org.springframework.util.Assert;
 
 /**
  * Has methods with {@link DurableSchedule @DurableSchedule} claim their fires, and
- * rejects unsupported uses of the annotation. Internal.
+ * rejects unsupported uses of the annotation.
  */
-public final class DurableScheduleAdvisor implements WorkAdvisor {
+final class DurableScheduleAdvisor implements WorkAdvisor {
 
 	private static final List<String> RETRYABLE = List.of("org.springframework.resilience.annotation.Retryable",
 			"org.springframework.retry.annotation.Retryable");
 
 	private final ObjectProvider<DurableSchedules> schedules;
 
-	/**
-	 * Create a new {@code DurableScheduleAdvisor} instance.
-	 * @param schedules provides the durable schedules; not called before all singletons
-	 * have been created
-	 */
-	public DurableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
+	DurableScheduleAdvisor(ObjectProvider<DurableSchedules> schedules) {
 		this.schedules = schedules;
 	}
 
@@ -63,7 +58,7 @@ public final class DurableScheduleAdvisor implements WorkAdvisor {
 	}
 
 	@Override
-	public WorkAdvice advise(Method method, Class<?> type, String description) {
+	public Advice advise(Method method, Class<?> type, String description) {
 		return this.schedules.getObject().find(method, type, description);
 	}
 

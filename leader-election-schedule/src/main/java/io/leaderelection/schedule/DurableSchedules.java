@@ -29,10 +29,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
 import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.annotation.WorkAdvisor;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.core.MethodClassKey;
 import org.springframework.scheduling.TaskScheduler;
@@ -79,6 +81,16 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 	public DurableSchedules(@Nullable ScheduleStore store, @Nullable Duration within) {
 		this.store = store;
 		this.within = within;
+	}
+
+	/**
+	 * Return what has annotated methods claim their fires.
+	 * @param schedules provides the durable schedules; not called before all singletons
+	 * have been created
+	 * @return the advisor
+	 */
+	public static WorkAdvisor advisor(ObjectProvider<DurableSchedules> schedules) {
+		return new DurableScheduleAdvisor(schedules);
 	}
 
 	@Override

@@ -21,7 +21,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.annotation.WorkAdvice.Invocation;
+import io.leaderelection.annotation.WorkAdvisor.Advice.Invocation;
 import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.JobRecord.Run;
 import io.leaderelection.schedule.ScheduleStore.Row;

@@ -33,9 +33,9 @@ import org.springframework.util.Assert;
 
 /**
  * {@link ScheduleStore} in a table of the election database. All its transactions are
- * fenced ones of the application. Internal.
+ * fenced ones of the application.
  */
-public final class JdbcScheduleStore extends ScheduleStore {
+final class JdbcScheduleStore extends ScheduleStore {
 
 	private static final String IDLE_TIMEOUT = "25P03";
 
@@ -55,23 +55,13 @@ public final class JdbcScheduleStore extends ScheduleStore {
 
 	private final Map<DurableJob, ClaimTransactions> transactions = new ConcurrentHashMap<>();
 
-	/**
-	 * Create a new {@code JdbcScheduleStore} instance.
-	 * @param fencing the transaction managers and their coverage
-	 * @param beanFactory the factory of the transaction managers
-	 * @param leaseTable the name of the lease table, with or without a schema
-	 * @param create whether to create a missing table
-	 * @param longestIdle how long the transaction of a claim may be idle
-	 * @param longestSkew how far the clock of the jobs may be from that of the database
-	 * @param electionKeys returns the key of an election, which its nodes share
-	 */
-	public JdbcScheduleStore(TransactionFencing fencing, ConfigurableListableBeanFactory beanFactory, String leaseTable,
-			boolean create, Duration longestIdle, Duration longestSkew, UnaryOperator<String> electionKeys) {
+	JdbcScheduleStore(TableSettings settings, TransactionFencing fencing, ConfigurableListableBeanFactory beanFactory,
+			UnaryOperator<String> electionKeys) {
 		this.fencing = fencing;
 		this.beanFactory = beanFactory;
-		this.table = new ScheduleTable(leaseTable + "_schedule", create);
-		this.longestIdle = longestIdle.toMillis() + "ms";
-		this.longestSkew = longestSkew;
+		this.table = new ScheduleTable(settings.leaseTable() + "_schedule", settings.create());
+		this.longestIdle = settings.longestIdle().toMillis() + "ms";
+		this.longestSkew = settings.longestSkew();
 		this.electionKeys = electionKeys;
 	}
 

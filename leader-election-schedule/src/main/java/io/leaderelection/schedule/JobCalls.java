@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.annotation.WorkAdvice.Invocation;
+import io.leaderelection.annotation.WorkAdvisor.Advice.Invocation;
 import io.leaderelection.schedule.DueFires.Misfire;
 import io.leaderelection.schedule.ScheduleStore.PartlyCommittedException;
 import org.apache.commons.logging.Log;

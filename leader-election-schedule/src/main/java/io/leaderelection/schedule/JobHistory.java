@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.util.concurrent.atomic.LongAdder;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.schedule.JobRecord.Run;
 import org.jspecify.annotations.Nullable;
 
@@ -81,12 +82,12 @@ final class JobHistory {
 	 * @param now the current time
 	 * @param granted when leadership was granted, if this node leads
 	 */
-	ScheduleStatus status(FireTimes times, Instant now, @Nullable Instant granted) {
+	Status status(FireTimes times, Instant now, @Nullable Instant granted) {
 		Observed last = this.observed;
 		JobRecord record = (last != null && last.leadership().isCurrent()) ? last.record() : null;
 		Run run = (record != null) ? record.last() : null;
 		Instant lastFire = (record != null) ? record.lastFire() : null;
-		return new ScheduleStatus(times.expression(), times.zone(), lastFire,
+		return new Status(times.expression(), times.zone(), lastFire,
 				times.next((lastFire != null && lastFire.isAfter(now)) ? lastFire : now),
 				(run != null) ? run.outcome() : null,
 				(record != null && record.isAhead(times, now)) ? Duration.between(record.lastFire(), now)

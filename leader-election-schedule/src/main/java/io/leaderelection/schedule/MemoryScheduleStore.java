@@ -32,9 +32,9 @@ import org.springframework.transaction.PlatformTransactionManager;
 /**
  * {@link ScheduleStore} of a node without an election database. With
  * {@link Claim#IN_TRANSACTION}, the method still runs in a transaction if there is a
- * transaction manager. Internal.
+ * transaction manager.
  */
-public final class MemoryScheduleStore extends ScheduleStore {
+final class MemoryScheduleStore extends ScheduleStore {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
@@ -44,11 +44,7 @@ public final class MemoryScheduleStore extends ScheduleStore {
 
 	private final ConfigurableListableBeanFactory beanFactory;
 
-	/**
-	 * Create a new {@code MemoryScheduleStore} instance.
-	 * @param beanFactory the factory of the transaction manager
-	 */
-	public MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
+	MemoryScheduleStore(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
 	}
 

@@ -16,13 +16,17 @@
 
 package io.leaderelection.schedule;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.function.UnaryOperator;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
@@ -34,6 +38,28 @@ public abstract class ScheduleStore {
 
 	static final boolean TRANSACTIONS_PRESENT = ClassUtils
 		.isPresent("org.springframework.transaction.PlatformTransactionManager", ScheduleStore.class.getClassLoader());
+
+	/**
+	 * Return a store in memory, for a node without an election database.
+	 * @param beanFactory the factory of the transaction managers
+	 * @return the store
+	 */
+	public static ScheduleStore inMemory(ConfigurableListableBeanFactory beanFactory) {
+		return new MemoryScheduleStore(beanFactory);
+	}
+
+	/**
+	 * Return a store in a table of the election database.
+	 * @param settings the settings
+	 * @param fencing the transaction managers and their coverage
+	 * @param beanFactory the factory of the transaction managers
+	 * @param electionKeys returns the key of an election, which its nodes share
+	 * @return the store
+	 */
+	public static ScheduleStore jdbc(TableSettings settings, TransactionFencing fencing,
+			ConfigurableListableBeanFactory beanFactory, UnaryOperator<String> electionKeys) {
+		return new JdbcScheduleStore(settings, fencing, beanFactory, electionKeys);
+	}
 
 	/**
 	 * Check that fires of jobs can be recorded. May block for as long as a pool blocks.
@@ -126,6 +152,18 @@ public abstract class ScheduleStore {
 		PartlyCommittedException(String message, Throwable cause) {
 			super(message, cause);
 		}
+
+	}
+
+	/**
+	 * The settings of a store in a table.
+	 *
+	 * @param leaseTable the name of the lease table, with or without a schema
+	 * @param create whether to create a missing table
+	 * @param longestIdle how long the transaction of a claim may be idle
+	 * @param longestSkew how far the clock of the jobs may be from that of the database
+	 */
+	public record TableSettings(String leaseTable, boolean create, Duration longestIdle, Duration longestSkew) {
 
 	}
 

@@ -26,7 +26,7 @@ import java.util.concurrent.ScheduledFuture;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.Term;
-import io.leaderelection.annotation.WorkAdvice;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
 import io.leaderelection.testsupport.TestClock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -109,7 +109,7 @@ class JobCallsTests {
 	}
 
 	private void call(JobCalls runs) {
-		WorkAdvice.Invocation invocation = () -> {
+		Advice.Invocation invocation = () -> {
 			FireTime fire = FireTime.current();
 			this.fires.add(fire.getNominalTime() + (fire.isCatchUp() ? " late" : ""));
 			return this.work.call();

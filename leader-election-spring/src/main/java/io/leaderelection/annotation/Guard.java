@@ -33,6 +33,7 @@ import java.util.stream.Collectors;
 
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import io.leaderelection.engine.WorkObserver;
@@ -79,14 +80,14 @@ final class Guard {
 
 	private final @Nullable AdvisedAnnotation advised;
 
-	private final @Nullable Supplier<WorkAdvice> adviceSupplier;
+	private final @Nullable Supplier<Advice> adviceSupplier;
 
 	/** The containers that call the method for messages. */
 	private final List<ListenerContainer> containers;
 
 	private @Nullable GuardedElection election;
 
-	private @Nullable WorkAdvice advice;
+	private @Nullable Advice advice;
 
 	Guard(Method method, Class<?> type, LeaderOnly annotation, GuardedElection.Resolver elections,
 			ObjectProvider<WorkAdvisor> advisors, List<ListenerContainer> containers) {
@@ -118,12 +119,12 @@ final class Guard {
 	/**
 	 * Return the advice around the method, if there is advice.
 	 */
-	@Nullable WorkAdvice advice() {
+	@Nullable Advice advice() {
 		if (this.adviceSupplier == null) {
 			return null;
 		}
 		// A race is harmless: all threads find the same advice
-		WorkAdvice advice = this.advice;
+		Advice advice = this.advice;
 		if (advice == null) {
 			advice = this.adviceSupplier.get();
 			this.advice = advice;

@@ -18,6 +18,7 @@ package io.leaderelection.annotation;
 
 import java.util.concurrent.CompletionStage;
 
+import io.leaderelection.annotation.WorkAdvisor.Advice;
 import io.leaderelection.engine.Work;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -52,7 +53,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			return guard.refuse();
 		}
 		try {
-			WorkAdvice advice = guard.advice();
+			Advice advice = guard.advice();
 			Object result = (advice != null)
 					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipByAdvice)
 					: proceed(invocation, guard, work);

@@ -21,7 +21,8 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 
-import io.leaderelection.annotation.WorkAdvice.Run;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.annotation.WorkAdvisor.Advice.Run;
 import io.leaderelection.engine.Work;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -131,7 +132,7 @@ final class ReactiveWork {
 			return;
 		}
 		try (work) {
-			WorkAdvice advice = this.guard.advice();
+			Advice advice = this.guard.advice();
 			if (advice == null) {
 				instrument(work, subscriber.currentContext());
 			}
@@ -170,7 +171,7 @@ final class ReactiveWork {
 	 * may block; the latter, which may follow on any thread, does so on a thread for
 	 * blocking calls.
 	 */
-	private Publisher<Object> call(WorkAdvice advice, Work work, ContextView context) {
+	private Publisher<Object> call(Advice advice, Work work, ContextView context) {
 		Run run;
 		try {
 			run = advice.begin(work.getLeadership());

@@ -26,7 +26,8 @@ import java.util.function.Consumer;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.engine.DaemonThreads;
+import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -89,7 +90,7 @@ final class RunOnGrantInvoker {
 							"Move the method to a singleton.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));
-				WorkAdvice advice = guard.advice();
+				Advice advice = guard.advice();
 				if (advice != null) {
 					advice.register(guard.electionName());
 				}
@@ -103,7 +104,7 @@ final class RunOnGrantInvoker {
 	 */
 	void granted(Leadership leadership) {
 		forEach(leadership, (run) -> {
-			WorkAdvice advice = run.guard().advice();
+			Advice advice = run.guard().advice();
 			if (advice != null) {
 				advice.granted(leadership, () -> run.call(leadership));
 			}
@@ -116,12 +117,12 @@ final class RunOnGrantInvoker {
 	 */
 	void start(Leadership leadership) {
 		forEach(leadership, (run) -> {
-			WorkAdvice advice = run.guard().advice();
+			Advice advice = run.guard().advice();
 			if (advice != null) {
 				advice.runOnGrant();
 			}
 			else {
-				DaemonThreads.create(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
+				Platform.SYSTEM.newThread(leadership.getElection() + "-grant", () -> run.call(leadership)).start();
 			}
 		});
 	}

@@ -16,7 +16,16 @@
 
 package io.leaderelection.annotation;
 
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.lang.reflect.Method;
+import java.util.Map;
+
+import io.leaderelection.Leadership;
+import io.leaderelection.engine.Work;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Advises methods whose annotation is {@link AdvisedBy @AdvisedBy} it. Such a bean may be
@@ -42,7 +51,7 @@ public interface WorkAdvisor {
 	 * @param description the method, for messages
 	 * @return the advice
 	 */
-	WorkAdvice advise(Method method, Class<?> type, String description);
+	Advice advise(Method method, Class<?> type, String description);
 
 	/**
 	 * How a method is used.
@@ -56,6 +65,124 @@ public interface WorkAdvisor {
 	 */
 	record Usage(Class<?> type, boolean leaderOnly, boolean deferred, boolean skippable, boolean runOnGrant,
 			int parameters) {
+
+	}
+
+	/**
+	 * The advice around a method that is leader work. It decides whether a call runs, and
+	 * may run the method itself while this node leads. Internal.
+	 *
+	 * @since 0.1.0
+	 */
+	interface Advice {
+
+		/**
+		 * Use the advice for the method of a bean.
+		 * @param election the name of the election
+		 * @throws InvalidUsageException if the bean cannot be advised
+		 */
+		void register(String election);
+
+		/**
+		 * Begin a term, before the listeners of the grant are called. Does not wait.
+		 * @param leadership the leadership that was granted
+		 * @param run calls the method if the leadership is current
+		 */
+		void granted(Leadership leadership, Runnable run);
+
+		/**
+		 * Run the method if it should run, after the listeners of the grant have been
+		 * called. Does not wait.
+		 */
+		void runOnGrant();
+
+		/**
+		 * Call the method, unless the advice skips the call.
+		 * @param work the work that has been entered; the advice continues it if the
+		 * method has returned a stage
+		 * @param invocation the call
+		 * @param skipped returns the result of a call that is skipped
+		 * @return the result
+		 * @throws Throwable the failure of the method or of the advice
+		 */
+		@Nullable Object call(Work work, Invocation invocation, Invocation skipped) throws Throwable;
+
+		/**
+		 * Begin a run of a method that returns a reactive type. May block.
+		 * @param leadership the leadership of the work
+		 * @return the run, to be ended, or {@code null} if the call is skipped
+		 * @throws Throwable the failure of the advice
+		 */
+		@Nullable Run begin(Leadership leadership) throws Throwable;
+
+		/**
+		 * A run of the method, which may end on another thread than it has begun.
+		 */
+		interface Run {
+
+			/**
+			 * Return what the context of Reactor has during the run.
+			 * @return the entries
+			 */
+			Map<?, ?> context();
+
+			/**
+			 * Call a part of the method.
+			 * @param invocation the call
+			 * @return its result
+			 * @throws Throwable its failure
+			 */
+			@Nullable Object invoke(Invocation invocation) throws Throwable;
+
+			/**
+			 * End the run. May block.
+			 * @param failure the failure, or {@code null} if it has completed
+			 * @throws Throwable if the end cannot be recorded
+			 */
+			void end(@Nullable Throwable failure) throws Throwable;
+
+		}
+
+		/**
+		 * A call of the method.
+		 */
+		@FunctionalInterface
+		interface Invocation {
+
+			/**
+			 * Call the method.
+			 * @return its result
+			 * @throws Throwable its failure
+			 */
+			@Nullable Object proceed() throws Throwable;
+
+		}
+
+	}
+
+	/**
+	 * Marks an annotation of methods that are leader work with advice around it. The
+	 * annotation must itself be annotated with {@link LeaderOnly @LeaderOnly}, and have
+	 * an alias for {@link LeaderOnly#election()}. If it names no election, that of the
+	 * class applies. Internal.
+	 *
+	 * @since 0.1.0
+	 */
+	@Target(ElementType.ANNOTATION_TYPE)
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface AdvisedBy {
+
+		/**
+		 * The type of the bean that advises the methods.
+		 * @return the type
+		 */
+		Class<? extends WorkAdvisor> value();
+
+		/**
+		 * What the methods have, for messages.
+		 * @return a noun
+		 */
+		String description();
 
 	}
 

@@ -25,8 +25,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
-import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SerialWorker;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -113,7 +113,7 @@ public final class LeaderService {
 		try {
 			return CompletableFuture
 				.runAsync(handOver::await,
-						(await) -> DaemonThreads.create("service-" + this.name + "-stop", await).start())
+						(await) -> Platform.SYSTEM.newThread("service-" + this.name + "-stop", await).start())
 				.thenCompose((over) -> submitStop());
 		}
 		catch (OutOfMemoryError ex) {

@@ -25,6 +25,7 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.SerialWorker;
+import io.leaderelection.lifecycle.LeadershipSequence.Participant;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.DisposableBean;
@@ -63,9 +64,9 @@ public final class LeaderServices implements DisposableBean {
 	 * as failed
 	 * @return the participant
 	 */
-	public LeadershipParticipant participant(int startAttempts, Duration startTimeout) {
+	public Participant participant(int startAttempts, Duration startTimeout) {
 		StartPolicy policy = new StartPolicy(startAttempts, startTimeout);
-		return new LeadershipParticipant() {
+		return new Participant() {
 
 			@Override
 			public void granted(DefaultLeaderElector elector, LeadershipGrantedEvent event) {

@@ -57,7 +57,7 @@ public final class LeadershipSequence {
 
 	private final Listeners listeners = new Listeners();
 
-	private final List<LeadershipParticipant> participants;
+	private final List<Participant> participants;
 
 	/**
 	 * Create a new {@code LeadershipSequence} instance.
@@ -66,8 +66,7 @@ public final class LeadershipSequence {
 	 * @param services starts and stops services
 	 * @param runs starts the methods that run on grant
 	 */
-	public LeadershipSequence(ApplicationContext context, LeadershipParticipant terms, LeadershipParticipant services,
-			LeadershipParticipant runs) {
+	public LeadershipSequence(ApplicationContext context, Participant terms, Participant services, Participant runs) {
 		this.context = context;
 		this.participants = new CopyOnWriteArrayList<>(List.of(terms, this.listeners, services, runs));
 	}
@@ -76,7 +75,7 @@ public final class LeadershipSequence {
 	 * Have leadership start and stop the endpoints of Spring Integration.
 	 * @param endpoints starts and stops them
 	 */
-	public void add(LeadershipParticipant endpoints) {
+	public void add(Participant endpoints) {
 		this.participants.add(this.participants.indexOf(this.listeners) + 1, endpoints);
 	}
 
@@ -86,7 +85,7 @@ public final class LeadershipSequence {
 	 * @param event the event
 	 */
 	public void publish(DefaultLeaderElector elector, ElectionEvent event) {
-		List<LeadershipParticipant> order = new ArrayList<>(this.participants);
+		List<Participant> order = new ArrayList<>(this.participants);
 		if (event instanceof LeadershipGrantedEvent granted) {
 			tell(order.iterator(), (participant) -> participant.granted(elector, granted));
 		}
@@ -99,7 +98,7 @@ public final class LeadershipSequence {
 		}
 	}
 
-	private static void tell(Iterator<LeadershipParticipant> participants, Consumer<LeadershipParticipant> call) {
+	private static void tell(Iterator<Participant> participants, Consumer<Participant> call) {
 		if (participants.hasNext()) {
 			try {
 				call.accept(participants.next());
@@ -114,7 +113,7 @@ public final class LeadershipSequence {
 	 * The listeners of the context. That of a revocation may be called after the context
 	 * was closed, if a listener of the grant closes it or does not return before.
 	 */
-	private final class Listeners implements LeadershipParticipant {
+	private final class Listeners implements Participant {
 
 		@Override
 		public void granted(DefaultLeaderElector elector, LeadershipGrantedEvent event) {
@@ -131,6 +130,31 @@ public final class LeadershipSequence {
 			}
 			// The parents of the context may still be open
 			LeadershipSequence.this.context.publishEvent(event);
+		}
+
+	}
+
+	/**
+	 * Takes part in each grant and in its end, at its place in the
+	 * {@link LeadershipSequence}.
+	 */
+	@FunctionalInterface
+	public interface Participant {
+
+		/**
+		 * Called when leadership was granted.
+		 * @param elector the elector of the election
+		 * @param event the event
+		 */
+		void granted(DefaultLeaderElector elector, LeadershipGrantedEvent event);
+
+		/**
+		 * Called when leadership has ended or is about to end. An orderly hand-over frees
+		 * the lock when this method has returned.
+		 * @param elector the elector of the election
+		 * @param event the event
+		 */
+		default void revoked(DefaultLeaderElector elector, LeadershipRevokedEvent event) {
 		}
 
 	}

@@ -25,8 +25,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.Platform;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +71,8 @@ final class ServiceStarter {
 	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 		try {
-			DaemonThreads.create(this.leadership.getElection() + "-services", () -> startAll(services, done)).start();
+			Platform.SYSTEM.newThread(this.leadership.getElection() + "-services", () -> startAll(services, done))
+				.start();
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread can be created, but another node may be able to

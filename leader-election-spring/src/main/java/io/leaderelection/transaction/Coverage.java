@@ -19,7 +19,7 @@ package io.leaderelection.transaction;
 /**
  * Whether the transactions of a transaction manager are fenced.
  */
-public enum Coverage {
+enum Coverage {
 
 	/** All are fenced. */
 	FENCED("fenced"),
@@ -68,10 +68,9 @@ public enum Coverage {
 	}
 
 	/**
-	 * Return whether transactions cannot be fenced.
-	 * @return whether no transaction is fenced
+	 * Return whether no transaction can be fenced.
 	 */
-	public boolean isImpossible() {
+	boolean isImpossible() {
 		return this != FENCED && this != PARTLY && this != UNKNOWN;
 	}
 

@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.apache.commons.logging.Log;
@@ -193,10 +194,47 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return which transactions are fenced.
-	 * @return the coverage by the name of the transaction manager
+	 * Fail if transactions must be fenced but cannot be, as far as this is known.
+	 * @throws InvalidUsageException if transactions of a manager cannot be fenced
 	 */
-	public Map<String, Coverage> coverage() {
+	public void checkRequired() {
+		if (isRequired()) {
+			coverage().forEach((name, coverage) -> {
+				if (coverage.isImpossible()) {
+					throw new InvalidUsageException("leader-election.fencing", "required",
+							"Transactions of the transaction manager '" + name + "' are " + coverage + ".",
+							action(coverage));
+				}
+			});
+		}
+	}
+
+	private static String action(Coverage coverage) {
+		String auto = "set leader-election.fencing=auto to fence only transactions that can be fenced.";
+		return (coverage == Coverage.OTHER_DATABASE)
+				? "Hold the elections on that database (leader-election.datasource.url), or " + auto
+				: "Use a DataSourceTransactionManager, JdbcTransactionManager or JpaTransactionManager, or " + auto;
+	}
+
+	/**
+	 * Return whether transactions of a transaction manager are on the election database.
+	 * If this is not known yet, {@linkplain #inspect() inspects} it once.
+	 * @param name the name of the transaction manager
+	 * @return whether at least some are, or {@code null} if this is still not known
+	 */
+	public @Nullable Boolean isFenced(String name) {
+		if (coverage(name) == Coverage.UNKNOWN) {
+			inspect();
+		}
+		Coverage coverage = coverage(name);
+		return (coverage != Coverage.UNKNOWN) ? !coverage.isImpossible() : null;
+	}
+
+	private Coverage coverage(String name) {
+		return coverage().getOrDefault(name, Coverage.UNKNOWN);
+	}
+
+	Map<String, Coverage> coverage() {
 		Map<String, Coverage> result = new LinkedHashMap<>();
 		this.managers.forEach((name, transactions) -> result.put(name, transactions.coverage()));
 		return result;
@@ -213,13 +251,22 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return as text which transactions are fenced.
+	 * Return which transactions are fenced, in words.
 	 * @return the coverage by the name of the transaction manager
 	 */
 	public Map<String, String> describe() {
 		Map<String, String> result = new LinkedHashMap<>();
 		coverage().forEach((name, coverage) -> result.put(name, coverage.toString()));
 		return result;
+	}
+
+	/**
+	 * Return whether the transactions of a transaction manager are fenced, in words.
+	 * @param name the name of the transaction manager
+	 * @return the coverage
+	 */
+	public String describe(String name) {
+		return this.managers.containsKey(name) ? coverage(name).toString() : Coverage.NOT_REGISTERED.toString();
 	}
 
 	/**
@@ -264,7 +311,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	boolean fence(Leadership leadership, Connection connection) throws SQLException {
 		DefaultLeaderElectors known = this.electors;
-		return known != null && known.get(leadership.getElection()).fenceChecks().check(leadership, connection);
+		return known != null && known.get(leadership.getElection()).fence(leadership, connection);
 	}
 
 	/**
@@ -274,7 +321,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		DefaultLeaderElectors known = this.electors;
 		if (known != null) {
 			for (DefaultLeaderElector elector : known.all()) {
-				Boolean covered = elector.fenceChecks().covers(connection);
+				Boolean covered = elector.covers(connection);
 				if (covered != null) {
 					return covered;
 				}

@@ -55,7 +55,7 @@ public final class TestLeadershipAutoConfiguration {
 	@Bean
 	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	LocalStore manualStore(Environment environment) {
-		return LocalStore.controlled(isLeader(environment));
+		return LocalStore.manual(isLeader(environment));
 	}
 
 	@Bean

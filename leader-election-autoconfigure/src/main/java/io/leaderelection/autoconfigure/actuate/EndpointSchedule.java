@@ -22,8 +22,8 @@ import java.util.Map;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ScheduleAction;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ScheduleDescriptor;
 import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.ScheduleStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,7 +45,7 @@ record EndpointSchedule(DurableJob job) implements LeadershipEndpoint.Schedule {
 
 	@Override
 	public ScheduleDescriptor describe() {
-		ScheduleStatus status = this.job.status();
+		Status status = this.job.status();
 		return new ScheduleDescriptor(status.cron(), status.zone(), status.lastFire(), status.nextFire(),
 				status.outcome(), status.lag(), status.completed(), status.failed(), status.missed(),
 				status.caughtUp());

@@ -25,9 +25,9 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-import io.leaderelection.engine.DaemonThreads;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.Platform;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -92,7 +92,8 @@ final class HealthMonitor implements SmartLifecycle, ApplicationListener<Applica
 		if (this.scheduler == null) {
 			this.electors.all().forEach(DefaultLeaderElector::resumeCandidacy);
 			this.hysteresis = new HealthHysteresis(this.after, System.nanoTime());
-			this.scheduler = Executors.newSingleThreadScheduledExecutor((task) -> DaemonThreads.create("health", task));
+			this.scheduler = Executors
+				.newSingleThreadScheduledExecutor((task) -> Platform.SYSTEM.newThread("health", task));
 			long interval = this.hysteresis.interval();
 			this.scheduler.scheduleWithFixedDelay(this::tryCheck, interval, interval, TimeUnit.NANOSECONDS);
 		}
@@ -130,7 +131,7 @@ final class HealthMonitor implements SmartLifecycle, ApplicationListener<Applica
 			long now = System.nanoTime();
 			this.asked = now;
 			try {
-				DaemonThreads.create("health-check", () -> ask(now)).start();
+				Platform.SYSTEM.newThread("health-check", () -> ask(now)).start();
 			}
 			catch (Throwable ex) {
 				failed(ex, now);

@@ -23,7 +23,7 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.LocalStore;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -63,12 +63,12 @@ public final class ResignWhenUnhealthyAutoConfiguration {
 	@Bean
 	HealthMonitor leadershipHealthMonitor(DefaultLeaderElectors electors, LeaderElectionProperties properties,
 			ObjectProvider<GroupHealth> groups, ObjectProvider<ApplicationAvailability> availability,
-			ObjectProvider<ElectionStore> controlled) {
+			ObjectProvider<LocalStore> manual) {
 		String group = String.valueOf(properties.resignWhenUnhealthy().group());
 		BooleanSupplier healthCheck = healthCheck(group, groups.getIfAvailable(), availability.getIfAvailable());
 		// A test that grants and revokes leadership would be disturbed
-		boolean isControlled = properties.mode() != Mode.POSTGRESQL && controlled.getIfAvailable() != null;
-		return new HealthMonitor(electors, isControlled ? () -> true : healthCheck, "health group '" + group + "'",
+		boolean isManual = properties.mode() != Mode.POSTGRESQL && manual.getIfAvailable() != null;
+		return new HealthMonitor(electors, isManual ? () -> true : healthCheck, "health group '" + group + "'",
 				properties.resignWhenUnhealthy().after());
 	}
 

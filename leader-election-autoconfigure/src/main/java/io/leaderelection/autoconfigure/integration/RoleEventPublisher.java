@@ -25,7 +25,7 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.lifecycle.LeadershipParticipant;
+import io.leaderelection.lifecycle.LeadershipSequence.Participant;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -46,7 +46,7 @@ import org.springframework.integration.leader.event.OnRevokedEvent;
  * election, and their listeners have returned before an orderly hand-over frees the lock.
  * A failing listener has no effect on the election or on the listeners of its events.
  */
-final class RoleEventPublisher implements LeadershipParticipant {
+final class RoleEventPublisher implements Participant {
 
 	private static final Log logger = LogFactory.getLog(RoleEventPublisher.class);
 

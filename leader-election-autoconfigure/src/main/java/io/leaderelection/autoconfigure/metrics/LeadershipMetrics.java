@@ -28,7 +28,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
-import io.leaderelection.engine.FenceChecks;
 import io.leaderelection.engine.NodeProfile;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -68,8 +67,8 @@ class LeadershipMetrics implements MeterBinder {
 						"Store of the election, protocol between nodes and version of the library, as tags; always 1")
 				.register(registry);
 			bindTransitions(registry, elector);
-			bindFence(registry, elector, "passed", FenceChecks::passed);
-			bindFence(registry, elector, "refused", FenceChecks::refused);
+			bindFence(registry, elector, "passed", ElectionStatistics::passedFence);
+			bindFence(registry, elector, "refused", ElectionStatistics::refusedByFence);
 			FunctionCounter.builder(PREFIX + "time", elector, (current) -> seconds(current.led()))
 				.tag("election", elector.getElection())
 				.baseUnit(SECONDS)
@@ -127,8 +126,8 @@ class LeadershipMetrics implements MeterBinder {
 	}
 
 	private static void bindFence(MeterRegistry registry, DefaultLeaderElector elector, String result,
-			ToDoubleFunction<FenceChecks> count) {
-		FunctionCounter.builder(PREFIX + "fence", elector.fenceChecks(), count)
+			ToDoubleFunction<ElectionStatistics> count) {
+		FunctionCounter.builder(PREFIX + "fence", elector.statistics(), count)
 			.tags("election", elector.getElection(), "result", result)
 			.description("Checks of transactions of leader work at the fence")
 			.register(registry);

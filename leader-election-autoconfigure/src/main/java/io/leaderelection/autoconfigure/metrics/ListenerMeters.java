@@ -19,7 +19,7 @@ package io.leaderelection.autoconfigure.metrics;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionListener;
+import io.leaderelection.engine.ElectionStatistics.Listener;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -29,7 +29,7 @@ import io.micrometer.core.instrument.Timer;
 /**
  * The meters of one election that are updated by events of the engine.
  */
-final class ListenerMeters implements ElectionListener {
+final class ListenerMeters implements Listener {
 
 	private final MeterRegistry registry;
 

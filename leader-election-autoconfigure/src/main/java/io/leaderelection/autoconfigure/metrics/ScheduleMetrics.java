@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 
 import io.leaderelection.schedule.DurableJob;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.schedule.DurableSchedules;
-import io.leaderelection.schedule.ScheduleStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -58,16 +58,16 @@ class ScheduleMetrics implements MeterBinder {
 			.description(
 					"Time for which the oldest fire has been due; NaN while this node does not lead, negative if the last fire is ahead")
 			.register(registry);
-		counter(registry, job, "runs", "completed", "Runs by outcome", ScheduleStatus::completed);
-		counter(registry, job, "runs", "failed", "Runs by outcome", ScheduleStatus::failed);
+		counter(registry, job, "runs", "completed", "Runs by outcome", Status::completed);
+		counter(registry, job, "runs", "failed", "Runs by outcome", Status::failed);
 		counter(registry, job, "fires", "missed", "Fires that did not run, and those that a later run caught up",
-				ScheduleStatus::missed);
+				Status::missed);
 		counter(registry, job, "fires", "caught_up", "Fires that did not run, and those that a later run caught up",
-				ScheduleStatus::caughtUp);
+				Status::caughtUp);
 	}
 
 	private static void counter(MeterRegistry registry, DurableJob job, String name, String outcome, String description,
-			ToLongFunction<ScheduleStatus> value) {
+			ToLongFunction<Status> value) {
 		FunctionCounter.builder(PREFIX + name, job, (current) -> value.applyAsLong(current.status()))
 			.tags("election", job.election(), "schedule", job.name(), "outcome", outcome)
 			.description(description)

@@ -90,7 +90,7 @@ class LeadershipHealthIndicatorTests {
 
 	@Test
 	void followerIsUp() {
-		start("default", LocalStore.never());
+		start("default", LocalStore.manual(false));
 		await().until(() -> details(health(Duration.ofSeconds(30)), "default").containsKey("lastConfirmation"));
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);

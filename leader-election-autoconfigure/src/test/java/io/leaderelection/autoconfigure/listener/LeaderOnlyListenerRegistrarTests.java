@@ -26,7 +26,6 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -157,7 +156,7 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsNotStarted() {
 		this.contextRunner.withUserConfiguration(RabbitListeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
+			.withBean(LocalStore.class, () -> LocalStore.manual(false))
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = target(registry.unregisterListenerContainer("method"));
@@ -175,7 +174,7 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
 		this.contextRunner.withUserConfiguration(KafkaContainers.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
+			.withBean(LocalStore.class, () -> LocalStore.manual(false))
 			.run((context) -> {
 				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
 				LocalStore.grant(elector(context));
@@ -191,7 +190,7 @@ class LeaderOnlyListenerRegistrarTests {
 	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
 		this.contextRunner.withUserConfiguration(Listeners.class)
 			.withPropertyValues("leader-election.mode=always")
-			.withBean(ElectionStore.class, () -> LocalStore.controlled(false))
+			.withBean(LocalStore.class, () -> LocalStore.manual(false))
 			.run((context) -> {
 				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
 				MessageListenerContainer manual = container(registry, "manual");

@@ -59,7 +59,8 @@ class LeadershipMetricsTests {
 
 	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
 			List.of(settings("default"), settings("reports")),
-			(settings) -> settings.election().equals("default") ? LocalStore.always() : LocalStore.never(), (event) -> {
+			(settings) -> settings.election().equals("default") ? LocalStore.always() : LocalStore.manual(false),
+			(event) -> {
 			});
 
 	@BeforeEach

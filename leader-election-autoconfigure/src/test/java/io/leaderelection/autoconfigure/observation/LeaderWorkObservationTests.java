@@ -32,7 +32,6 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.observation.DefaultLeaderWorkObservationConvention;
@@ -260,7 +259,7 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void workThatIsInterrupted() {
-		this.contextRunner.withBean(ElectionStore.class, () -> LocalStore.controlled(false)).run((context) -> {
+		this.contextRunner.withBean(LocalStore.class, () -> LocalStore.manual(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			LocalStore.grant(elector);
 			Thread thread = new Thread(reports(context)::block);
@@ -274,7 +273,7 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void publisherThatIsCancelledByTheEndOfLeadership() {
-		this.contextRunner.withBean(ElectionStore.class, () -> LocalStore.controlled(false)).run((context) -> {
+		this.contextRunner.withBean(LocalStore.class, () -> LocalStore.manual(false)).run((context) -> {
 			var elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			LocalStore.grant(elector);
 			CompletableFuture<String> result = reports(context).mono().toFuture();

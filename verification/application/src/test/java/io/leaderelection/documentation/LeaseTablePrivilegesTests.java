@@ -122,7 +122,7 @@ class LeaseTablePrivilegesTests {
 		try (LeaseTableNode first = start().awaitLeader(); LeaseTableNode second = start()) {
 			LeaseTableNode.eventually().until(() -> second.leader() != null);
 			assertThat(runInTransaction(first)).isTrue();
-			assertThat(first.elector().fenceChecks().passed()).isOne();
+			assertThat(first.elector().statistics().passedFence()).isOne();
 			first.elector().resign();
 			second.awaitLeader();
 			assertThat(runInTransaction(second)).isTrue();
