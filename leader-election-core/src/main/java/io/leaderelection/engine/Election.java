@@ -37,7 +37,7 @@ import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Contact;
-import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.ElectionState.HandOver;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
@@ -117,12 +117,12 @@ import org.jspecify.annotations.Nullable;
  * Because of this order, either the winner waits for the end of the transaction, or the
  * transaction finds that its term has ended, and is rolled back.
  *
- * Leaving. The intent to leave is one object, the Departure: its reason, its deadline, who
+ * Handing over. The intent is one object, the HandOver: its reason, its deadline, who
  * waits for it, and whether the node takes part afterwards. The gate counts a call first
  * and checks leadership second, whereas this class changes the state first and counts work
  * second. A drain therefore never misses work that has just begun. Confirmations continue
  * while work drains: the work still runs under a trusted lease. The lock is freed last. If
- * the lease is lost meanwhile, there is no lock left to hand over, and the departure
+ * the lease is lost meanwhile, there is no lock left to hand over, and the hand-over
  * becomes a loss.
  *
  * After a loss. The work of the old term is interrupted. The node is not a candidate again
@@ -374,7 +374,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return whether this node must not be granted leadership.
 	 */
 	boolean isLeaving() {
-		return this.state.departure() != null || isSuspended();
+		return this.state.handOver() != null || isSuspended();
 	}
 
 	// Requests: on any thread
@@ -422,7 +422,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 				running.end().thenRun(waiting::complete);
 			}
 			if (!isStopping()) {
-				depart(Reason.STOPPED, null, true);
+				beginHandOver(Reason.STOPPED, null, true);
 			}
 			return running.end();
 		}
@@ -443,12 +443,12 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	CompletableFuture<Boolean> resign(String cause) {
 		this.lock.lock();
 		try {
-			Departure departure = this.state.departure();
-			if (departure == null && this.state.holdsLock()) {
-				departure = depart(Reason.RESIGNED, cause, false);
+			HandOver handOver = this.state.handOver();
+			if (handOver == null && this.state.holdsLock()) {
+				handOver = beginHandOver(Reason.RESIGNED, cause, false);
 				this.loop.resigned();
 			}
-			return (departure != null) ? departure.handedOver().copy() : CompletableFuture.completedFuture(false);
+			return (handOver != null) ? handOver.completion().copy() : CompletableFuture.completedFuture(false);
 		}
 		finally {
 			this.lock.unlock();
@@ -456,28 +456,28 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Close the gate and have the election thread leave. Called under the lock.
+	 * Close the gate and have the election thread hand over. Called under the lock.
 	 */
-	private Departure depart(Reason reason, @Nullable String cause, boolean stops) {
+	private HandOver beginHandOver(Reason reason, @Nullable String cause, boolean stops) {
 		ElectionState before = this.state;
-		Departure known = before.departure();
+		HandOver known = before.handOver();
 		long interruptAt = (known != null) ? known.interruptAt()
 				: this.platform.nanoTime() + this.settings.drainTimeout().toNanos();
 		long deadline = stopLimit() + ((before.granted() != null) ? interruptAt : this.platform.nanoTime());
-		Departure departure = new Departure((known != null) ? known.reason() : reason,
+		HandOver handOver = new HandOver((known != null) ? known.reason() : reason,
 				(known != null) ? known.cause() : cause, stops, interruptAt, deadline,
-				(known != null) ? known.handedOver() : before.holdsLock() ? new Resignation<>(this::detachCurrent)
+				(known != null) ? known.completion() : before.holdsLock() ? new Resignation<>(this::detachCurrent)
 						: CompletableFuture.completedFuture(false));
 		Position position = (before.position() instanceof Leading leading)
 				? new Draining(leading.leadership(), leading.trustedUntil()) : before.position();
-		this.state = before.at(position).departing(departure);
+		this.state = before.at(position).handingOver(handOver);
 		if (stops) {
 			this.relay.interrupt(this.others);
 		}
 		wake();
 		long now = this.platform.nanoTime();
 		this.loop.checkWithin(Math.min(interruptAt - now, deadline - now));
-		return departure;
+		return handOver;
 	}
 
 	/**
@@ -558,7 +558,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (this.current == null || state.isStopping() && !state.holdsLock()) {
 				return ResignationAnswer.refused("this node does not participate in the election");
 			}
-			if (state.departure() != null && term != null && (only == null || only.equals(term))) {
+			if (state.handOver() != null && term != null && (only == null || only.equals(term))) {
 				return ResignationAnswer.requested(term);
 			}
 			Problem problem = state.contact().problem();
@@ -730,8 +730,8 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * if there is no stop.
 	 */
 	long stopRemaining() {
-		Departure departure = this.state.departure();
-		return (departure != null && departure.stops()) ? departure.deadline() - this.platform.nanoTime()
+		HandOver handOver = this.state.handOver();
+		return (handOver != null && handOver.stops()) ? handOver.deadline() - this.platform.nanoTime()
 				: Watchdog.NO_DEADLINE;
 	}
 
@@ -777,7 +777,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	boolean end() {
 		boolean goesOn;
-		endDeparture(false);
+		endHandOver(false);
 		this.lock.lock();
 		Participation ended = this.current;
 		try {
@@ -882,13 +882,13 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	void notifyListeners(TermLeadership leadership) {
 		this.lock.lock();
 		try {
-			Departure departure = this.state.departure();
+			HandOver handOver = this.state.handOver();
 			if (this.state.position() instanceof Draining draining && draining.leadership() == leadership
-					&& departure != null) {
-				Task revoked = revocation(leadership, departure.reason());
+					&& handOver != null) {
+				Task revoked = revocation(leadership, handOver.reason());
 				this.state = this.state.at(new Leaving(leadership, draining.trustedUntil()))
-					.remembering(transition(Kind.REVOKED, leadership, departure.reason(), departure.cause()));
-				this.statistics.revokedFor(departure.reason());
+					.remembering(transition(Kind.REVOKED, leadership, handOver.reason(), handOver.cause()));
+				this.statistics.revokedFor(handOver.reason());
 				this.relay.add(revoked);
 			}
 		}
@@ -901,7 +901,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * End trust before the lock is freed.
 	 * @return whether this node still had that leadership
 	 */
-	boolean relinquish(TermLeadership leadership) {
+	boolean handOver(TermLeadership leadership) {
 		this.lock.lock();
 		try {
 			if (this.state.leadership() != leadership) {
@@ -910,9 +910,9 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			notifyListeners(leadership);
 			long now = this.platform.nanoTime();
 			this.statistics.ended(this.state, now);
-			Departure departure = this.state.departure();
-			if (departure != null) {
-				this.state = this.state.departing(departure.endingBy(now + stopLimit()));
+			HandOver handOver = this.state.handOver();
+			if (handOver != null) {
+				this.state = this.state.handingOver(handOver.endingBy(now + stopLimit()));
 				this.loop.checkWithin(stopLimit());
 			}
 			this.state = this.state.following(View.NONE);
@@ -928,10 +928,10 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * End trust without allocating anything, before the session ends: if there is no
 	 * memory, {@link #lose} may succeed only when another node already leads.
 	 */
-	void distrust() {
+	void loseTrust() {
 		TermLeadership leadership = this.state.leadership();
 		if (leadership != null) {
-			leadership.distrust();
+			leadership.loseTrust();
 		}
 	}
 
@@ -941,12 +941,12 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param abort ends the session; never blocks
 	 */
 	void lose(TermLeadership leadership, Reason reason, Runnable abort) {
-		if (endTrust(leadership, reason, abort)) {
-			endLost();
+		if (loseTerm(leadership, reason, abort)) {
+			interruptLost();
 		}
 	}
 
-	private boolean endTrust(TermLeadership leadership, Reason reason, Runnable abort) {
+	private boolean loseTerm(TermLeadership leadership, Reason reason, Runnable abort) {
 		this.lock.lock();
 		try {
 			Granted granted = this.state.granted();
@@ -957,7 +957,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			boolean notified = granted instanceof Leaving;
 			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
 			Loss loss = new Loss(reason, silence, notified);
-			Runnable end = () -> endLost(leadership, loss, abort);
+			Runnable end = () -> interruptLost(leadership, loss, abort);
 			Task revoked = revocation(leadership, reason);
 			ElectionState following = this.state.following(View.NONE);
 			if (!notified) {
@@ -983,7 +983,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * End the session of a lost leadership and then its work and listeners, unless this
 	 * has been done. If this fails for lack of memory, it must be called again.
 	 */
-	void endLost() {
+	void interruptLost() {
 		Runnable end = this.lost;
 		if (end != null) {
 			end.run();
@@ -991,7 +991,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	private void endLost(TermLeadership leadership, Loss loss, Runnable abort) {
+	private void interruptLost(TermLeadership leadership, Loss loss, Runnable abort) {
 		try {
 			abort.run();
 		}
@@ -1029,12 +1029,12 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	long interruptOverdue() {
 		ElectionState current = this.state;
-		Departure departure = current.departure();
+		HandOver handOver = current.handOver();
 		TermLeadership leadership = current.leadership();
-		if (departure == null || leadership == null || leadership == this.overdue) {
+		if (handOver == null || leadership == null || leadership == this.overdue) {
 			return Watchdog.NO_DEADLINE;
 		}
-		long remaining = departure.interruptAt() - this.platform.nanoTime();
+		long remaining = handOver.interruptAt() - this.platform.nanoTime();
 		if (remaining <= 0) {
 			interruptOverdue(leadership);
 		}
@@ -1058,35 +1058,35 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
-	 * Return to following if the lock was won but not granted, and end the intent to
-	 * leave unless it is a stop.
+	 * Return to following if the lock was won but not granted, and end the hand-over
+	 * unless it is a stop.
 	 * @param freed whether the lock was freed
 	 */
-	void endTerm(boolean freed) {
+	void followAgain(boolean freed) {
 		update((current) -> (current.position() instanceof Elected) ? current.following(View.NONE) : current);
 		this.relay.retain(false);
-		endDeparture(freed);
+		endHandOver(freed);
 	}
 
-	private void endDeparture(boolean freed) {
-		Departure departure;
+	private void endHandOver(boolean freed) {
+		HandOver handOver;
 		this.lock.lock();
 		try {
-			departure = this.state.departure();
-			if (departure == null) {
+			handOver = this.state.handOver();
+			if (handOver == null) {
 				return;
 			}
 			long yieldUntil = this.platform.nanoTime()
 					+ Math.min(this.settings.lease().toNanos(), this.timings.maxYield().toNanos());
-			this.state = departure.stops() ? this.state.departing(departure.ended(freed))
-					: this.state.departing(null).suspended(Suspension.RESIGNED, yieldUntil);
+			this.state = handOver.stops() ? this.state.handingOver(handOver.ended(freed))
+					: this.state.handingOver(null).suspended(Suspension.RESIGNED, yieldUntil);
 		}
 		finally {
 			this.lock.unlock();
 		}
-		if (!departure.handedOver().isDone()) {
+		if (!handOver.completion().isDone()) {
 			// Dependent stages are code of the application
-			completeAside(departure.handedOver(), freed);
+			completeAside(handOver.completion(), freed);
 		}
 	}
 

@@ -206,7 +206,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 		if (leadership != null && (trust <= 0 || stop <= 0)) {
 			// Trust ends before the session, also if the session is only to be ended by a
 			// stop: the election thread may notice that late
-			boolean expired = trust <= 0 && !leadership.isDistrusted();
+			boolean expired = trust <= 0 && !leadership.hasLostTrust();
 			this.election.lose(leadership, expired ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST, () -> abort(current));
 			trust = Watchdog.NO_DEADLINE;
 		}
@@ -224,7 +224,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 		if (this.thread == null) {
 			this.election.revive(this::reviveThread);
 		}
-		this.election.endLost();
+		this.election.interruptLost();
 		return Math.min(next, this.election.interruptOverdue());
 	}
 
@@ -297,7 +297,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 			SupervisedSession lost = this.session;
 			this.election.lose(left, Reason.SESSION_LOST, () -> abort(lost));
 		}
-		this.election.endLost();
+		this.election.interruptLost();
 	}
 
 	/**
@@ -311,7 +311,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 		try {
 			// This node may have resigned while, for lack of memory, a leadership had
 			// outlived its session
-			this.election.endTerm(false);
+			this.election.followAgain(false);
 			awaitEndOfWork();
 			boolean requests = this.watches && watch(opened);
 			if (!this.election.isStopping()) {
@@ -327,7 +327,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 			}
 		}
 		catch (Throwable ex) {
-			this.election.distrust();
+			this.election.loseTrust();
 			try {
 				loseWhatIsLeft();
 			}
@@ -343,7 +343,7 @@ final class ElectionLoop implements Election.Loop, Watchdog.Watched {
 				// Otherwise it is to end with that leadership
 				this.session = null;
 			}
-			this.election.endTerm(false);
+			this.election.followAgain(false);
 		}
 	}
 

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * The complete state of an election on one node. Times are {@link Platform#nanoTime()}.
  *
  * @param position the position of this node
- * @param departure the intent to hand over or stop, if there is one
+ * @param handOver the intent to hand over or stop, if there is one
  * @param suspensions the causes for which the candidacy is suspended, and when each ends
  * without further action
  * @param request the term of another node whose end this node requests, if any
@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
-record ElectionState(Position position, @Nullable Departure departure, Map<Suspension, Long> suspensions,
+record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspension, Long> suspensions,
 		@Nullable Term request, View view, Contact contact, List<Transition> history) {
 
 	private static final int LONGEST_HISTORY = 20;
@@ -91,7 +91,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	boolean isStopping() {
-		return this.departure != null && this.departure.stops();
+		return this.handOver != null && this.handOver.stops();
 	}
 
 	boolean isSuspended(long now) {
@@ -127,7 +127,7 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	// Changes
 
 	ElectionState at(Position newPosition) {
-		return new ElectionState(newPosition, this.departure, this.suspensions, this.request, this.view, this.contact,
+		return new ElectionState(newPosition, this.handOver, this.suspensions, this.request, this.view, this.contact,
 				this.history);
 	}
 
@@ -142,17 +142,17 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	ElectionState with(View newView) {
-		return new ElectionState(this.position, this.departure, this.suspensions, this.request, newView, this.contact,
+		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, newView, this.contact,
 				this.history);
 	}
 
 	ElectionState with(Contact newContact) {
-		return new ElectionState(this.position, this.departure, this.suspensions, this.request, this.view, newContact,
+		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, this.view, newContact,
 				this.history);
 	}
 
-	ElectionState departing(@Nullable Departure newDeparture) {
-		return new ElectionState(this.position, newDeparture, this.suspensions, this.request, this.view, this.contact,
+	ElectionState handingOver(@Nullable HandOver newHandOver) {
+		return new ElectionState(this.position, newHandOver, this.suspensions, this.request, this.view, this.contact,
 				this.history);
 	}
 
@@ -180,12 +180,12 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 	}
 
 	private ElectionState with(Map<Suspension, Long> newSuspensions) {
-		return new ElectionState(this.position, this.departure, Map.copyOf(newSuspensions), this.request, this.view,
+		return new ElectionState(this.position, this.handOver, Map.copyOf(newSuspensions), this.request, this.view,
 				this.contact, this.history);
 	}
 
 	ElectionState requesting(@Nullable Term term) {
-		return new ElectionState(this.position, this.departure, this.suspensions, term, this.view, this.contact,
+		return new ElectionState(this.position, this.handOver, this.suspensions, term, this.view, this.contact,
 				this.history);
 	}
 
@@ -193,37 +193,37 @@ record ElectionState(Position position, @Nullable Departure departure, Map<Suspe
 		List<Transition> remembered = new ArrayList<>(this.history);
 		remembered.add(transition);
 		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
-		return new ElectionState(this.position, this.departure, this.suspensions, this.request, this.view, this.contact,
+		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, this.view, this.contact,
 				List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
 	/**
-	 * The intent to leave.
+	 * The intent to hand over, or only to stop.
 	 *
 	 * @param reason why leadership is handed over, if this node leads
 	 * @param cause who or what requested it, unless it is a stop
 	 * @param stops whether this node stops participating afterwards
 	 * @param interruptAt when work and listeners that are still running are interrupted
 	 * @param deadline when a stop ends the session, regardless of what is still running
-	 * @param handedOver completes with {@code true} when the lock was freed, with
+	 * @param completion completes with {@code true} when the lock was freed, with
 	 * {@code false} if it was lost or this node did not hold it
 	 */
-	record Departure(Reason reason, @Nullable String cause, boolean stops, long interruptAt, long deadline,
-			CompletableFuture<Boolean> handedOver) {
+	record HandOver(Reason reason, @Nullable String cause, boolean stops, long interruptAt, long deadline,
+			CompletableFuture<Boolean> completion) {
 
 		/**
-		 * Return this departure with a deadline that is not later than a time.
+		 * Return this intent with a deadline that is not later than a time.
 		 */
-		Departure endingBy(long time) {
+		HandOver endingBy(long time) {
 			return (this.deadline - time <= 0) ? this
-					: new Departure(this.reason, this.cause, this.stops, this.interruptAt, time, this.handedOver);
+					: new HandOver(this.reason, this.cause, this.stops, this.interruptAt, time, this.completion);
 		}
 
 		/**
-		 * Return a departure that only consists of the stop.
+		 * Return an intent that only consists of the stop.
 		 */
-		Departure ended(boolean freed) {
-			return new Departure(this.reason, this.cause, this.stops, this.interruptAt, this.deadline,
+		HandOver ended(boolean freed) {
+			return new HandOver(this.reason, this.cause, this.stops, this.interruptAt, this.deadline,
 					CompletableFuture.completedFuture(freed));
 		}
 

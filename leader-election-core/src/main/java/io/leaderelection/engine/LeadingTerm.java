@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.engine.ElectionState.Departure;
+import io.leaderelection.engine.ElectionState.HandOver;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Granted;
@@ -95,7 +95,7 @@ final class LeadingTerm {
 
 	private @Nullable String residue;
 
-	private boolean departing;
+	private boolean announced;
 
 	/** Whether this node has logged what a hand-over waits for. */
 	private boolean waiting;
@@ -144,7 +144,7 @@ final class LeadingTerm {
 	/**
 	 * Wait until nothing of an earlier term is left, with confirmations like those of a
 	 * leader.
-	 * @return the leadership, or {@code null} if this node is to leave
+	 * @return the leadership, or {@code null} if this node is to hand over
 	 */
 	private @Nullable TermLeadership awaitGrant() throws SessionException {
 		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
@@ -238,9 +238,9 @@ final class LeadingTerm {
 			if (position == null || position.leadership() != granted) {
 				throw lapsed();
 			}
-			Departure departure = state.departure();
-			if (departure != null) {
-				announce(granted, departure);
+			HandOver handOver = state.handOver();
+			if (handOver != null) {
+				announce(granted, handOver);
 				if (position instanceof Draining && this.election.isDrained()) {
 					this.election.notifyListeners(granted);
 					continue;
@@ -248,15 +248,15 @@ final class LeadingTerm {
 				if (position instanceof Leaving && this.election.hasEnded()) {
 					return isClean(granted);
 				}
-				if (isOverdue(granted, position, departure)) {
+				if (isOverdue(granted, position, handOver)) {
 					return false;
 				}
 			}
 			long now = this.election.nanoTime();
 			if (next - now > 0) {
 				// A hand-over has its own deadlines
-				awaitUntil((departure != null) ? earlier(next, now + OVERDUE_INTERVAL) : next,
-						(departure != null) ? Duration.ZERO : LONGEST_PROBE, () -> isOutdated(state));
+				awaitUntil((handOver != null) ? earlier(next, now + OVERDUE_INTERVAL) : next,
+						(handOver != null) ? Duration.ZERO : LONGEST_PROBE, () -> isOutdated(state));
 			}
 			else {
 				Confirmation confirmation = confirm();
@@ -277,12 +277,12 @@ final class LeadingTerm {
 				|| (state.position() instanceof Leaving && this.election.hasEnded());
 	}
 
-	private void announce(TermLeadership granted, Departure departure) {
-		long waited = this.election.nanoTime() - departure.interruptAt() + this.settings.drainTimeout().toNanos();
-		if (!this.departing) {
-			this.departing = true;
-			this.log.info("Handing over " + granted + " (" + departure.reason()
-					+ ((departure.cause() != null) ? ", requested by: " + departure.cause() : "") + ")");
+	private void announce(TermLeadership granted, HandOver handOver) {
+		long waited = this.election.nanoTime() - handOver.interruptAt() + this.settings.drainTimeout().toNanos();
+		if (!this.announced) {
+			this.announced = true;
+			this.log.info("Handing over " + granted + " (" + handOver.reason()
+					+ ((handOver.cause() != null) ? ", requested by: " + handOver.cause() : "") + ")");
 		}
 		else if (!this.waiting && waited >= REPORT_BLOCKED_AFTER) {
 			this.waiting = true;
@@ -295,8 +295,8 @@ final class LeadingTerm {
 	 * Interrupt work and listeners whose deadline has passed.
 	 * @return whether to free the lock although some of them have not ended
 	 */
-	private boolean isOverdue(TermLeadership granted, Position position, Departure departure) {
-		long overdue = this.election.nanoTime() - departure.interruptAt();
+	private boolean isOverdue(TermLeadership granted, Position position, HandOver handOver) {
+		long overdue = this.election.nanoTime() - handOver.interruptAt();
 		this.election.interruptOverdue();
 		if (overdue >= LAST_CALL && position instanceof Draining) {
 			// Listeners must have some time too, even if work does not end
@@ -324,18 +324,18 @@ final class LeadingTerm {
 	}
 
 	private void free(@Nullable TermLeadership granted, boolean clean) throws SessionException {
-		Departure departure = this.election.state().departure();
-		if (granted != null && !this.election.relinquish(granted)) {
+		HandOver handOver = this.election.state().handOver();
+		if (granted != null && !this.election.handOver(granted)) {
 			throw lapsed();
 		}
 		boolean succeeded = this.session.release(clean);
-		if (granted != null && departure != null) {
-			long shut = departure.interruptAt() - this.settings.drainTimeout().toNanos();
+		if (granted != null && handOver != null) {
+			long shut = handOver.interruptAt() - this.settings.drainTimeout().toNanos();
 			this.election.statistics().drained(this.election.nanoTime() - shut);
 			this.log.info(
 					"Released " + granted + (clean ? "" : ", not cleanly: " + this.residue + " may still be running"));
 		}
-		this.election.endTerm(true);
+		this.election.followAgain(true);
 		if (succeeded) {
 			this.election.resumeCandidacy(Suspension.RESIGNED);
 		}

@@ -69,7 +69,7 @@ sealed interface Position {
 		 * @return the time in nanoseconds, not positive if trust has ended
 		 */
 		default long trustRemaining(long now) {
-			return leadership().isDistrusted() ? 0 : trustedUntil() - now;
+			return leadership().hasLostTrust() ? 0 : trustedUntil() - now;
 		}
 
 		/**

@@ -40,7 +40,7 @@ final class TermLeadership implements Leadership {
 
 	private volatile @Nullable Loss loss;
 
-	private volatile boolean distrusted;
+	private volatile boolean lostTrust;
 
 	TermLeadership(Owner owner, Term term, Instant since) {
 		this.owner = owner;
@@ -109,12 +109,12 @@ final class TermLeadership implements Leadership {
 	/**
 	 * End trust in this leadership. It cannot be restored.
 	 */
-	void distrust() {
-		this.distrusted = true;
+	void loseTrust() {
+		this.lostTrust = true;
 	}
 
-	boolean isDistrusted() {
-		return this.distrusted;
+	boolean hasLostTrust() {
+		return this.lostTrust;
 	}
 
 	/** Record how this leadership was lost. */

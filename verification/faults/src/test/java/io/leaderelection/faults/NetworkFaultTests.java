@@ -169,7 +169,7 @@ class NetworkFaultTests {
 		faults.cluster().awaitSessions().verify();
 	}
 
-	// With a table, the message is often a renewal, which a departure waits for
+	// With a table, the message is often a renewal, which a hand-over waits for
 	@AdvisoryLockOnly
 	@Test
 	void halfMessageOfARelease() {

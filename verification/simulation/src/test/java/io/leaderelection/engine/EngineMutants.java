@@ -259,11 +259,11 @@ final class EngineMutants {
 
 		@Override
 		long stopRemaining() {
-			ElectionState.Departure departure = state().departure();
-			if (departure == null || !departure.stops() || state().granted() != null) {
+			ElectionState.HandOver handOver = state().handOver();
+			if (handOver == null || !handOver.stops() || state().granted() != null) {
 				return super.stopRemaining();
 			}
-			long begin = departure.interruptAt() - settings().drainTimeout().toNanos();
+			long begin = handOver.interruptAt() - settings().drainTimeout().toNanos();
 			long limit = ElectionSettings.GRACE.plus(timings().stopMargin()).toNanos();
 			return Math.min(super.stopRemaining(), begin + limit - nanoTime());
 		}

@@ -161,16 +161,16 @@ public final class SimulatedElector {
 	}
 
 	public boolean isDeparting() {
-		return this.election.state().departure() != null;
+		return this.election.state().handOver() != null;
 	}
 
 	/**
-	 * Return when work and listeners are interrupted by a departure, by the clock of this
+	 * Return when work and listeners are interrupted by a hand-over, by the clock of this
 	 * node, or a time that never comes.
 	 */
 	public long interruptAt() {
-		ElectionState.Departure departure = this.election.state().departure();
-		return (departure != null) ? departure.interruptAt() : Long.MAX_VALUE;
+		ElectionState.HandOver handOver = this.election.state().handOver();
+		return (handOver != null) ? handOver.interruptAt() : Long.MAX_VALUE;
 	}
 
 	/**
@@ -185,13 +185,13 @@ public final class SimulatedElector {
 	 */
 	public boolean awaitsSeat() {
 		ElectionState state = this.election.state();
-		return this.election.settings().candidate() && state.departure() == null && state.suspensions().isEmpty()
+		return this.election.settings().candidate() && state.handOver() == null && state.suspensions().isEmpty()
 				&& state.contact().watching() && state.contact().problem() == null;
 	}
 
 	public String describe() {
 		ElectionState state = this.election.state();
-		return state.position() + " departure " + state.departure() + " contact " + state.contact() + " suspended "
+		return state.position() + " handOver " + state.handOver() + " contact " + state.contact() + " suspended "
 				+ state.suspensions() + " view " + state.view();
 	}
 

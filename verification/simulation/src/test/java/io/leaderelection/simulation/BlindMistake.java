@@ -38,13 +38,13 @@ enum BlindMistake {
 
 	/** G2, G4: the lock is freed before trust in the term ends. */
 	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "LeadingTerm", """
-			if (granted != null && !this.election.relinquish(granted)) {
+			if (granted != null && !this.election.handOver(granted)) {
 				throw lapsed();
 			}
 			boolean succeeded = this.session.release(clean);
 			""", """
 			boolean succeeded = this.session.release(clean);
-			if (granted != null && !this.election.relinquish(granted)) {
+			if (granted != null && !this.election.handOver(granted)) {
 				throw lapsed();
 			}
 			"""),
@@ -59,7 +59,7 @@ enum BlindMistake {
 			"(this.won.clear() ? 0 : this.settings.takeoverDelay(this.won.ending()).toNanos())"),
 
 	/** G4, G5: whether the node is to leave is checked before the lock is taken. */
-	DEPARTURE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness"), "Election", """
+	HAND_OVER_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness"), "Election", """
 			this.lock.lock();
 			try {
 				long until = anchor + this.settings.trustNanos();
@@ -151,7 +151,7 @@ enum BlindMistake {
 
 	/** G4, G6: a stop during a resignation forgets the future of the resignation. */
 	RESIGNATION_FORGOTTEN(List.of("G6 liveness"), "Election",
-			"(known != null) ? known.handedOver() : before.holdsLock()", "before.holdsLock()"),
+			"(known != null) ? known.completion() : before.holdsLock()", "before.holdsLock()"),
 
 	/** G2: a late confirmation extends trust that has run out. */
 	LAPSED_TRUST_EXTENDED(List.of("G2 trust"), "Election", "if (granted == null || !isTrusted(leadership)) {",

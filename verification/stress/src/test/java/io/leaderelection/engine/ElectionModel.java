@@ -148,16 +148,16 @@ public final class ElectionModel {
 					"events are of this term");
 			check(this.resigned != null && this.resigned.isDone() && !(lost && this.resigned.join()),
 					"a lost term was not handed over");
-			check(this.election.state().departure() == null, "the intent to leave has ended");
+			check(this.election.state().handOver() == null, "the hand-over has ended");
 		}
 
 		private void lead() {
 			this.granted = this.election.grant(this.leadership, this.election.nanoTime());
 			if (!this.granted) {
-				this.election.endTerm(false);
+				this.election.followAgain(false);
 			}
 			else if (this.election.extend(this.leadership, this.election.nanoTime())
-					&& this.election.state().departure() != null) {
+					&& this.election.state().handOver() != null) {
 				handOver();
 			}
 		}
@@ -166,8 +166,8 @@ public final class ElectionModel {
 			if (this.election.isDrained()) {
 				this.election.notifyListeners(this.leadership);
 			}
-			this.freed = this.election.relinquish(this.leadership);
-			this.election.endTerm(this.freed);
+			this.freed = this.election.handOver(this.leadership);
+			this.election.followAgain(this.freed);
 		}
 
 	}
@@ -200,7 +200,7 @@ public final class ElectionModel {
 		}
 
 		private void handOver() {
-			if (this.leadership != null && this.election.state().departure() != null && this.election.isDrained()) {
+			if (this.leadership != null && this.election.state().handOver() != null && this.election.isDrained()) {
 				this.overlap |= this.working;
 				this.election.notifyListeners(this.leadership);
 			}

@@ -119,7 +119,7 @@ public final class StateStress {
 		public void read(II_Result result) {
 			if (this.leadership != null && !this.leadership.isCurrent()) {
 				result.r1 = 1;
-				this.election.endLost();
+				this.election.interruptLost();
 				result.r2 = (this.leadership.loss() != null && this.aborted) ? 1 : 0;
 			}
 		}

@@ -93,14 +93,14 @@ class ScheduleTests {
 	private enum Mistake {
 
 		LEADERSHIP_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
-				boolean relinquish(TermLeadership leadership) {
+				boolean handOver(TermLeadership leadership) {
 					this.lock.lock();
 					try {
 						if (this.state.leadership() != leadership) {
 							return false;
 						}
 				""", """
-				boolean relinquish(TermLeadership leadership) {
+				boolean handOver(TermLeadership leadership) {
 					if (this.state.leadership() != leadership) {
 						return false;
 					}
@@ -124,7 +124,7 @@ class ScheduleTests {
 				try {
 				"""),
 
-		DEPARTURE_BEFORE_LOCK(Scenario.GRANT_AND_LOSS, """
+		HAND_OVER_BEFORE_LOCK(Scenario.GRANT_AND_LOSS, """
 				boolean grant(TermLeadership leadership, long anchor) {
 					this.lock.lock();
 					try {

@@ -223,9 +223,9 @@ enum SeededMistake {
 				if (position == null || position.leadership() != granted) {
 					throw lapsed();
 				}
-				Departure departure = state.departure();
-				if (departure != null) {
-					announce(granted, departure);
+				HandOver handOver = state.handOver();
+				if (handOver != null) {
+					announce(granted, handOver);
 					if (position instanceof Draining && this.election.isDrained()) {
 			""", """
 			boolean drained = this.election.isDrained();
@@ -235,9 +235,9 @@ enum SeededMistake {
 				if (position == null || position.leadership() != granted) {
 					throw lapsed();
 				}
-				Departure departure = state.departure();
-				if (departure != null) {
-					announce(granted, departure);
+				HandOver handOver = state.handOver();
+				if (handOver != null) {
+					announce(granted, handOver);
 					if (position instanceof Draining && (drained || this.election.isDrained())) {
 			"""),
 
