@@ -22,7 +22,6 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Stopped;
-import io.leaderelection.engine.StoreSession.Holder;
 
 /**
  * A store without a database: a node that always leads, or as a test controls it. A grant
@@ -32,8 +31,6 @@ import io.leaderelection.engine.StoreSession.Holder;
 public final class LocalStore implements ElectionStore {
 
 	private static final Duration LIMIT = Duration.ofSeconds(10);
-
-	private static final Holder OTHER = new Holder("another-node", "manual");
 
 	private volatile boolean wins;
 
@@ -46,7 +43,7 @@ public final class LocalStore implements ElectionStore {
 	 * @return the store
 	 */
 	public static ElectionStore always() {
-		return () -> new LocalSession(() -> true, null);
+		return () -> new LocalSession(() -> true);
 	}
 
 	/**
@@ -60,7 +57,7 @@ public final class LocalStore implements ElectionStore {
 
 	@Override
 	public StoreSession open() {
-		return new LocalSession(() -> this.wins, OTHER);
+		return new LocalSession(() -> this.wins);
 	}
 
 	/**

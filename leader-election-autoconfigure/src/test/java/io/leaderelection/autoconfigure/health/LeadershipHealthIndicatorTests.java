@@ -95,7 +95,8 @@ class LeadershipHealthIndicatorTests {
 		Health health = health(Duration.ofSeconds(30));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
 		assertThat(details(health, "default")).containsEntry("role", "follower")
-			.doesNotContainKeys("term", "since", "leader", "leaseRemaining", "problem");
+			.containsEntry("leader", "another-node")
+			.doesNotContainKeys("term", "since", "leaseRemaining", "problem");
 	}
 
 	@Test
@@ -105,7 +106,7 @@ class LeadershipHealthIndicatorTests {
 		Health health = health(Duration.ofMinutes(1));
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
 		assertThat(details(health, "default")).containsEntry("problem", "Connection refused")
-			.doesNotContainKey("lastConfirmation");
+			.doesNotContainKeys("lastConfirmation", "leader");
 		await().untilAsserted(
 				() -> assertThat(health(Duration.ofMillis(200)).getStatus()).isEqualTo(Status.OUT_OF_SERVICE));
 	}
