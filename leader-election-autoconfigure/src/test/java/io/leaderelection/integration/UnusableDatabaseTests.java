@@ -206,13 +206,14 @@ class UnusableDatabaseTests {
 					Health health = indicator.health();
 					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 					assertThat(health.getDetails().toString()).contains(text);
+					// Logged after the state of health has changed
+					assertThat(output.getAll().lines().filter((line) -> line.contains("WARN") && line.contains(text)))
+						.singleElement()
+						.asString()
+						.contains("Following without a session")
+						.contains(action);
 				});
 				assertThat(node.leads()).isFalse();
-				assertThat(output.getAll().lines().filter((line) -> line.contains("WARN") && line.contains(text)))
-					.singleElement()
-					.asString()
-					.contains("Following without a session")
-					.contains(action);
 			}
 		}
 	}

@@ -100,8 +100,10 @@ class FencingCoverageTests {
 	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
-			assertThat(output)
-				.contains("Transactions of 'other' in leader work are not fenced: not on the election database");
+			// Logged after the coverage has changed
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(output)
+					.contains("Transactions of 'other' in leader work are not fenced: not on the election database"));
 			assertThat(health(context)).containsEntry("fencing",
 					Map.of("transactionManager", "fenced", "other", "not fenced: not on the election database"));
 			int before = rows("other_database");

@@ -67,6 +67,9 @@ class LeadershipMetricsTests {
 		assertThat(leader.post("/orders").status()).isEqualTo(409);
 		leader.handOver();
 		leader.awaitLeader();
+		// Recorded after the lock is free
+		Node.eventually()
+			.untilAsserted(() -> assertThat(value(former, "leader_election_drain_seconds_count")).isPositive());
 	}
 
 	@Test

@@ -90,6 +90,14 @@ final class LeaseTableNode implements AutoCloseable {
 	}
 
 	/**
+	 * Return an event, for which a listener may not have been called yet.
+	 */
+	LeadershipEvent awaitEvent(int number) {
+		eventually().until(() -> this.events.size() > number);
+		return this.events.get(number);
+	}
+
+	/**
 	 * Wait until this node has led in a number of terms and lost them.
 	 * @return why it lost them
 	 */

@@ -95,8 +95,10 @@ class ServerLimitTests {
 			outcome.replaceOld();
 			NodeProcess waiting = faults.cluster().nodes().get(2);
 			assertThat(faults.cluster().pids(waiting)).isEmpty();
-			assertThat(waiting.output())
-				.anyMatch((line) -> line.contains("Following without a session") && line.contains("SQLSTATE 53300"));
+			// Logged after the decision that ends its start
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(waiting.output()).anyMatch(
+						(line) -> line.contains("Following without a session") && line.contains("SQLSTATE 53300")));
 			for (Connection hog : hogs) {
 				hog.close();
 			}

@@ -82,8 +82,10 @@ class StandbyTests {
 			NodeProcess leader = cluster.awaitLeader();
 			Awaitility.await().until(() -> candidates(this.primary).size() == 2);
 			assertThat(leader).isNotSameAs(follower);
-			assertThat(follower.output())
-				.anyMatch((line) -> line.contains("The server is a standby, on which no node can lead"));
+			// Logged after the decision that ends its start
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(follower.output())
+					.anyMatch((line) -> line.contains("The server is a standby, on which no node can lead")));
 			assertThat(follower.find(Kind.GRANTED, Long.MIN_VALUE)).isEmpty();
 			Term old = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 			Awaitility.await().until(() -> writesOf(cluster, old) > 0);
