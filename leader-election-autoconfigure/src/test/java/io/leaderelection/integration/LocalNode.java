@@ -50,7 +50,7 @@ final class LocalNode implements AutoCloseable {
 	private LocalNode(PostgreSqlServer server, int port, Class<?> configuration, String... properties) {
 		Map<String, String> all = new LinkedHashMap<>();
 		Stream
-			.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=1s",
+			.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=5s",
 					"spring.datasource.url=" + server.jdbcUrl(port), "spring.datasource.username=" + server.username(),
 					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
 					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))

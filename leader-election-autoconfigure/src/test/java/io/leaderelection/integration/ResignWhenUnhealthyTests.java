@@ -105,7 +105,7 @@ class ResignWhenUnhealthyTests {
 		health.answer = answer;
 		eventually().until(() -> health.asked);
 		// Twice the lease
-		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(node::leads);
+		Awaitility.await().during(Duration.ofSeconds(10)).atMost(Duration.ofSeconds(18)).until(node::leads);
 		assertThat(node.events()).hasSize(1);
 		answer.countDown();
 	}

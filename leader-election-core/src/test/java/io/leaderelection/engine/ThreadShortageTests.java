@@ -41,7 +41,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring2")
 class ThreadShortageTests {
 
-	private static final Duration LEASE = Duration.ofSeconds(1);
+	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	/** Longer than an idle thread waits for another event. */
 	private static final Duration IDLE = Duration.ofMillis(1500);

@@ -124,7 +124,7 @@ class WatchdogTests {
 
 	@Test
 	void revokesAndAbortsWhileTheElectionThreadHangs() {
-		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofMillis(500), Duration.ZERO,
+		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofSeconds(2), Duration.ZERO,
 				Duration.ofSeconds(20), true);
 		List<ElectionEvent> events = new CopyOnWriteArrayList<>();
 		HangingSession session = new HangingSession();

@@ -51,7 +51,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class LeaseTableMutantTests extends LeaseTableFixture {
 
-	private static final Duration LEASE = Duration.ofSeconds(1);
+	private static final Duration LEASE = Duration.ofSeconds(3);
 
 	LeaseTableMutantTests() {
 		super(LEASE);

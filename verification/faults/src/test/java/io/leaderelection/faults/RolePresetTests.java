@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class RolePresetTests {
 
-	private static final Duration LEASE = Duration.ofSeconds(1);
+	private static final Duration LEASE = Cluster.LEASE;
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
