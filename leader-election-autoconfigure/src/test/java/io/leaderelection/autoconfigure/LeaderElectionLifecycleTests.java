@@ -244,7 +244,7 @@ class LeaderElectionLifecycleTests {
 	@Test
 	void refusesToStartWhileTheStoreIsSilentWithFailFast() {
 		create(() -> {
-			sleep(4000);
+			sleep(30_000);
 			throw new SessionException("Out of reach", null);
 		}, "leader-election.fail-fast=true");
 		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)

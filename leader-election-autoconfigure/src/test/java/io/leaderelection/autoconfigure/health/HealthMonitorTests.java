@@ -113,9 +113,12 @@ class HealthMonitorTests {
 		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(output).contains("Suspending candidacy until health of the test is healthy: it does not answer");
 		int before = this.probes.get();
-		this.watch.stop();
-		this.watch.start();
-		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
+		// No check can suspend candidacy again before the assertion
+		synchronized (this.watch) {
+			this.watch.stop();
+			this.watch.start();
+			assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
+		}
 		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(this.probes).hasValue(before);
 		this.answer.countDown();
