@@ -495,14 +495,14 @@ EndWork(n) ==
 
 \* Resign or stop: the gate is shut at once, also during a confirmation.  What is trusted no
 \* longer matters to other nodes.
-Depart(n) ==
+BeginHandOver(n) ==
   /\ HandOver /\ node[n].pos = "leading"
   /\ node' = [node EXCEPT ![n].pos = "draining", ![n].age = 0, ![n].sent = 0]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 \* Confirmations continue
-ConfirmWhileLeaving(n) ==
-  /\ node[n].pos \in {"draining", "leaving"} /\ node[n].call = "idle" /\ HoldsBothKeys(n)
+ConfirmWhileHandingOver(n) ==
+  /\ node[n].pos \in {"draining", "notified"} /\ node[n].call = "idle" /\ HoldsBothKeys(n)
   /\ session' = [session EXCEPT ![n].idle = 0]
   /\ UNCHANGED <<node, main, xid, durable, granted, tx, crashes>>
 
@@ -512,7 +512,7 @@ IsDrained(n) == node[n].work \in {"none", "entering"} \/ Is("UNLOCK_BEFORE_DRAIN
 \* From here on the listeners of the revoked event run
 Notify(n) ==
   /\ node[n].pos = "draining" /\ node[n].call = "idle"
-  /\ node' = [node EXCEPT ![n].pos = "leaving"]
+  /\ node' = [node EXCEPT ![n].pos = "notified"]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
 
 \* No work is in flight
@@ -522,7 +522,7 @@ NotifyListeners(n) == IsDrained(n) /\ Notify(n)
 NotifyOverdue(n) == ~IsDrained(n) /\ Notify(n)
 
 \* Trust ends, then the releasing statement is sent
-Relinquish(n, orderly) ==
+CompleteHandOver(n, orderly) ==
   /\ node[n].connected /\ IsOpen(n)
   /\ node' = [node EXCEPT ![n].pos = "following", ![n].call = "freeing", ![n].orderly = orderly,
        ![n].work = WorkAfterEnd(n), ![n].seen = SeenBy(n, WorkAfterEnd(n)),
@@ -533,18 +533,18 @@ Relinquish(n, orderly) ==
 
 \* All work and listeners have ended, the work possibly after the listeners were notified
 FreeInOrder(n) ==
-  /\ node[n].pos = "leaving" /\ node[n].call = "idle" /\ (IsDrained(n) \/ Is("DRAIN_CHECKED_ONCE"))
-  /\ Relinquish(n, TRUE)
+  /\ node[n].pos = "notified" /\ node[n].call = "idle" /\ (IsDrained(n) \/ Is("DRAIN_CHECKED_ONCE"))
+  /\ CompleteHandOver(n, TRUE)
 
 \* drain-timeout, the interrupt and the grace are over
 FreeOverdue(n) ==
-  /\ node[n].pos \in {"draining", "leaving"} /\ node[n].call = "idle"
-  /\ Relinquish(n, Is("MARKER_DESPITE_WORK"))
+  /\ node[n].pos \in {"draining", "notified"} /\ node[n].call = "idle"
+  /\ CompleteHandOver(n, Is("MARKER_DESPITE_WORK"))
 
 \* The lock was won, but the node is to leave before the grant, or when it would be granted
 FreeUngranted(n) ==
   /\ HandOver /\ node[n].pos = "elected" /\ node[n].call \in {"idle", "confirmed"}
-  /\ Relinquish(n, Is("MARKER_WITHOUT_GRANT"))
+  /\ CompleteHandOver(n, Is("MARKER_WITHOUT_GRANT"))
 
 \* The releasing statement
 SetMarker(n) ==
@@ -619,7 +619,7 @@ Step(n) ==
   \/ AwaitEarlierTerms(n) \/ PassBarrier(n) \/ BarrierTimesOut(n) \/ StartConfirmation(n) \/ Confirm(n)
   \/ Grant(n) \/ RepeatConfirmation(n) \/ Extend(n)
   \/ LookForWork(n) \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)
-  \/ Depart(n) \/ ConfirmWhileLeaving(n) \/ NotifyListeners(n) \/ NotifyOverdue(n)
+  \/ BeginHandOver(n) \/ ConfirmWhileHandingOver(n) \/ NotifyListeners(n) \/ NotifyOverdue(n)
   \/ FreeInOrder(n) \/ FreeOverdue(n) \/ FreeUngranted(n)
   \/ SetMarker(n) \/ UnlockTermKey(n) \/ ReleaseMain(n) \/ RemoveMarker(n) \/ Close(n)
   \/ Begin(n)
@@ -659,7 +659,7 @@ G4_HandOver == \A n \in Nodes : node[n].orderly \/ session[n].marker => node[n].
 
 \* No work of an earlier term of the node runs in its term
 G4_WorkOfTerm == \A n \in Nodes :
-  node[n].pos \in {"leading", "draining", "leaving"} /\ node[n].work = "running" => node[n].seen = node[n].term
+  node[n].pos \in {"leading", "draining", "notified"} /\ node[n].work = "running" => node[n].seen = node[n].term
 
 \* A follower between two waits holds nothing
 G6_NoLeak == \A n \in Nodes :

@@ -67,7 +67,7 @@ ClientStep(n) ==
   \/ IsAwake(n) /\ CountWork(n) /\ Quiet
   \/ IsAwake(n) /\ CheckWork(n) /\ Quiet
   \/ IsAwake(n) /\ node[n].pos # "leading" /\ EndWork(n) /\ Quiet
-  \/ IsAwake(n) /\ IsConfirmationDue(n) /\ ConfirmWhileLeaving(n) /\ Quiet
+  \/ IsAwake(n) /\ IsConfirmationDue(n) /\ ConfirmWhileHandingOver(n) /\ Quiet
   \/ IsAwake(n) /\ NotifyListeners(n) /\ Quiet
   \/ IsAwake(n) /\ FreeInOrder(n) /\ Quiet
   \/ IsAwake(n) /\ Close(n) /\ Quiet
@@ -100,7 +100,7 @@ OptionalStep(n) ==
   \/ IsAwake(n) /\ LookForWork(n) /\ Quiet
   \/ IsAwake(n) /\ EndWork(n) /\ Quiet
   \/ IsAwake(n) /\ IsLeader(n) /\ Begin(n) /\ Quiet
-  \/ IsAwake(n) /\ Depart(n) /\ Quiet
+  \/ IsAwake(n) /\ BeginHandOver(n) /\ Quiet
   \/ IsAwake(n) /\ NotifyOverdue(n) /\ Quiet
   \/ IsAwake(n) /\ FreeUngranted(n) /\ Quiet
   \/ IsAwake(n) /\ FreeOverdue(n) /\ Quiet

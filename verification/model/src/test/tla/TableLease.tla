@@ -419,14 +419,14 @@ RequestResignation ==
 
 \* Resign, stop or a request: the gate is shut.  What is trusted no longer matters to other nodes.
 \* Without work there is nothing to drain.
-Depart(n) ==
+BeginHandOver(n) ==
   /\ node[n].pos = "leading" /\ node[n].call = "idle"
-  /\ node' = [node EXCEPT ![n].pos = IF Work THEN "draining" ELSE "leaving", ![n].age = 0, ![n].asked = FALSE]
+  /\ node' = [node EXCEPT ![n].pos = IF Work THEN "draining" ELSE "notified", ![n].age = 0, ![n].asked = FALSE]
   /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Renewals continue
-RenewWhileLeaving(n) ==
-  /\ node[n].pos \in {"draining", "leaving"} /\ node[n].call = "idle" /\ Owns(n) /\ Clocks
+RenewWhileHandingOver(n) ==
+  /\ node[n].pos \in {"draining", "notified"} /\ node[n].call = "idle" /\ Owns(n) /\ Clocks
   /\ node[n].beat < MaxBeat \/ BeatsRepeat
   /\ LET beat == IF node[n].beat = MaxBeat THEN 1 ELSE node[n].beat + 1 IN
        /\ primary' = [primary EXCEPT !.beat = beat]
@@ -436,25 +436,25 @@ RenewWhileLeaving(n) ==
 \* No work is in flight: now the listeners of the revoked event run
 NotifyListeners(n) ==
   /\ node[n].pos = "draining" /\ (node[n].work = "none" \/ Is("RELEASE_BEFORE_DRAIN"))
-  /\ node' = [node EXCEPT ![n].pos = "leaving"]
+  /\ node' = [node EXCEPT ![n].pos = "notified"]
   /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* Trust ends, then the releasing statement is sent
-Relinquish(n, orderly) ==
+CompleteHandOver(n, orderly) ==
   /\ node[n].call = "idle"
   /\ node' = [node EXCEPT ![n].pos = "following", ![n].call = "freeing", ![n].orderly = orderly,
        ![n].clear = FALSE, ![n].asked = FALSE, ![n].beat = 0]
   /\ UNCHANGED <<late, primary, standby, timeline, forks, granted, kept, tx, crashes>>
 
 \* All work and listeners have ended
-FreeInOrder(n) == node[n].pos = "leaving" /\ Relinquish(n, TRUE)
+FreeInOrder(n) == node[n].pos = "notified" /\ CompleteHandOver(n, TRUE)
 
 \* drain-timeout, the interrupt and the grace are over
-FreeOverdue(n) == Work /\ node[n].pos \in {"draining", "leaving"} /\ Relinquish(n, FALSE)
+FreeOverdue(n) == Work /\ node[n].pos \in {"draining", "notified"} /\ CompleteHandOver(n, FALSE)
 
 \* The term was won, but the node is to leave before the grant.  Without work it does not matter
 \* whether a release is in order.
-FreeUngranted(n) == node[n].pos = "elected" /\ Relinquish(n, ~Work)
+FreeUngranted(n) == node[n].pos = "elected" /\ CompleteHandOver(n, ~Work)
 
 \* If work may still run, the name of the holder remains
 Release(n) ==
@@ -498,7 +498,7 @@ Step(n) ==
   \/ Grant(n) \/ RepeatConfirmation(n) \/ Extend(n)
   \/ TakeOverLate(n) \/ RenewLate(n) \/ ReleaseLate(n)
   \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)
-  \/ Depart(n) \/ RenewWhileLeaving(n) \/ NotifyListeners(n)
+  \/ BeginHandOver(n) \/ RenewWhileHandingOver(n) \/ NotifyListeners(n)
   \/ FreeInOrder(n) \/ FreeOverdue(n) \/ FreeUngranted(n) \/ Release(n)
   \/ Begin(n)
 

@@ -46,9 +46,9 @@ ClientStep(n) ==
   \/ IsAwake(n) /\ Extend(n) /\ Quiet
   \/ IsAwake(n) /\ CheckWork(n) /\ Quiet
   \/ IsAwake(n) /\ node[n].pos # "leading" /\ EndWork(n) /\ Quiet
-  \/ IsAwake(n) /\ node[n].asked /\ Depart(n) /\ Quiet
+  \/ IsAwake(n) /\ node[n].asked /\ BeginHandOver(n) /\ Quiet
   \/ IsAwake(n) /\ node[n].asked /\ FreeUngranted(n) /\ Quiet
-  \/ IsAwake(n) /\ RenewWhileLeaving(n) /\ Round(n)
+  \/ IsAwake(n) /\ RenewWhileHandingOver(n) /\ Round(n)
   \/ IsAwake(n) /\ NotifyListeners(n) /\ Quiet
   \/ IsAwake(n) /\ FreeInOrder(n) /\ Quiet
 
@@ -83,7 +83,7 @@ OptionalStep(n) ==
   \/ IsAwake(n) /\ CountWork(n) /\ Quiet
   \/ IsAwake(n) /\ EndWork(n) /\ Quiet
   \/ IsAwake(n) /\ IsLeader(n) /\ Begin(n) /\ Quiet
-  \/ IsAwake(n) /\ Depart(n) /\ Quiet
+  \/ IsAwake(n) /\ BeginHandOver(n) /\ Quiet
   \/ IsAwake(n) /\ FreeUngranted(n) /\ Quiet
   \/ IsAwake(n) /\ FreeOverdue(n) /\ Quiet
   \/ IsAwake(n) /\ RequestResignation /\ Quiet

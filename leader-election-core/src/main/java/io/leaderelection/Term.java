@@ -19,7 +19,7 @@ package io.leaderelection;
 /**
  * The number of one grant of leadership: a <em>fencing token</em>. The term of a grant is
  * strictly greater than the term of every earlier grant on the same database cluster,
- * also after a crash of the server or the promotion of a standby. In the cases in which
+ * even after a crash of the server or the promotion of a standby. In the cases in which
  * the server may assign earlier numbers again, an operator must raise the epoch.
  * <p>
  * Terms are compared by epoch, then timeline, then transaction id.

@@ -42,15 +42,6 @@ interface ElectionStoreFactory {
 	}
 
 	/**
-	 * Return what identifies an election on the database, the same for all its nodes.
-	 * @param definition the election
-	 * @return the key
-	 */
-	default String key(ElectionDefinition definition) {
-		return definition.election();
-	}
-
-	/**
 	 * Return the store of an election.
 	 * @param definition the election
 	 * @return the store

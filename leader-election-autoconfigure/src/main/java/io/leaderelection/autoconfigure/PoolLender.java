@@ -44,7 +44,7 @@ final class PoolLender {
 
 	private final DataSource pool;
 
-	/** Held while the pool is asked for a connection, also after the caller gave up. */
+	/** Held while the pool is asked for a connection, even after the caller gave up. */
 	private final Semaphore turn = new Semaphore(1);
 
 	/**

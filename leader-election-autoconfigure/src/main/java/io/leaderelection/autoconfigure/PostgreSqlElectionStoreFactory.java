@@ -192,8 +192,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 				new TableRow(this.properties.tableName(), key(definition)));
 	}
 
-	@Override
-	public String key(ElectionDefinition definition) {
+	private String key(ElectionDefinition definition) {
 		return rowKey(this.group, definition.election(), definition.lockId());
 	}
 

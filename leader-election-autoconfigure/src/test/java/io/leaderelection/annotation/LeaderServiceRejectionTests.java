@@ -19,8 +19,8 @@ package io.leaderelection.annotation;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -78,7 +78,9 @@ class LeaderElectionAutoConfigurationTests {
 		this.contextRunner.withPropertyValues("leader-election.mode=ALWAYS", "leader-election.candidate=false")
 			.run((context) -> {
 				assertThat(context).hasNotFailed();
-				assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
+				LeaderElector elector = context.getBean(LeaderElector.class);
+				assertThat(elector.isLeader()).isFalse();
+				assertThat(elector.getLeader()).isNull();
 			});
 	}
 

@@ -23,8 +23,8 @@ import java.util.concurrent.Future;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

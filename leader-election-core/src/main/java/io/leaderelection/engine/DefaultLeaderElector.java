@@ -233,7 +233,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	/**
 	 * Return whether a connection is a connection to the store of the election.
 	 * @param connection the connection
-	 * @return {@code null} while the store has not been reached, or if there is none
+	 * @return {@code null} while the store has not been reached, or if it has no database
 	 * @throws SQLException if this cannot be determined
 	 */
 	public @Nullable Boolean covers(Connection connection) throws SQLException {
@@ -287,6 +287,16 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 */
 	public String storeName() {
 		return this.store.name();
+	}
+
+	/**
+	 * Return what identifies this election in tables on its store, the same for all its
+	 * nodes.
+	 * @return the key, by default the name of the election
+	 */
+	public String key() {
+		String key = this.store.key();
+		return (key != null) ? key : getElection();
 	}
 
 	/**

@@ -99,14 +99,4 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 		return Collections.unmodifiableCollection(this.electors.values());
 	}
 
-	/**
-	 * Return the gate that guards the work of an election.
-	 * @param election the name of the election
-	 * @return the gate
-	 * @throws IllegalArgumentException if there is no election of that name
-	 */
-	public WorkGate gate(String election) {
-		return get(election).gate();
-	}
-
 }

@@ -45,7 +45,7 @@ import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
-import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.Position.Notified;
 import io.leaderelection.engine.SerialWorker.Task;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
@@ -76,8 +76,8 @@ import org.jspecify.annotations.Nullable;
  *   Elected -> Leading        the election thread, when no session, lock or fenced
  *                             transaction of an earlier term is left
  *   Leading -> Draining       any thread, on resign and stop: the gate is closed from now on
- *   Draining -> Leaving       the election thread, when no work is in flight: revoked event
- *   Leaving -> Following      the election thread, when the listeners have returned; the
+ *   Draining -> Notified      the election thread, when no work is in flight: revoked event
+ *   Notified -> Following     the election thread, when the listeners have returned; the
  *                             lock is freed after this transition, never before
  *   granted -> Following      the watchdog when trust has expired, or the election thread
  *                             when the session has ended: revoked event, unless enqueued
@@ -87,7 +87,7 @@ import org.jspecify.annotations.Nullable;
  * memory for a transition, the transition is repeated until there is. Meanwhile this node
  * does not trust the term.
  *
- * "Granted" is each of Leading, Draining and Leaving. Since the event is enqueued under
+ * "Granted" is each of Leading, Draining and Notified. Since the event is enqueued under
  * the same lock, granted and revoked events alternate and are in order, whichever thread
  * makes the transition. An event is created before its transition is written, and is
  * linked to the queue of the relay without an allocation. A lack of memory or threads may
@@ -373,7 +373,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Return whether this node must not be granted leadership.
 	 */
-	boolean isLeaving() {
+	boolean mustNotLead() {
 		return this.state.handOver() != null || isSuspended();
 	}
 
@@ -838,7 +838,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.lock.lock();
 		try {
 			long until = anchor + this.settings.trustNanos();
-			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
+			if (mustNotLead() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
 			Task granted = delivery(leadership, new LeadershipGrantedEvent(leadership), leadership);
@@ -886,7 +886,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 			if (this.state.position() instanceof Draining draining && draining.leadership() == leadership
 					&& handOver != null) {
 				Task revoked = revocation(leadership, handOver.reason());
-				this.state = this.state.at(new Leaving(leadership, draining.trustedUntil()))
+				this.state = this.state.at(new Notified(leadership, draining.trustedUntil()))
 					.remembering(transition(Kind.REVOKED, leadership, handOver.reason(), handOver.cause()));
 				this.statistics.revokedFor(handOver.reason());
 				this.relay.add(revoked);
@@ -901,7 +901,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * End trust before the lock is freed.
 	 * @return whether this node still had that leadership
 	 */
-	boolean handOver(TermLeadership leadership) {
+	boolean completeHandOver(TermLeadership leadership) {
 		this.lock.lock();
 		try {
 			if (this.state.leadership() != leadership) {
@@ -954,7 +954,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 				return false;
 			}
 			long now = this.platform.nanoTime();
-			boolean notified = granted instanceof Leaving;
+			boolean notified = granted instanceof Notified;
 			long silence = now - (granted.trustedUntil() - this.settings.trustNanos());
 			Loss loss = new Loss(reason, silence, notified);
 			Runnable end = () -> interruptLost(leadership, loss, abort);

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * {@link LeadingTerm} whenever it has won the lock. See the comment at the top of
  * {@link Election}.
  */
-final class ElectionLoop implements Election.Loop, Watchdog.Watched {
+final class ElectionLoop implements Election.Loop, Watchdog.Supervised {
 
 	private static final Duration FIRST_WAIT = Duration.ofMillis(1);
 

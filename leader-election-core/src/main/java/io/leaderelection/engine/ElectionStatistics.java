@@ -125,11 +125,11 @@ public final class ElectionStatistics {
 		this.invocations.values().forEach((counts) -> tell(listener, (added) -> added.guarded(counts)));
 	}
 
-	void fencePassed() {
+	void countPassed() {
 		this.fencePassed.increment();
 	}
 
-	void fenceRefused() {
+	void countRefused() {
 		this.fenceRefused.increment();
 	}
 

@@ -80,6 +80,15 @@ public interface ElectionStore {
 	}
 
 	/**
+	 * Return what identifies the election in tables on the store, the same for all its
+	 * nodes.
+	 * @return the key, or {@code null} if the store has no tables
+	 */
+	default @Nullable String key() {
+		return null;
+	}
+
+	/**
 	 * Return the fence for transactions of this election.
 	 * @return the fence, by default one that lets all transactions pass
 	 */

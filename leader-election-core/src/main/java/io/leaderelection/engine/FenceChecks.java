@@ -66,7 +66,7 @@ final class FenceChecks {
 		}
 		TransactionFence.Outcome outcome = this.fence.pass(connection, leadership.getTerm());
 		switch (outcome.verdict()) {
-			case PASSED -> this.statistics.fencePassed();
+			case PASSED -> this.statistics.countPassed();
 			case REFUSED -> throw refused(leadership);
 			case BLOCKED -> throw blocked(leadership, String.valueOf(outcome.holder()));
 			case ELSEWHERE -> {
@@ -77,7 +77,7 @@ final class FenceChecks {
 	}
 
 	private LeadershipLostException refused(Leadership leadership) {
-		this.statistics.fenceRefused();
+		this.statistics.countRefused();
 		if (this.lastRefused.getAndSet(leadership) != leadership) {
 			logger.warn("Refused to commit a transaction of the " + leadership + ", which has ended");
 		}
@@ -88,7 +88,7 @@ final class FenceChecks {
 	 * Not a {@link LeadershipLostException}, since this node still leads.
 	 */
 	private SQLException blocked(Leadership leadership, String holder) {
-		this.statistics.fenceRefused();
+		this.statistics.countRefused();
 		String reason = "The fence of the " + leadership + " is held by the " + holder
 				+ ", which is not a node of the election";
 		if (!holder.equals(this.lastHolder.getAndSet(holder))) {

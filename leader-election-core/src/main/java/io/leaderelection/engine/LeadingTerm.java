@@ -26,7 +26,7 @@ import io.leaderelection.engine.ElectionState.HandOver;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Granted;
-import io.leaderelection.engine.Position.Leaving;
+import io.leaderelection.engine.Position.Notified;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Confirmation;
@@ -152,7 +152,7 @@ final class LeadingTerm {
 		long next = this.reply + this.settings.confirmNanos();
 		boolean clear = this.won.clear();
 		boolean reported = false;
-		while (!this.election.isLeaving()) {
+		while (!this.election.mustNotLead()) {
 			long start = this.election.nanoTime();
 			boolean last = confirmAt - start <= 0;
 			String blockedBy = null;
@@ -167,7 +167,7 @@ final class LeadingTerm {
 				next = start + this.settings.confirmNanos();
 			}
 			if (clear && last && blockedBy == null) {
-				awaitUntil(notBefore, Duration.ZERO, this.election::isLeaving);
+				awaitUntil(notBefore, Duration.ZERO, this.election::mustNotLead);
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
 				this.leadership = granted;
@@ -187,7 +187,7 @@ final class LeadingTerm {
 			}
 			reported = report(blockedBy, reported);
 			awaitUntil((blockedBy != null) ? retryAt() : earlier(confirmAt, next), Duration.ZERO,
-					this.election::isLeaving);
+					this.election::mustNotLead);
 		}
 		return null;
 	}
@@ -245,7 +245,7 @@ final class LeadingTerm {
 					this.election.notifyListeners(granted);
 					continue;
 				}
-				if (position instanceof Leaving && this.election.hasEnded()) {
+				if (position instanceof Notified && this.election.hasEnded()) {
 					return isClean(granted);
 				}
 				if (isOverdue(granted, position, handOver)) {
@@ -274,7 +274,7 @@ final class LeadingTerm {
 	 */
 	private boolean isOutdated(ElectionState state) {
 		return this.election.state() != state || (state.position() instanceof Draining && this.election.isDrained())
-				|| (state.position() instanceof Leaving && this.election.hasEnded());
+				|| (state.position() instanceof Notified && this.election.hasEnded());
 	}
 
 	private void announce(TermLeadership granted, HandOver handOver) {
@@ -325,7 +325,7 @@ final class LeadingTerm {
 
 	private void free(@Nullable TermLeadership granted, boolean clean) throws SessionException {
 		HandOver handOver = this.election.state().handOver();
-		if (granted != null && !this.election.handOver(granted)) {
+		if (granted != null && !this.election.completeHandOver(granted)) {
 			throw lapsed();
 		}
 		boolean succeeded = this.session.release(clean);
@@ -359,7 +359,7 @@ final class LeadingTerm {
 		long start = this.election.nanoTime();
 		Confirmation confirmation = this.session.confirm();
 		this.election.statistics().confirmed(this.election.nanoTime() - start);
-		if (confirmation.requester() != null && !this.election.isLeaving()) {
+		if (confirmation.requester() != null && !this.election.mustNotLead()) {
 			this.log.info("A resignation of this node was requested through the database by " + confirmation.requester()
 					+ " (" + this.election + ")");
 			this.election.resign(confirmation.requester());

@@ -27,7 +27,7 @@ import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session without a store. Another node leads while it does not win.
+ * A session without a store.
  */
 final class LocalSession implements StoreSession {
 
@@ -36,9 +36,9 @@ final class LocalSession implements StoreSession {
 	/** An abort is part of a transition, which ends every wait. */
 	private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
 
-	private static final Holder OTHER = new Holder("another-node", "manual");
-
 	private final BooleanSupplier wins;
+
+	private final @Nullable Holder other;
 
 	private final Semaphore wakeUps = new Semaphore(0);
 
@@ -47,9 +47,11 @@ final class LocalSession implements StoreSession {
 	/**
 	 * Create a new {@code LocalSession} instance.
 	 * @param wins whether this session wins; evaluated again after {@link #wake()}
+	 * @param other the leader while this session does not win, or {@code null}
 	 */
-	LocalSession(BooleanSupplier wins) {
+	LocalSession(BooleanSupplier wins, @Nullable Holder other) {
 		this.wins = wins;
+		this.other = other;
 	}
 
 	@Override
@@ -59,12 +61,12 @@ final class LocalSession implements StoreSession {
 		}
 		return this.wins.getAsBoolean()
 				? new Acquisition.Won(new Term(0, 0, terms.incrementAndGet()), Acquisition.Ending.CLEAN, true)
-				: new Acquisition.Held(OTHER);
+				: new Acquisition.Held(this.other);
 	}
 
 	@Override
 	public View observe() {
-		return new View(OTHER, List.of(), null);
+		return new View(this.other, List.of(), null);
 	}
 
 	@Override

@@ -22,6 +22,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.StoreSession.Holder;
 
 /**
  * A store without a database: a node that always leads, or as a test controls it. A grant
@@ -31,6 +32,8 @@ import io.leaderelection.engine.Position.Stopped;
 public final class LocalStore implements ElectionStore {
 
 	private static final Duration LIMIT = Duration.ofSeconds(10);
+
+	private static final Holder OTHER = new Holder("another-node", "manual");
 
 	private volatile boolean wins;
 
@@ -43,7 +46,7 @@ public final class LocalStore implements ElectionStore {
 	 * @return the store
 	 */
 	public static ElectionStore always() {
-		return () -> new LocalSession(() -> true);
+		return () -> new LocalSession(() -> true, null);
 	}
 
 	/**
@@ -57,7 +60,7 @@ public final class LocalStore implements ElectionStore {
 
 	@Override
 	public StoreSession open() {
-		return new LocalSession(() -> this.wins);
+		return new LocalSession(() -> this.wins, OTHER);
 	}
 
 	/**

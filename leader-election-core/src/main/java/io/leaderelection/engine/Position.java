@@ -117,11 +117,11 @@ sealed interface Position {
 	 * @param leadership the leadership
 	 * @param trustedUntil when it ends unless it is confirmed before then
 	 */
-	record Leaving(TermLeadership leadership, long trustedUntil) implements Granted {
+	record Notified(TermLeadership leadership, long trustedUntil) implements Granted {
 
 		@Override
 		public Granted trustedUntil(long until) {
-			return new Leaving(this.leadership, until);
+			return new Notified(this.leadership, until);
 		}
 
 	}

@@ -72,7 +72,7 @@ public final class SessionNames {
 	 * @param nodeId the node id, in full or as other nodes see it
 	 * @return the node id as other nodes see it
 	 */
-	public String visibleId(String nodeId) {
+	String visibleId(String nodeId) {
 		int length = MAX_LENGTH - this.prefix.length();
 		String ascii = ascii(nodeId);
 		if (ascii.equals(nodeId) && ascii.length() <= length) {

@@ -98,7 +98,8 @@ final class SupervisedSession implements StoreSession {
 	}
 
 	/**
-	 * End an opening that is in progress. May be called by any thread; never blocks.
+	 * Stop opening the session, if that is in progress. May be called by any thread;
+	 * never blocks.
 	 */
 	void interruptOpening() {
 		synchronized (this.openingMonitor) {

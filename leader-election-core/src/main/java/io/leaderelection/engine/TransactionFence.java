@@ -60,7 +60,7 @@ public interface TransactionFence {
 	/**
 	 * Return whether a connection is a connection to the store of the election.
 	 * @param connection the connection
-	 * @return {@code null} while the store has not been reached, or if there is none
+	 * @return {@code null} while the store has not been reached, or if it has no database
 	 * @throws SQLException if this cannot be determined
 	 */
 	@Nullable Boolean covers(Connection connection) throws SQLException;

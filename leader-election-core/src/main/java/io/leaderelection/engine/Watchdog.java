@@ -38,7 +38,7 @@ final class Watchdog {
 
 	private final Platform platform;
 
-	private final Set<Watched> watched = new CopyOnWriteArraySet<>();
+	private final Set<Supervised> supervised = new CopyOnWriteArraySet<>();
 
 	private volatile @Nullable Thread thread;
 
@@ -55,19 +55,19 @@ final class Watchdog {
 	/**
 	 * Add an object whose deadlines are checked from now on.
 	 */
-	synchronized void add(Watched added) {
-		this.watched.add(added);
+	synchronized void add(Supervised added) {
+		this.supervised.add(added);
 		try {
 			ensureRunning();
 		}
 		catch (Throwable ex) {
-			this.watched.remove(added);
+			this.supervised.remove(added);
 			throw ex;
 		}
 	}
 
-	synchronized void remove(Watched removed) {
-		this.watched.remove(removed);
+	synchronized void remove(Supervised removed) {
+		this.supervised.remove(removed);
 		this.requested = true;
 		Thread running = this.thread;
 		if (running != null) {
@@ -77,7 +77,7 @@ final class Watchdog {
 
 	private synchronized void ensureRunning() {
 		Thread running = this.thread;
-		if ((running == null || !running.isAlive()) && !this.watched.isEmpty()) {
+		if ((running == null || !running.isAlive()) && !this.supervised.isEmpty()) {
 			this.requested = true;
 			running = this.platform.newThread("watchdog", this::run);
 			running.start();
@@ -158,7 +158,7 @@ final class Watchdog {
 		this.requested = false;
 		this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
 		long sleep = NO_DEADLINE;
-		for (Watched each : this.watched) {
+		for (Supervised each : this.supervised) {
 			sleep = Math.min(sleep, check(each));
 		}
 		long now = this.platform.nanoTime();
@@ -170,7 +170,7 @@ final class Watchdog {
 		Thread.interrupted();
 	}
 
-	private long check(Watched each) {
+	private long check(Supervised each) {
 		try {
 			return each.checkDeadlines();
 		}
@@ -181,7 +181,7 @@ final class Watchdog {
 	}
 
 	private synchronized boolean isNeeded() {
-		if (this.watched.isEmpty()) {
+		if (this.supervised.isEmpty()) {
 			this.thread = null;
 			return false;
 		}
@@ -189,7 +189,7 @@ final class Watchdog {
 	}
 
 	/** An object with deadlines. */
-	interface Watched {
+	interface Supervised {
 
 		/**
 		 * Act on each deadline that has passed. Never waits and runs no code of the

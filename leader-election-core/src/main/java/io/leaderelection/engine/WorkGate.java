@@ -149,7 +149,7 @@ public final class WorkGate {
 	}
 
 	/**
-	 * Set the observers of work that is {@link Work#observe observed}.
+	 * Set the observers of work that is {@linkplain Work#instrument instrumented}.
 	 * @param observers the observers, none by default
 	 */
 	public void setObservers(List<WorkObserver> observers) {

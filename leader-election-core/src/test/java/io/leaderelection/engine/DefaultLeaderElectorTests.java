@@ -170,7 +170,6 @@ class DefaultLeaderElectorTests {
 		assertThat(electors.getElections()).containsExactly("default", "reports");
 		assertThat(electors.getDefault()).isSameAs(electors.get("default"));
 		assertThat(electors.get("reports").getElection()).isEqualTo("reports");
-		assertThat(electors.gate("reports")).isSameAs(electors.get("reports").gate());
 		assertThat(electors).hasSize(2);
 		assertThatIllegalArgumentException().isThrownBy(() -> electors.get("other"))
 			.withMessageContaining("'other'")

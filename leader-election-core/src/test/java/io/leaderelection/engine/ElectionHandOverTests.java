@@ -99,7 +99,7 @@ class ElectionHandOverTests {
 			exit();
 		});
 		this.fixture.at(Duration.ofSeconds(4), () -> {
-			assertThat(this.election.state().position()).isInstanceOf(Position.Leaving.class);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Notified.class);
 			deliveries.remove().run();
 			this.fixture.trace.add("listeners done");
 			assertThat(this.resignation).isNotDone();
@@ -367,7 +367,7 @@ class ElectionHandOverTests {
 		this.fixture.relay = deliveries::add;
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.election.state().position()).isInstanceOf(Position.Leaving.class);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Notified.class);
 			this.store.next(Call.PROBE, () -> {
 				throw FakeStore.failure();
 			});

@@ -31,7 +31,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.FakeStore.Call;
-import io.leaderelection.engine.Watchdog.Watched;
+import io.leaderelection.engine.Watchdog.Supervised;
 import io.leaderelection.testsupport.Daemon;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -324,7 +324,7 @@ class ElectionRobustnessTests {
 		AtomicInteger checks = new AtomicInteger();
 		AtomicBoolean contended = new AtomicBoolean(true);
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
-		Watched first = () -> {
+		Supervised first = () -> {
 			if (contended.compareAndSet(false, true)) {
 				Thread other = Daemon.start("other", () -> watchdog.checkWithin(1));
 				while (other.isAlive()) {

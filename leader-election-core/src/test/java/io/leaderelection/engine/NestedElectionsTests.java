@@ -66,8 +66,8 @@ class NestedElectionsTests {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			assertThat(elector.awaitLeadership(Duration.ofSeconds(20))).isTrue();
 		}
-		this.outer = this.electors.gate("outer").enter("outer");
-		this.inner = this.electors.gate("inner").enter("inner");
+		this.outer = this.electors.get("outer").gate().enter("outer");
+		this.inner = this.electors.get("inner").gate().enter("inner");
 		// Tells that the interrupt has been made
 		this.outer.continueUntilEnd(this.outerCancelled::countDown);
 		this.inner.continueUntilEnd(this.innerCancelled::countDown);

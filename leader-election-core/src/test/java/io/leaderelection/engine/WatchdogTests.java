@@ -27,7 +27,7 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.Watchdog.Watched;
+import io.leaderelection.engine.Watchdog.Supervised;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -59,7 +59,7 @@ class WatchdogTests {
 	@Test
 	void looksAgainForAnEarlierDeadlineAndOnlyThen() {
 		AtomicInteger checks = new AtomicInteger();
-		Watched election = watched(checks);
+		Supervised election = supervised(checks);
 		this.watchdog.add(election);
 		await().until(() -> isAsleepAfter(checks, 1));
 		this.watchdog.checkWithin(TimeUnit.HOURS.toNanos(2));
@@ -75,7 +75,7 @@ class WatchdogTests {
 	@Test
 	void checkThatAsksForTheNextOneDoesNotCauseItAtOnce() {
 		AtomicInteger checks = new AtomicInteger();
-		Watched election = () -> {
+		Supervised election = () -> {
 			checks.incrementAndGet();
 			this.watchdog.checkWithin(TimeUnit.MINUTES.toNanos(30));
 			return Watchdog.NO_DEADLINE;
@@ -90,8 +90,8 @@ class WatchdogTests {
 	void hasOneThreadForAllElectionsThatEndsWithTheLast() {
 		AtomicInteger firstLooks = new AtomicInteger();
 		AtomicInteger secondLooks = new AtomicInteger();
-		Watched first = watched(firstLooks);
-		Watched second = watched(secondLooks);
+		Supervised first = supervised(firstLooks);
+		Supervised second = supervised(secondLooks);
 		this.watchdog.add(first);
 		this.watchdog.add(second);
 		this.watchdog.add(second);
@@ -109,11 +109,11 @@ class WatchdogTests {
 
 	@Test
 	void failureOfOneElectionDoesNotConcernAnother() {
-		Watched broken = () -> {
+		Supervised broken = () -> {
 			throw new IllegalStateException("test");
 		};
 		AtomicInteger checks = new AtomicInteger();
-		Watched election = watched(checks);
+		Supervised election = supervised(checks);
 		this.watchdog.add(broken);
 		this.watchdog.add(election);
 		await().until(() -> checks.get() > 2);
@@ -144,7 +144,7 @@ class WatchdogTests {
 		return checks.get() == expected && this.threads.get(0).getState() == Thread.State.TIMED_WAITING;
 	}
 
-	private static Watched watched(AtomicInteger checks) {
+	private static Supervised supervised(AtomicInteger checks) {
 		return () -> {
 			checks.incrementAndGet();
 			return Watchdog.NO_DEADLINE;

@@ -35,21 +35,21 @@ import org.jspecify.annotations.Nullable;
  * could begin and end within one wait, and the predecessor of a winner would not be
  * known.
  * <p>
- * Between both waits, the ends of sessions are counted, and only then the predecessor is
- * found to hold both of its keys, so that its own end is not counted. The key of its term
- * alone would not be sufficient: a session that ends may free the main key first, and
- * another term may begin and end before it frees the other one.
+ * Between both waits, the statement reads how many sessions have ended, and only then the
+ * predecessor is found to hold both of its keys, so that its own end is not counted. The
+ * key of its term alone would not be sufficient: a session that ends may free the main
+ * key first, and another term may begin and end before it frees the other one.
  * <li><b>Take the main key for the session,</b> which no longer has to wait.
- * <li><b>Look at the locks once.</b> If a candidate of higher priority waits in the
- * queue, the main key is left to it before anything else has changed: the server passes
- * it on with the end of this transaction. This happens before the key of the term is
- * taken, since the predecessor removes its marker as soon as it observes that key. It
- * happens after the main key is taken, since no other session takes a key of a term
- * without it. A marker does not count as a key of an earlier term here: it does not let a
- * transaction pass the fence, and in an orderly hand-over it is set when the main key is
- * freed last. What matters is whether its session still holds a key of a term. (The grant
- * still waits for the removal of the marker, see {@link AdvisoryLockSql#confirm}: it must
- * not be mistaken for the marker of a later term.)
+ * <li><b>Read the locks once.</b> If a candidate of higher priority waits in the queue,
+ * the main key is left to it before anything else has changed: the server passes it on
+ * with the end of this transaction. This happens before the key of the term is taken,
+ * since the predecessor removes its marker as soon as it observes that key. It happens
+ * after the main key is taken, since no other session takes a key of a term without it. A
+ * marker does not count as a key of an earlier term here: it does not let a transaction
+ * pass the fence, and in an orderly hand-over it is set when the main key is freed last.
+ * What matters is whether its session still holds a key of a term. (The grant still waits
+ * for the removal of the marker, see {@link AdvisoryLockSql#confirm}: it must not be
+ * mistaken for the marker of a later term.)
  * <li><b>Issue the term</b> and take its key. The transaction id is obtained after the
  * lock, since it could be older than that of the predecessor otherwise. Notices give the
  * other nodes the data that the key of the term does not contain; they must not fail,

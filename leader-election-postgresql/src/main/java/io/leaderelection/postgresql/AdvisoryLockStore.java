@@ -206,6 +206,11 @@ public class AdvisoryLockStore implements ElectionStore {
 	}
 
 	@Override
+	public @Nullable String key() {
+		return (this.row != null) ? this.row.key() : null;
+	}
+
+	@Override
 	public String name() {
 		return "advisory-lock";
 	}

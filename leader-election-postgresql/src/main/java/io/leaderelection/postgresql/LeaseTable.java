@@ -160,6 +160,11 @@ public class LeaseTable {
 		}
 
 		@Override
+		public String key() {
+			return this.key;
+		}
+
+		@Override
 		public TransactionFence fence() {
 			return this.fence;
 		}

@@ -106,7 +106,8 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * End an opening that takes too long. May be called by any thread; never blocks.
+	 * Stop opening a connection that takes too long to open. May be called by any thread;
+	 * never blocks.
 	 */
 	void endOverdue() {
 		Opening current = this.opening;
@@ -116,7 +117,7 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * An opening takes about a dozen round trips.
+	 * Opening a connection takes about a dozen round trips.
 	 */
 	private Duration openingTimeout() {
 		Duration twice = this.timeout.multipliedBy(2);
@@ -226,7 +227,7 @@ final class LeaseTableConnector {
 	}
 
 	/**
-	 * An opening in progress.
+	 * A connection that is being opened.
 	 *
 	 * @param thread the thread that waits for it
 	 * @param connection the connection, once the source has returned it

@@ -86,7 +86,7 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 	 */
 	boolean areOnElectionDatabase() {
 		// If only some are fenced, the commit of each claim shows it
-		Boolean fenced = this.fencing.isFenced(this.manager);
+		Boolean fenced = this.fencing.coversElectionDatabase(this.manager);
 		if (Boolean.FALSE.equals(fenced)) {
 			throw unfenced(this.job, this.manager, this.fencing);
 		}

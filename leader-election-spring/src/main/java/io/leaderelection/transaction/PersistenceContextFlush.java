@@ -26,8 +26,6 @@ import org.springframework.dao.support.PersistenceExceptionTranslator;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.orm.jpa.JpaTransactionManager;
-import org.springframework.orm.jpa.hibernate.HibernateExceptionTranslator;
-import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionManager;
@@ -84,8 +82,8 @@ interface PersistenceContextFlush {
 		}
 
 		static @Nullable PersistenceContextFlush of(TransactionManager manager) {
-			if (manager instanceof HibernateTransactionManager hibernate) {
-				return new Jpa(hibernate, new HibernateExceptionTranslator());
+			if (HibernateTransactions.areManagedBy(manager)) {
+				return new Jpa((ResourceTransactionManager) manager, HibernateTransactions.exceptionTranslator());
 			}
 			return (manager instanceof JpaTransactionManager jpa) ? new Jpa(jpa, jpa.getJpaDialect()) : null;
 		}

@@ -21,7 +21,6 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.orm.jpa.JpaTransactionManager;
-import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.util.ClassUtils;
@@ -52,8 +51,8 @@ final class TransactionDataSource {
 	private static final class Jpa {
 
 		static @Nullable DataSource dataSourceOf(TransactionManager manager) {
-			if (manager instanceof HibernateTransactionManager hibernate) {
-				return hibernate.getDataSource();
+			if (HibernateTransactions.areManagedBy(manager)) {
+				return HibernateTransactions.dataSourceOf(manager);
 			}
 			return (manager instanceof JpaTransactionManager jpa) ? jpa.getDataSource() : null;
 		}

@@ -222,7 +222,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @param name the name of the transaction manager
 	 * @return whether at least some are, or {@code null} if this is still not known
 	 */
-	public @Nullable Boolean isFenced(String name) {
+	public @Nullable Boolean coversElectionDatabase(String name) {
 		if (coverage(name) == Coverage.UNKNOWN) {
 			inspect();
 		}

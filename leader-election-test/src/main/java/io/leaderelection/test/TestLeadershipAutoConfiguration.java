@@ -16,8 +16,8 @@
 
 package io.leaderelection.test;
 
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.lifecycle.LeaderServices;

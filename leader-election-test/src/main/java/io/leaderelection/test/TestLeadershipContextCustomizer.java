@@ -18,8 +18,8 @@ package io.leaderelection.test;
 
 import java.util.Map;
 
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 
 import org.springframework.aot.AotDetector;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;

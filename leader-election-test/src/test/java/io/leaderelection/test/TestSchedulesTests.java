@@ -20,8 +20,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 import io.leaderelection.annotation.LeaderOnly;
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -18,9 +18,9 @@ package io.leaderelection.autoconfigure.actuate;
 
 import java.util.Map;
 
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.Schedules;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.transaction.TransactionFencing;

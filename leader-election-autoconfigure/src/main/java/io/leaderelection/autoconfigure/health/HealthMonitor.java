@@ -39,7 +39,7 @@ import org.springframework.context.SmartLifecycle;
 /**
  * Prevents this node from leading while the application is unhealthy. Checks begin when
  * the application is ready. Each check runs on a separate thread, so that a check that
- * hangs blocks nothing else. There is never more than one check at a time, also after a
+ * hangs blocks nothing else. There is never more than one check at a time, even after a
  * restart: the next check begins only when the current one has answered.
  */
 final class HealthMonitor implements SmartLifecycle, ApplicationListener<ApplicationReadyEvent> {

@@ -16,8 +16,8 @@
 
 package io.leaderelection.autoconfigure.metrics;
 
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -84,7 +84,7 @@ class ArchitectureTests {
 	 * The types outside the API that Spring Boot finds by name, or an application by
 	 * type.
 	 */
-	private static final Set<String> NAMED = Set.of("autoconfigure.DurableScheduleAutoConfiguration",
+	private static final Set<String> NAMED = Set.of("autoconfigure.schedule.DurableScheduleAutoConfiguration",
 			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionProperties",
 			"autoconfigure.actuate.LeadershipEndpoint", "autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",

@@ -251,7 +251,7 @@ final class Invariants {
 		long end = event.map(Entry::time).orElse(this.history.lastTime(reign.node()));
 		long since = Math.max(due, busyUntil);
 		long late = end - since - this.history.stalled(reign.node(), since, end);
-		boolean waits = event.isEmpty() || isLostWhileLeaving(reign, event.get());
+		boolean waits = event.isEmpty() || isLostWhileHandingOver(reign, event.get());
 		if (late > SLACK && !(waits && this.history.isBusy(reign.node(), end))) {
 			boolean delayed = end - since - this.history.delayed(reign.node(), since, end) <= SLACK;
 			(delayed ? this.excused : this.violations)
@@ -264,7 +264,7 @@ final class Invariants {
 	 * A node that leaves no longer leads, but keeps its session while work continues.
 	 * Only then can it lose it.
 	 */
-	private boolean isLostWhileLeaving(Reign reign, Entry event) {
+	private boolean isLostWhileHandingOver(Reign reign, Entry event) {
 		return event.kind() == Kind.REVOKED && !isOrderly(event)
 				&& this.history.of(reign.node(), Kind.TRUE_UNTIL)
 					.stream()

@@ -20,7 +20,7 @@ import io.leaderelection.LeaderElector
 import io.leaderelection.NotLeaderException
 import io.leaderelection.annotation.LeaderOnly
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy.REJECT
-import io.leaderelection.autoconfigure.DurableScheduleAutoConfiguration
+import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration
 import io.leaderelection.schedule.Claim
 import io.leaderelection.schedule.DurableSchedule

@@ -160,7 +160,7 @@ public final class SimulatedElector {
 		return this.election.state().position() instanceof Stopped;
 	}
 
-	public boolean isDeparting() {
+	public boolean isHandingOver() {
 		return this.election.state().handOver() != null;
 	}
 

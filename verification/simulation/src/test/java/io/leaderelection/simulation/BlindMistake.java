@@ -38,13 +38,13 @@ enum BlindMistake {
 
 	/** G2, G4: the lock is freed before trust in the term ends. */
 	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "LeadingTerm", """
-			if (granted != null && !this.election.handOver(granted)) {
+			if (granted != null && !this.election.completeHandOver(granted)) {
 				throw lapsed();
 			}
 			boolean succeeded = this.session.release(clean);
 			""", """
 			boolean succeeded = this.session.release(clean);
-			if (granted != null && !this.election.handOver(granted)) {
+			if (granted != null && !this.election.completeHandOver(granted)) {
 				throw lapsed();
 			}
 			"""),
@@ -63,12 +63,12 @@ enum BlindMistake {
 			this.lock.lock();
 			try {
 				long until = anchor + this.settings.trustNanos();
-				if (isLeaving() || until - this.platform.nanoTime() <= 0) {
+				if (mustNotLead() || until - this.platform.nanoTime() <= 0) {
 					return false;
 				}
 			""", """
 			long until = anchor + this.settings.trustNanos();
-			if (isLeaving() || until - this.platform.nanoTime() <= 0) {
+			if (mustNotLead() || until - this.platform.nanoTime() <= 0) {
 				return false;
 			}
 			this.lock.lock();
@@ -170,7 +170,7 @@ enum BlindMistake {
 			this.requested = false;
 			this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
 			long sleep = NO_DEADLINE;
-			for (Watched each : this.watched) {
+			for (Supervised each : this.supervised) {
 				sleep = Math.min(sleep, check(each));
 			}
 			long now = this.platform.nanoTime();
@@ -182,7 +182,7 @@ enum BlindMistake {
 			""", """
 			this.wakeAt = this.platform.nanoTime() + NO_DEADLINE;
 			long sleep = NO_DEADLINE;
-			for (Watched each : this.watched) {
+			for (Supervised each : this.supervised) {
 				sleep = Math.min(sleep, check(each));
 			}
 			long now = this.platform.nanoTime();

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Faults {
 
-	private static final List<Kind> DEPARTURES = List.of(Kind.RESIGN, Kind.REQUEST, Kind.RESTART, Kind.SUSPEND);
+	private static final List<Kind> HAND_OVERS = List.of(Kind.RESIGN, Kind.REQUEST, Kind.RESTART, Kind.SUSPEND);
 
 	private static final Runnable NOTHING = () -> {
 	};
@@ -85,7 +85,7 @@ final class Faults {
 		List<Kind> all = EnumSet.complementOf(EnumSet.of(Kind.SERVER_RESET)).stream().toList();
 		int choice = this.random.nextInt(8);
 		if (choice == 0) {
-			return DEPARTURES;
+			return HAND_OVERS;
 		}
 		List<Kind> chosen = new ArrayList<>(all);
 		int size = (choice < 4) ? 1 + this.random.nextInt(all.size()) : all.size();

@@ -162,8 +162,8 @@ final class Invariants {
 			return;
 		}
 		Seen seen = seen(node);
-		if (node.elector().isDeparting() && seen.departedAt == 0) {
-			seen.departedAt = this.scheduler.now();
+		if (node.elector().isHandingOver() && seen.handOverAt == 0) {
+			seen.handOverAt = this.scheduler.now();
 			seen.interruptAt = node.elector().interruptAt();
 		}
 		GrantedTerm granted = node.elector().granted();
@@ -203,7 +203,7 @@ final class Invariants {
 		this.grants++;
 		seen.last = leadership;
 		seen.granted++;
-		seen.departedAt = 0;
+		seen.handOverAt = 0;
 		seen.lost = false;
 		Term term = leadership.getTerm();
 		this.world.record(node, "GRANTED term " + term);
@@ -459,7 +459,7 @@ final class Invariants {
 	 * @param grace how long after the interrupt of the work this is so
 	 */
 	private static boolean isOverdue(Seen seen, long time, long grace) {
-		return seen.departedAt != 0 && time - seen.interruptAt >= grace;
+		return seen.handOverAt != 0 && time - seen.interruptAt >= grace;
 	}
 
 	// Leaving
@@ -483,9 +483,9 @@ final class Invariants {
 	 */
 	void aborted(Node node) {
 		Seen seen = seen(node);
-		long departedAt = seen.departedAt - AFTERMATH;
-		boolean undisturbed = node.calmSince() < departedAt && this.world.calmSince() < departedAt;
-		if (seen.departedAt != 0 && undisturbed && node.elector().isDeparting() && seen.last != null
+		long handOverAt = seen.handOverAt - AFTERMATH;
+		boolean undisturbed = node.calmSince() < handOverAt && this.world.calmSince() < handOverAt;
+		if (seen.handOverAt != 0 && undisturbed && node.elector().isHandingOver() && seen.last != null
 				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED
 				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
@@ -900,7 +900,7 @@ final class Invariants {
 
 		private long endedAt;
 
-		private long departedAt;
+		private long handOverAt;
 
 		private long interruptAt;
 

@@ -166,7 +166,7 @@ public final class ElectionModel {
 			if (this.election.isDrained()) {
 				this.election.notifyListeners(this.leadership);
 			}
-			this.freed = this.election.handOver(this.leadership);
+			this.freed = this.election.completeHandOver(this.leadership);
 			this.election.followAgain(this.freed);
 		}
 

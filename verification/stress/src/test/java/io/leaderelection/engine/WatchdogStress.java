@@ -44,7 +44,7 @@ public final class WatchdogStress {
 	@Outcome(id = "false, true", expect = Expect.ACCEPTABLE, desc = "The watchdog is woken up")
 	@Outcome(id = "false, false", expect = Expect.FORBIDDEN, desc = "The watchdog sleeps beyond the deadline")
 	@State
-	public static class DeadlineAndPark extends StressElections.InertPlatform implements Watchdog.Watched {
+	public static class DeadlineAndPark extends StressElections.InertPlatform implements Watchdog.Supervised {
 
 		/** Ends the loop of the watchdog where its thread would be parked. */
 		private static final Error PARKED = new Error("Parked", null, false, false) {

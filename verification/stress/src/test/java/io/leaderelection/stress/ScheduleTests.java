@@ -93,14 +93,14 @@ class ScheduleTests {
 	private enum Mistake {
 
 		LEADERSHIP_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
-				boolean handOver(TermLeadership leadership) {
+				boolean completeHandOver(TermLeadership leadership) {
 					this.lock.lock();
 					try {
 						if (this.state.leadership() != leadership) {
 							return false;
 						}
 				""", """
-				boolean handOver(TermLeadership leadership) {
+				boolean completeHandOver(TermLeadership leadership) {
 					if (this.state.leadership() != leadership) {
 						return false;
 					}
@@ -129,9 +129,9 @@ class ScheduleTests {
 					this.lock.lock();
 					try {
 						long until = anchor + this.settings.trustNanos();
-						if (isLeaving() ||""", """
+						if (mustNotLead() ||""", """
 				boolean grant(TermLeadership leadership, long anchor) {
-					boolean leaving = isLeaving();
+					boolean leaving = mustNotLead();
 					this.lock.lock();
 					try {
 						long until = anchor + this.settings.trustNanos();

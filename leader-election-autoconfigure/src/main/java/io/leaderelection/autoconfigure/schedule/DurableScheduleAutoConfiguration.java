@@ -14,9 +14,11 @@
  * limitations under the License.
  */
 
-package io.leaderelection.autoconfigure;
+package io.leaderelection.autoconfigure.schedule;
 
 import io.leaderelection.annotation.WorkAdvisor;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -79,13 +81,12 @@ public final class DurableScheduleAutoConfiguration {
 
 		@Bean
 		ScheduleStore scheduleStore(LeaderElectionProperties properties, TransactionFencing fencing,
-				ConfigurableListableBeanFactory beanFactory, ElectionDefinitions definitions,
-				ElectionStoreFactory storeFactory) {
+				ConfigurableListableBeanFactory beanFactory, DefaultLeaderElectors electors) {
 			return ScheduleStore.jdbc(
 					new TableSettings(properties.tableName(),
 							properties.initializeSchema() == SchemaInitialization.ALWAYS,
 							properties.schedules().transactionIdleTimeout(), properties.schedules().maxClockSkew()),
-					fencing, beanFactory, (election) -> storeFactory.key(definitions.get(election)));
+					fencing, beanFactory, (election) -> electors.get(election).key());
 		}
 
 	}

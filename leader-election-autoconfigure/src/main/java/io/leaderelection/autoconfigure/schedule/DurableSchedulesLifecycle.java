@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.autoconfigure;
+package io.leaderelection.autoconfigure.schedule;
 
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
