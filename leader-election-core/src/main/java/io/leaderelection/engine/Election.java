@@ -187,7 +187,7 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/** The subject of events of other leaders. */
 	private final Object others = new Object();
 
-	private final ElectionStatistics statistics = new ElectionStatistics();
+	private final ElectionStatistics statistics;
 
 	private final Platform.Workers aside;
 
@@ -226,7 +226,8 @@ class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.timings = timings;
 		this.platform = platform;
 		this.log = log;
-		this.fenceChecks = new FenceChecks(fence, this.statistics);
+		this.fenceChecks = new FenceChecks(fence);
+		this.statistics = new ElectionStatistics(this.fenceChecks);
 		this.names = new SessionNames(settings.election());
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();

@@ -35,13 +35,11 @@ public final class ElectionStatistics {
 
 	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(ElectionStatistics.class));
 
+	private final FenceChecks fenceChecks;
+
 	private final LongAdder granted = new LongAdder();
 
 	private final Map<Reason, LongAdder> revoked = new EnumMap<>(Reason.class);
-
-	private final LongAdder fencePassed = new LongAdder();
-
-	private final LongAdder fenceRefused = new LongAdder();
 
 	private final Map<String, InvocationCounts> invocations = new ConcurrentHashMap<>();
 
@@ -53,7 +51,8 @@ public final class ElectionStatistics {
 
 	private long ledSince;
 
-	ElectionStatistics() {
+	ElectionStatistics(FenceChecks fenceChecks) {
+		this.fenceChecks = fenceChecks;
 		for (Reason reason : Reason.values()) {
 			this.revoked.put(reason, new LongAdder());
 		}
@@ -82,7 +81,7 @@ public final class ElectionStatistics {
 	 * @return the number of transactions
 	 */
 	public long passedFence() {
-		return this.fencePassed.sum();
+		return this.fenceChecks.passed();
 	}
 
 	/**
@@ -91,7 +90,7 @@ public final class ElectionStatistics {
 	 * @return the number of transactions
 	 */
 	public long refusedByFence() {
-		return this.fenceRefused.sum();
+		return this.fenceChecks.refused();
 	}
 
 	/**
@@ -123,14 +122,6 @@ public final class ElectionStatistics {
 	public synchronized void addListener(Listener listener) {
 		this.listeners.add(listener);
 		this.invocations.values().forEach((counts) -> tell(listener, (added) -> added.guarded(counts)));
-	}
-
-	void countPassed() {
-		this.fencePassed.increment();
-	}
-
-	void countRefused() {
-		this.fenceRefused.increment();
 	}
 
 	void acquired(long nanos) {

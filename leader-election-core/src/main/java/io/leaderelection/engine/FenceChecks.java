@@ -20,6 +20,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
@@ -39,15 +40,24 @@ final class FenceChecks {
 
 	private final TransactionFence fence;
 
-	private final ElectionStatistics statistics;
+	private final LongAdder passed = new LongAdder();
+
+	private final LongAdder refused = new LongAdder();
 
 	private final AtomicReference<@Nullable Leadership> lastRefused = new AtomicReference<>();
 
 	private final AtomicReference<@Nullable String> lastHolder = new AtomicReference<>();
 
-	FenceChecks(TransactionFence fence, ElectionStatistics statistics) {
+	FenceChecks(TransactionFence fence) {
 		this.fence = fence;
-		this.statistics = statistics;
+	}
+
+	long passed() {
+		return this.passed.sum();
+	}
+
+	long refused() {
+		return this.refused.sum();
 	}
 
 	@Nullable Boolean covers(Connection connection) throws SQLException {
@@ -66,7 +76,7 @@ final class FenceChecks {
 		}
 		TransactionFence.Outcome outcome = this.fence.pass(connection, leadership.getTerm());
 		switch (outcome.verdict()) {
-			case PASSED -> this.statistics.countPassed();
+			case PASSED -> this.passed.increment();
 			case REFUSED -> throw refused(leadership);
 			case BLOCKED -> throw blocked(leadership, String.valueOf(outcome.holder()));
 			case ELSEWHERE -> {
@@ -77,7 +87,7 @@ final class FenceChecks {
 	}
 
 	private LeadershipLostException refused(Leadership leadership) {
-		this.statistics.countRefused();
+		this.refused.increment();
 		if (this.lastRefused.getAndSet(leadership) != leadership) {
 			logger.warn("Refused to commit a transaction of the " + leadership + ", which has ended");
 		}
@@ -88,7 +98,7 @@ final class FenceChecks {
 	 * Not a {@link LeadershipLostException}, since this node still leads.
 	 */
 	private SQLException blocked(Leadership leadership, String holder) {
-		this.statistics.countRefused();
+		this.refused.increment();
 		String reason = "The fence of the " + leadership + " is held by the " + holder
 				+ ", which is not a node of the election";
 		if (!holder.equals(this.lastHolder.getAndSet(holder))) {

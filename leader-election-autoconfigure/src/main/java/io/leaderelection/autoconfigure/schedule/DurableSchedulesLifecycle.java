@@ -94,7 +94,7 @@ final class DurableSchedulesLifecycle implements SmartLifecycle {
 				throw invalid;
 			}
 			logger.warn("Could not determine whether fires of durable schedules can be recorded; "
-					+ "otherwise each claim fails", ex);
+					+ "as long as they cannot, each claim fails and is repeated", ex);
 		}
 	}
 
