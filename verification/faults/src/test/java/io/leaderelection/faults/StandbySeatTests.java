@@ -30,6 +30,7 @@ import java.util.stream.Stream;
 import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.faults.LightNodes.NodeOptions;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PgBouncer;
@@ -280,7 +281,7 @@ class StandbySeatTests {
 				server.execute("GRANT " + connect + " TO PUBLIC");
 			}
 			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
+				.atMost(ElectionTimings.DEFAULTS.unusableRetry().plus(CONNECT).plus(FaultRuns.SLACK))
 				.until(() -> nodes.sessions() == STANDBYS + 1 && problems(nodes) == 1);
 			assertThat(leader.status().problem()).isNotNull();
 			nodes.verify();
