@@ -231,7 +231,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	private Coverage coverage(String name) {
-		return coverage().getOrDefault(name, Coverage.UNKNOWN);
+		FencedTransactions transactions = this.managers.get(name);
+		return (transactions != null) ? transactions.coverage() : Coverage.NOT_REGISTERED;
 	}
 
 	Map<String, Coverage> coverage() {
@@ -266,7 +267,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return the coverage
 	 */
 	public String describe(String name) {
-		return this.managers.containsKey(name) ? coverage(name).toString() : Coverage.NOT_REGISTERED.toString();
+		return coverage(name).toString();
 	}
 
 	/**
