@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
@@ -217,7 +218,8 @@ class DurableScheduleTests {
 				.getScheduledThreadPoolExecutor()
 				.getQueue()
 				.stream()
-				.anyMatch((task) -> ((Delayed) task).getDelay(TimeUnit.MILLISECONDS) <= 500));
+				.anyMatch((task) -> !((Future<?>) task).isCancelled()
+						&& ((Delayed) task).getDelay(TimeUnit.MILLISECONDS) <= 500));
 			assertThat(runs).isEmpty();
 			this.clock.set("2026-05-02T02:00:00Z");
 			await().until(() -> runs.size() == 1);
@@ -339,7 +341,9 @@ class DurableScheduleTests {
 		this.scheduled.withBean(type).withPropertyValues("nightly=0 0 2 * * *").run((context) -> {
 			awaitBegin(context);
 			assertThat(status(context).cron()).contains("0 0 2 * * *");
+			// A run that has been cancelled may stay in the queue
 			assertThat(context.getBean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
+				.filteredOn((task) -> !((Future<?>) task).isCancelled())
 				.as("ticks, and the run that was submitted")
 				.hasSize((type == OneWithAnother.class) ? 3 : 2);
 			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
