@@ -56,7 +56,7 @@ final class Histories {
 	 * of the engine changes the histories, these seeds are as good as any other.
 	 */
 	private static final Map<String, Long> FIRST_SEEDS = Map.of("CANCEL_BEFORE_ABORT", 680L, "STOP_CUTS_RELEASE",
-			12750L, "GRANT_ANCHORED_AT_REPLY", 5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 4050L,
+			12750L, "GRANT_ANCHORED_AT_REPLY", 5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 20360L,
 			"CHECK_BEFORE_DEADLINE", 1375L, "NO_HEAD", 1445L, "WATCHDOG_DIES", 630L);
 
 	/** This process among those that run tests, or nothing. */
