@@ -18,10 +18,12 @@ package io.leaderelection.postgresql;
 
 import java.sql.DriverManager;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.NodeProfile;
@@ -35,6 +37,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -54,40 +57,54 @@ class PrioritySessionTests {
 
 	@Test
 	void sessionAtTheHeadOfTheQueueLeavesTheLockToAHigherPriority() throws Exception {
-		StoreSession leader = open("leader", 0);
-		StoreSession low = open("low", 5);
-		StoreSession high = open("high", 10);
-		assertThat(leader.acquire(WAIT)).isInstanceOf(Won.class);
-		CompletableFuture<Acquisition> first = acquire(low);
-		await().until(() -> waiting() == 1);
-		CompletableFuture<Acquisition> second = acquire(high);
-		await().until(() -> waiting() == 2);
-		leader.release(true);
-		Acquisition left = first.join();
-		assertThat(left).isInstanceOfSatisfying(Held.class,
-				(held) -> assertThat(held.view().leader()).satisfiesAnyOf((none) -> assertThat(none).isNull(),
-						(other) -> assertThat(other.nodeId()).isNotEqualTo("low")));
-		assertThat(second.join()).isInstanceOf(Won.class);
-		assertThat(high.confirm().predecessor()).isNull();
-		assertThat(low.acquire(Duration.ZERO)).isInstanceOf(Held.class);
-		close(leader, low, high);
+		release(5, 10, (first, second) -> {
+			assertThat(first.get()).isInstanceOfSatisfying(Held.class,
+					(held) -> assertThat(held.view().leader()).satisfiesAnyOf((none) -> assertThat(none).isNull(),
+							(other) -> assertThat(other.nodeId()).isNotEqualTo("first")));
+			assertThat(second.get()).isInstanceOf(Won.class);
+			assertThat(second.session.confirm().predecessor()).isNull();
+			assertThat(first.session.acquire(Duration.ZERO)).isInstanceOf(Held.class);
+		});
 	}
 
 	@Test
 	void equalPrioritiesKeepTheOrderOfTheQueue() throws Exception {
-		StoreSession leader = open("leader", 20);
-		StoreSession first = open("first", 10);
-		StoreSession second = open("second", 10);
-		assertThat(leader.acquire(WAIT)).isInstanceOf(Won.class);
-		CompletableFuture<Acquisition> head = acquire(first);
-		await().until(() -> waiting() == 1);
-		CompletableFuture<Acquisition> next = acquire(second);
-		await().until(() -> waiting() == 2);
-		leader.release(true);
-		assertThat(head.join()).isInstanceOf(Won.class);
-		close(leader, first);
-		assertThat(next.join()).isInstanceOf(Won.class);
-		close(second);
+		release(10, 10, (first, second) -> {
+			assertThat(first.get()).isInstanceOf(Won.class);
+			assertThat(second.get()).isInstanceOf(Held.class);
+			close(first.session);
+			assertThat(second.session.acquire(WAIT)).isInstanceOf(Won.class);
+		});
+	}
+
+	/**
+	 * Let a leader release the lock while two candidates wait. Repeated if one of their
+	 * waits has ended meanwhile: none is longer than 0.8 s.
+	 */
+	private void release(int firstPriority, int secondPriority, Check check) throws Exception {
+		for (int i = 0; i < 20; i++) {
+			StoreSession leader = open("leader", 0);
+			Candidate first = new Candidate(open("first", firstPriority));
+			Candidate second = new Candidate(open("second", secondPriority));
+			assertThat(leader.acquire(WAIT)).isInstanceOf(Won.class);
+			first.acquire();
+			await().until(() -> waiting() == 1);
+			second.acquire();
+			await().until(() -> waiting() == 2);
+			List<Integer> waits = List.of(first.waits.get(), second.waits.get());
+			leader.release(true);
+			first.get();
+			second.get();
+			boolean decided = waits.equals(List.of(first.waits.get(), second.waits.get()));
+			if (decided) {
+				check.run(first, second);
+			}
+			close(leader, first.session, second.session);
+			if (decided) {
+				return;
+			}
+		}
+		fail("A wait has ended each time");
 	}
 
 	@Test
@@ -103,23 +120,6 @@ class PrioritySessionTests {
 					.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = "
 							+ Integer.toUnsignedString(this.keys.observerClass()))
 					.isEmpty());
-	}
-
-	private static CompletableFuture<Acquisition> acquire(StoreSession session) {
-		return CompletableFuture.supplyAsync(() -> {
-			try {
-				Acquisition acquisition;
-				do {
-					acquisition = session.acquire(WAIT);
-				}
-				while (acquisition instanceof Held held && held.view().leader() != null
-						&& held.view().leader().nodeId().equals("leader"));
-				return acquisition;
-			}
-			catch (SessionException ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
 	}
 
 	private int waiting() {
@@ -150,6 +150,51 @@ class PrioritySessionTests {
 		}, null).open();
 		assertThat(session.becomeCandidate()).isTrue();
 		return session;
+	}
+
+	/**
+	 * A candidate that waits until another node than the leader leads.
+	 */
+	private static final class Candidate {
+
+		private final StoreSession session;
+
+		private final AtomicInteger waits = new AtomicInteger();
+
+		private final CompletableFuture<Acquisition> result = new CompletableFuture<>();
+
+		Candidate(StoreSession session) {
+			this.session = session;
+		}
+
+		void acquire() {
+			this.result.completeAsync(() -> {
+				try {
+					Acquisition acquisition;
+					do {
+						this.waits.incrementAndGet();
+						acquisition = this.session.acquire(WAIT);
+					}
+					while (acquisition instanceof Held held && held.view().leader() != null
+							&& held.view().leader().nodeId().equals("leader"));
+					return acquisition;
+				}
+				catch (SessionException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+		}
+
+		Acquisition get() {
+			return this.result.join();
+		}
+
+	}
+
+	private interface Check {
+
+		void run(Candidate first, Candidate second) throws Exception;
+
 	}
 
 }
