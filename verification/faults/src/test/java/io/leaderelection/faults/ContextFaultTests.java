@@ -147,9 +147,7 @@ class ContextFaultTests {
 						.registerSingleton("dataSource", new CutDataSource(pool, proxy)))
 					.run("--leader-election.candidate=false", "--leader-election.fencing=off")) {
 			DefaultLeaderElector elector = node.getBean(DefaultLeaderElectors.class).getDefault();
-			// Until the application has used its pool, the watcher opens connections of
-			// its
-			// own
+			// A watcher uses the pool only after the application has
 			pool.getConnection().close();
 			Awaitility.await()
 				.pollInterval(Duration.ofMillis(1))
