@@ -252,8 +252,7 @@ class FunctionPrivilegesTests {
 			second.acquire(Duration.ofMillis(1));
 			second.warmUp();
 			second.observe();
-			second.requestResignation(term);
-			second.withdrawRequest();
+			opened.requestResignation(term, "test", Duration.ofMillis(1));
 			if (opened.canWatch()) {
 				opened.watch();
 			}

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
@@ -46,14 +47,18 @@ public final class DefaultLeaderElector implements LeaderElector {
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
 			Consumer<ElectionEvent> publisher) {
 		this(settings, timings, store, watchdog, Platform.SYSTEM, publisher,
-				new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
+				new ElectionLog(LogFactory.getLog(Election.class)), Transitions::new);
 	}
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
-			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Engine engine) {
-		this.election = engine.create(settings, timings, store.fence(), platform, publisher, log);
-		new ElectionLoop(this.election, store, watchdog, () -> this.election.runAside(WarmUp::run));
+			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log,
+			BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions) {
+		this.election = new Election(settings, timings, transitions.apply(settings, timings), store.fence(), platform,
+				publisher, log);
 		this.store = store;
+		this.election.effects()
+			.runBy(new ElectionLoop(this.election, store, watchdog,
+					() -> this.election.effects().runInBackground(WarmUp::run)));
 	}
 
 	@Override
@@ -148,7 +153,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	@Override
 	public CompletableFuture<Boolean> resign() {
-		return this.election.resign();
+		return this.election.resign("application");
 	}
 
 	Election election() {
@@ -343,17 +348,6 @@ public final class DefaultLeaderElector implements LeaderElector {
 	@Override
 	public String toString() {
 		return "LeaderElector [election=" + getElection() + ", node=" + getNodeId() + "]";
-	}
-
-	/**
-	 * Creates an election; the fault tests replace it by mutants.
-	 */
-	@FunctionalInterface
-	interface Engine {
-
-		Election create(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				Consumer<ElectionEvent> publisher, ElectionLog log);
-
 	}
 
 }

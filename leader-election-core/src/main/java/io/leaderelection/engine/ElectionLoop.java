@@ -19,83 +19,44 @@ package io.leaderelection.engine;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
-import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionState.Contact;
-import io.leaderelection.engine.ElectionState.Problem;
-import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.ElectionStore.Watch;
+import io.leaderelection.engine.ElectionState.Loss;
+import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.engine.StoreSession.Acquisition;
-import io.leaderelection.engine.StoreSession.Holder;
-import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thread of one election. Opens sessions, is a candidate or observes, and runs a
- * {@link LeadingTerm} whenever it has won the lock. See the comment at the top of
- * {@link Election}.
+ * The thread of one election, and its deadlines. Each turn has one session, in which this
+ * node follows, leads and hands over.
  */
-final class ElectionLoop implements Election.Loop, Watchdog.Supervised {
-
-	private static final Duration FIRST_WAIT = Duration.ofMillis(1);
-
-	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
-
-	private static final long YIELD_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
+final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 
 	/** A leader receives a request with its next confirmation. */
-	private static final long LONGEST_REQUEST = TimeUnit.SECONDS.toNanos(10);
-
-	/**
-	 * The time within which nodes that start together make their first observation
-	 * without a session.
-	 */
-	private static final long LONGEST_DELAY = TimeUnit.MILLISECONDS.toNanos(250);
+	private static final Duration LONGEST_REQUEST = Duration.ofSeconds(3);
 
 	private final Election election;
 
-	private final ElectionSettings settings;
-
-	private final ElectionTimings timings;
-
-	private final Platform platform;
+	private final Transitions transitions;
 
 	private final ElectionLog log;
-
-	private final ProblemLog problems;
 
 	private final ElectionStore store;
 
 	private final Watchdog watchdog;
 
-	private final Runnable warmUp;
+	private final StoreContact contact;
 
-	private final Preference preference;
+	private final FollowerPhase follower;
 
-	private volatile @Nullable Thread thread;
-
+	/** The session of this turn, until it is closed or aborted. */
 	private volatile @Nullable SupervisedSession session;
 
 	// Confined to the election thread
 
-	private @Nullable Term requested;
-
-	/** The term of a leader of lower priority whose end was requested. */
-	private @Nullable Term preferred;
+	private @Nullable Loss logged;
 
 	private boolean graceSpent;
-
-	private boolean warmedUp;
-
-	private int failures;
-
-	/**
-	 * Whether this node observes without a session until it may be admitted as a
-	 * candidate.
-	 */
-	private boolean watches;
 
 	/**
 	 * Create a new {@code ElectionLoop} instance.
@@ -103,44 +64,25 @@ final class ElectionLoop implements Election.Loop, Watchdog.Supervised {
 	 */
 	ElectionLoop(Election election, ElectionStore store, Watchdog watchdog, Runnable warmUp) {
 		this.election = election;
-		this.settings = election.settings();
-		this.timings = election.timings();
-		this.platform = election.platform();
+		this.transitions = election.transitions();
 		this.log = election.log();
-		this.problems = new ProblemLog(election);
 		this.store = store;
 		this.watchdog = watchdog;
-		this.warmUp = warmUp;
-		this.preference = new Preference(election.settings());
-		election.runBy(this);
+		this.contact = new StoreContact(election, watchdog);
+		this.follower = new FollowerPhase(election, store, this.contact, warmUp);
 	}
 
-	// Requests: called under the lock of the election
+	// Requests: on any thread
 
 	@Override
 	public void start() {
 		this.watchdog.add(this);
 		try {
-			startThread();
+			this.election.platform().newThread(this.election.settings().election(), this::run).start();
 		}
 		catch (Throwable ex) {
 			this.watchdog.remove(this);
 			throw ex;
-		}
-	}
-
-	private void startThread() {
-		Thread started = this.platform.newThread(this.settings.election(), this::run);
-		this.thread = started;
-		boolean running = false;
-		try {
-			started.start();
-			running = true;
-		}
-		finally {
-			if (!running) {
-				this.thread = null;
-			}
 		}
 	}
 
@@ -175,485 +117,171 @@ final class ElectionLoop implements Election.Loop, Watchdog.Supervised {
 
 	@Override
 	public void abortSession() {
-		abort(this.session);
+		SupervisedSession current = this.session;
+		if (current != null) {
+			current.abort();
+		}
+	}
+
+	@Override
+	public void requestResignation(Term term, String cause) {
+		try {
+			this.store.requestResignation(term, cause, LONGEST_REQUEST);
+		}
+		catch (SessionException ex) {
+			this.log.warn(
+					"Could not request the end of term " + term + ": " + ex.getMessage() + " (" + this.election + ")");
+		}
+	}
+
+	@Override
+	public void failed(Throwable failure) {
+		this.watchdog.failed(failure);
+		this.watchdog.checkWithin(Platform.PAUSE_AFTER_FAILURE);
 	}
 
 	@Override
 	public void ended() {
-		this.thread = null;
 		this.watchdog.remove(this);
-	}
-
-	private static void abort(@Nullable SupervisedSession aborted) {
-		if (aborted != null) {
-			aborted.abort();
-		}
 	}
 
 	// Deadlines: on the watchdog
 
 	/**
-	 * Revoke leadership if trust has expired, end a call or a stop that takes too long,
-	 * and create missing threads. Actions that never wait come first.
+	 * End leadership whose trust has expired, a call or a stop that takes too long, and
+	 * the time for work in a hand-over.
 	 */
 	@Override
 	public long checkDeadlines() {
-		// The session of this term, before the election thread can open another one
+		long now = this.election.nanoTime();
+		if (this.election.deadlineRemaining(now) <= 0) {
+			this.election.apply(this.transitions::expire);
+			this.election.apply(this.transitions::interrupt);
+			now = this.election.nanoTime();
+		}
+		long next = this.election.deadlineRemaining(now);
+		if (this.transitions.stopRemaining(this.election.state(), now) <= 0) {
+			abortSession();
+			next = Platform.PAUSE_AFTER_FAILURE;
+		}
 		SupervisedSession current = this.session;
-		TermLeadership leadership = this.election.state().leadership();
-		long trust = this.election.trustRemaining();
-		long stop = this.election.stopRemaining();
-		if (leadership != null && (trust <= 0 || stop <= 0)) {
-			// Trust ends before the session, also if the session is only to be ended by a
-			// stop: the election thread may notice that late
-			boolean expired = trust <= 0 && !leadership.hasLostTrust();
-			this.election.lose(leadership, expired ? Reason.LEASE_EXPIRED : Reason.SESSION_LOST, () -> abort(current));
-			trust = Watchdog.NO_DEADLINE;
-		}
-		if (stop <= 0) {
-			abort(current);
-			stop = Watchdog.PAUSE_AFTER_FAILURE;
-		}
-		long next = Math.min(trust, stop);
 		if (current != null) {
 			next = Math.min(next, current.check());
 		}
-		if (!this.election.reviveWorkers()) {
-			next = Math.min(next, Watchdog.PAUSE_AFTER_FAILURE);
-		}
-		if (this.thread == null) {
-			this.election.revive(this::reviveThread);
-		}
-		this.election.interruptLost();
-		return Math.min(next, this.election.interruptOverdue());
-	}
-
-	private void reviveThread() {
-		if (this.thread == null) {
-			startThread();
-		}
+		return this.election.effects().relay().schedule() ? next : Math.min(next, Platform.PAUSE_AFTER_FAILURE);
 	}
 
 	// On the election thread
 
 	private void run() {
-		boolean ended = false;
-		try {
-			do {
-				participate();
-			}
-			while (this.election.end());
-			ended = true;
-		}
-		finally {
-			// Unless another thread has been created for a later start
-			if (!ended && this.thread == Thread.currentThread()) {
-				this.thread = null;
-				this.watchdog.checkWithin(Watchdog.PAUSE_AFTER_FAILURE);
-			}
-		}
-	}
-
-	/**
-	 * Participate until a stop is requested, regardless of exceptions.
-	 */
-	private void participate() {
-		boolean begun = false;
-		while (true) {
+		boolean goesOn = true;
+		while (goesOn) {
 			try {
-				loseWhatIsLeft();
-				if (!begun) {
-					this.election.begin();
-					this.watches = this.store.canWatch();
-					begun = true;
-					if (this.watches) {
-						pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
-					}
-				}
-				while (!this.election.isStopping()) {
-					runSession();
-					loseWhatIsLeft();
-				}
-				if (!this.graceSpent) {
-					awaitEndOfLostTerm();
-				}
-				return;
+				goesOn = turn();
 			}
 			catch (Throwable ex) {
 				// Neither allocates nor logs, since there may be no memory
 				this.watchdog.failed(ex);
-				this.platform.park(this, Watchdog.PAUSE_AFTER_FAILURE);
+				this.election.platform().park(this, Platform.PAUSE_AFTER_FAILURE);
 			}
 		}
 	}
 
 	/**
-	 * End a leadership that, for lack of memory, could not be ended with its session.
+	 * Run one session, or end a participation.
+	 * @return whether there is another turn
 	 */
-	private void loseWhatIsLeft() {
-		TermLeadership left = this.election.state().leadership();
-		if (left != null) {
-			// Not a later session, if the abort must be repeated
-			SupervisedSession lost = this.session;
-			this.election.lose(left, Reason.SESSION_LOST, () -> abort(lost));
+	private boolean turn() {
+		// A failure may have prevented this before
+		endSession();
+		if (this.election.state().position() instanceof Stopped) {
+			this.election.apply(this.transitions::begin);
+			this.follower.begin();
 		}
-		this.election.interruptLost();
-	}
-
-	/**
-	 * Watch until a session is needed, and run it from its opening to its end.
-	 */
-	private void runSession() {
-		SupervisedSession opened = new SupervisedSession(this.store, this.election, this.watchdog, this::observed);
-		this.session = opened;
-		this.requested = null;
-		this.graceSpent = false;
+		if (this.election.isStopping()) {
+			awaitEndOfLostTerm();
+			return this.election.end();
+		}
 		try {
-			// This node may have resigned while, for lack of memory, a leadership had
-			// outlived its session
-			this.election.followAgain(false);
-			awaitEndOfWork();
-			boolean requests = this.watches && watch(opened);
+			runSession();
+		}
+		catch (Throwable ex) {
+			endSession();
 			if (!this.election.isStopping()) {
-				opened.open(this.election::isStopping);
-				if (!requests || requestAlone(opened)) {
-					participate(opened);
-				}
-				opened.close();
-				if (this.watches) {
-					// What was observed before may still say that a session is admitted
-					pause(backoff(), this.election::isStopping);
-				}
+				this.follower.failed(ex);
 			}
-		}
-		catch (Throwable ex) {
-			this.election.loseTrust();
-			try {
-				loseWhatIsLeft();
-			}
-			finally {
-				abortFailed(opened);
-			}
-			if (!this.election.isStopping()) {
-				failed(ex);
-			}
-		}
-		finally {
-			if (this.election.state().leadership() == null) {
-				// Otherwise it is to end with that leadership
-				this.session = null;
-			}
-			this.election.followAgain(false);
-		}
-	}
-
-	private void abortFailed(SupervisedSession failed) {
-		try {
-			failed.abort();
-		}
-		catch (Throwable ex) {
-			this.watchdog.failed(ex);
-		}
-	}
-
-	private boolean isCandidate() {
-		return this.settings.candidate() && !this.election.isSuspended();
-	}
-
-	private void failed(Throwable failure) {
-		boolean expected = failure instanceof SessionException;
-		Contact contact = this.election.state().contact();
-		Problem problem = new Problem(message(failure), failure instanceof UnusableStoreException);
-		dropPreference();
-		this.election.follow(View.NONE);
-		this.election.contact(new Contact(contact.last(), contact.ever(), problem, null,
-				contact.ever() && (this.watches || contact.watching())));
-		SessionException reported = (failure instanceof SessionException known) ? known
-				: new SessionException(problem.message(), failure);
-		this.election.decide(reported);
-		if (!expected) {
-			this.log.error("Unexpected failure in " + this.election + ", restarting with a new session", failure);
-		}
-		else if (!problem.equals(contact.problem())) {
-			this.problems.began(problem, failure, this.watches);
-		}
-		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
-	}
-
-	private static String message(Throwable failure) {
-		try {
-			return String.valueOf(failure.getMessage());
-		}
-		catch (Throwable ex) {
-			return failure.getClass().getName();
-		}
-	}
-
-	private void participate(SupervisedSession opened) throws SessionException {
-		boolean ended = false;
-		while (!ended && !this.election.isStopping()) {
-			ended = isCandidate() ? runAsCandidate(opened) : observe(opened);
-		}
-	}
-
-	private long backoff() {
-		long longest = Math.min(this.timings.maxBackoff().toNanos(), MIN_BACKOFF << Math.min(this.failures++, 10));
-		return longest / 2 + this.platform.random(longest / 2 + 1);
-	}
-
-	/**
-	 * Watch until this node may be admitted as a candidate or is to request a
-	 * resignation.
-	 * @return whether it is to request a resignation
-	 */
-	private boolean watch(SupervisedSession unopened) throws SessionException {
-		while (!this.election.isStopping()) {
-			Watch watch = unopened.watch(this.election::isStopping);
-			boolean candidate = isCandidate();
-			if (candidate && watch != null && watch.open()) {
-				// Any problem remains until the session is open, with its time
-				Contact contact = this.election.state().contact();
-				boolean healthy = contact.problem() == null;
-				this.election.contact(new Contact(healthy ? this.platform.nanoTime() : contact.last(),
-						healthy || contact.ever(), contact.problem(), null, true));
-				return false;
-			}
-			if (watch != null) {
-				observed();
-				follow(watch.view());
-			}
-			long suspended = this.election.suspensionRemaining();
-			long wait = watchPause();
-			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
-					() -> this.election.isStopping() || isRequestDue() || isCandidate() != candidate);
-			if (isRequestDue()) {
-				return true;
-			}
-			this.failures = 0;
-		}
-		return false;
-	}
-
-	private long watchPause() {
-		long longest = this.timings.watchInterval().toNanos();
-		long shortest = longest / 5 * 2;
-		return shortest + this.platform.random(longest - shortest + 1);
-	}
-
-	/**
-	 * Request a resignation in a session that was opened for this, as long as that term
-	 * lasts, but not for ever: a leader that confirms obeys soon. Ends if this session is
-	 * admitted as a candidate, which requests as well.
-	 * @return whether it was admitted
-	 */
-	private boolean requestAlone(SupervisedSession opened) throws SessionException {
-		Term wanted = this.election.state().request();
-		long deadline = this.platform.nanoTime() + LONGEST_REQUEST;
-		do {
-			if (isCandidate() && opened.becomeCandidate()) {
-				return true;
-			}
-			follow(opened.observe());
-			request(opened);
-			pause(Math.min(this.timings.observeInterval().toNanos(), this.settings.confirmNanos()),
-					this.election::isStopping);
-		}
-		while (isRequested(wanted) && !this.election.isStopping() && deadline - this.platform.nanoTime() > 0);
-		if (deadline - this.platform.nanoTime() <= 0) {
-			this.election.dropRequest(wanted);
-		}
-		return false;
-	}
-
-	/**
-	 * Return whether the resignation of a leader is requested that has not ended as far
-	 * as this node knows.
-	 */
-	private boolean isRequested(@Nullable Term term) {
-		ElectionState state = this.election.state();
-		Holder leader = state.view().leader();
-		return term != null && term.equals(state.request()) && leader != null && term.equals(leader.term());
-	}
-
-	/**
-	 * Observe until this node is a candidate, if it ever is, or watches.
-	 * @return whether to close the session, which has not led
-	 */
-	private boolean observe(SupervisedSession opened) throws SessionException {
-		opened.withdraw();
-		while (!this.election.isStopping() && !isCandidate()) {
-			if (watchesInstead()) {
-				return true;
-			}
-			View view = opened.observe();
-			follow(view);
-			request(opened);
-			boolean yields = this.election.isSuspended(Suspension.RESIGNED);
-			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
-				this.election.resumeCandidacy(Suspension.RESIGNED);
-			}
-			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
-			// The store ends the silent session of a candidate, also while it is
-			// suspended
-			pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
-					() -> this.election.isStopping() || isRequestDue() || isCandidate());
-		}
-		return false;
-	}
-
-	/**
-	 * Return whether this node watches from now on. After a resignation, it observes in
-	 * its session, in order to notice a successor at once.
-	 */
-	private boolean watchesInstead() {
-		this.watches = this.store.canWatch() && !this.election.isSuspended(Suspension.RESIGNED);
-		return this.watches;
-	}
-
-	/**
-	 * Become a candidate, wait for the lock, and lead when it is won.
-	 * @return whether to close the session: it has held the lock, or was not admitted
-	 */
-	private boolean runAsCandidate(SupervisedSession opened) throws SessionException {
-		this.watches = !opened.becomeCandidate();
-		if (this.watches) {
-			return true;
-		}
-		this.preference.begin();
-		Acquisition acquisition = opened.acquire(FIRST_WAIT);
-		while (acquisition instanceof Acquisition.Held held) {
-			follow(held.view());
-			request(opened);
-			warmUp(opened);
-			if (this.election.isStopping() || !isCandidate()) {
-				dropPreference();
-				return false;
-			}
-			prefer(held.view().leader());
-			boolean watching = this.election.state().contact().watching();
-			acquisition = opened.acquire(watching ? Duration.ofNanos(watchPause()) : this.timings.lockWait());
-		}
-		this.failures = 0;
-		long won = this.platform.nanoTime();
-		LeadingTerm term = new LeadingTerm(this.election, opened, (Acquisition.Won) acquisition, this.problems);
-		try {
-			term.run();
-		}
-		finally {
-			this.graceSpent = term.isGraceSpent();
-			this.preference.led(this.platform.nanoTime() - won);
 		}
 		return true;
 	}
 
 	/**
-	 * Give up the request of {@link #prefer}, which ends with the wait in which it was
-	 * made.
+	 * Run a session from its opening to its end.
 	 */
-	private void dropPreference() {
-		if (this.preferred != null) {
-			this.election.dropRequest(this.preferred);
-			this.preferred = null;
+	private void runSession() throws SessionException {
+		SupervisedSession opened = new SupervisedSession(this.store, this.election, this.watchdog);
+		this.session = opened;
+		this.graceSpent = false;
+		this.follower.awaitEndOfWork();
+		this.follower.watch(opened);
+		if (!this.election.isStopping()) {
+			opened.open(this.election::isStopping);
+			Acquisition.Won won = this.follower.follow(opened);
+			if (won != null) {
+				lead(opened, won);
+			}
+			opened.close();
+		}
+		this.session = null;
+		this.follower.closed();
+	}
+
+	private void lead(SupervisedSession opened, Acquisition.Won won) throws SessionException {
+		long begun = this.election.nanoTime();
+		try {
+			LeaderPhase leader = new LeaderPhase(this.election, opened, won, this.contact);
+			TermLeadership granted = leader.awaitGrant(this.follower::isFirst);
+			if (granted == null) {
+				leader.free(false);
+				return;
+			}
+			leader.serve(granted);
+			this.graceSpent = !new HandOverPhase(this.election, leader, granted,
+					Objects.requireNonNull(this.election.state().handOver()))
+				.run();
+		}
+		finally {
+			this.follower.led(this.election.nanoTime() - begun);
 		}
 	}
 
 	/**
-	 * Request the resignation of a leader of lower priority when it is time.
+	 * End a session that has failed, after the leadership that rests on it. The only
+	 * place, besides the watchdog, that handles a loss.
 	 */
-	private void prefer(@Nullable Holder leader) {
-		long now = this.platform.nanoTime();
-		if (leader == null || isRequested(leader.term()) || !this.preference.isDue(leader, now)) {
+	private void endSession() {
+		SupervisedSession failed = this.session;
+		if (failed == null) {
 			return;
 		}
-		ResignationAnswer answer = this.election.requestResignation(leader.term(), "priority");
-		if (answer.isRequested()) {
-			this.preferred = leader.term();
-			this.preference.requested(now);
-			this.log.info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
-					+ this.election + ")");
+		this.election.lose(null);
+		abort(failed);
+		this.election.handedOver(false);
+		this.session = null;
+		Loss loss = this.election.state().loss();
+		if (loss != null && loss != this.logged) {
+			this.logged = loss;
+			this.log.warn("Lost " + loss.leadership() + " (" + loss.reason() + ", last confirmed "
+					+ TimeUnit.NANOSECONDS.toMillis(loss.silence()) + "ms ago)");
 		}
 	}
 
-	/**
-	 * Run the code and the statements of a takeover in advance, but not during the start.
-	 * Without this, a failover would run them for the first time in its process.
-	 */
-	private void warmUp(SupervisedSession opened) throws SessionException {
-		if (!this.warmedUp) {
-			this.warmedUp = true;
-			this.warmUp.run();
-			opened.warmUp();
+	private void abort(SupervisedSession failed) {
+		try {
+			failed.abort();
 		}
-	}
-
-	/**
-	 * Request the resignation of the leader if this was requested on this node, as long
-	 * as that term lasts.
-	 */
-	private void request(SupervisedSession opened) throws SessionException {
-		Term wanted = this.election.state().request();
-		if (wanted == null && this.requested != null) {
-			opened.withdrawRequest();
-			this.requested = null;
-		}
-		else if (isRequestDue() && wanted != null) {
-			opened.requestResignation(wanted);
-			this.requested = wanted;
-		}
-	}
-
-	private boolean isRequestDue() {
-		Term wanted = this.election.state().request();
-		return isRequested(wanted) && !Objects.equals(wanted, this.requested);
-	}
-
-	private void follow(View view) {
-		SupervisedSession current = this.session;
-		if (current != null && current.isOpen()) {
-			this.failures = 0;
-		}
-		View known = this.election.state().view();
-		Holder leader = view.leader();
-		this.election.follow(view);
-		this.election.decide(null);
-		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
-				+ ")";
-		if (this.election.announce()) {
-			this.log.info("Not leader, skipping scheduler startup " + who);
-		}
-		else if (leader != null && !leader.isSame(known.leader())) {
-			this.log.info("Following " + who);
-		}
-		this.problems.observed(view);
-		if (view.foreign() != null && !view.foreign().equals(known.foreign())) {
-			this.log.warn("The " + view.foreign() + " (" + this.election + ")");
-		}
-	}
-
-	private void observed() {
-		SupervisedSession current = this.session;
-		Contact contact = this.election.state().contact();
-		if (contact.problem() != null) {
-			this.problems.ended(current == null || current.isOpen(), contact.ever());
-		}
-		this.election.contact(new Contact(this.platform.nanoTime(), true, null,
-				(current != null) ? current.name() : null, this.watches || (current != null && !current.isStandby())));
-		this.watchdog.report();
-	}
-
-	// Waits
-
-	/**
-	 * Wait for the work of an earlier term of this node, so that it does not overlap with
-	 * that of a new term.
-	 */
-	private void awaitEndOfWork() {
-		WorkGate gate = this.election.gate();
-		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
-		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
-		if (!gate.isEmpty() && !this.election.isStopping()) {
-			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("
-					+ this.election + "): " + gate.describe(Work::describe));
+		catch (RuntimeException ex) {
+			// The store ends it after the lease
+			this.watchdog.failed(ex);
 		}
 	}
 
@@ -662,14 +290,9 @@ final class ElectionLoop implements Election.Loop, Watchdog.Supervised {
 	 * some time before the beans that they need are stopped.
 	 */
 	private void awaitEndOfLostTerm() {
-		pause(Math.min(ElectionSettings.GRACE.toNanos(), this.election.stopRemaining()), this.election::hasEnded);
-	}
-
-	private void pause(long nanos, BooleanSupplier enough) {
-		long deadline = this.platform.nanoTime() + nanos;
-		for (long remaining = nanos; remaining > 0
-				&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
-			this.election.await(remaining, enough);
+		if (!this.graceSpent) {
+			long remaining = this.transitions.stopRemaining(this.election.state(), this.election.nanoTime());
+			this.follower.pause(Math.min(ElectionSettings.GRACE.toNanos(), remaining), this.election::hasEnded);
 		}
 	}
 

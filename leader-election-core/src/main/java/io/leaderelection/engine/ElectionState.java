@@ -39,20 +39,22 @@ import org.jspecify.annotations.Nullable;
  *
  * @param position the position of this node
  * @param handOver the intent to hand over or stop, if there is one
+ * @param loss how this node has last lost its leadership, if it ever has
  * @param suspensions the causes for which the candidacy is suspended, and when each ends
  * without further action
- * @param request the term of another node whose end this node requests, if any
+ * @param request the term of another node whose end this node requests now, if any
  * @param view the leader and the candidates, as observed by this node
  * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
-record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspension, Long> suspensions,
-		@Nullable Term request, View view, Contact contact, List<Transition> history) {
+record ElectionState(Position position, @Nullable HandOver handOver, @Nullable Loss loss,
+		Map<Suspension, Long> suspensions, @Nullable Term request, View view, Contact contact,
+		List<Transition> history) {
 
 	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(new Stopped(), null, Map.of(), null, View.NONE,
+		return new ElectionState(new Stopped(), null, null, Map.of(), null, View.NONE,
 				new Contact(now, false, null, null, false), List.of());
 	}
 
@@ -127,8 +129,8 @@ record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspens
 	// Changes
 
 	ElectionState at(Position newPosition) {
-		return new ElectionState(newPosition, this.handOver, this.suspensions, this.request, this.view, this.contact,
-				this.history);
+		return new ElectionState(newPosition, this.handOver, this.loss, this.suspensions, this.request, this.view,
+				this.contact, this.history);
 	}
 
 	ElectionState following(View newView) {
@@ -136,24 +138,29 @@ record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspens
 	}
 
 	ElectionState stopped() {
-		return new ElectionState(new Stopped(), null, resumed(Suspension.RESIGNED).suspensions(), null, View.NONE,
-				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
+		return new ElectionState(new Stopped(), null, this.loss, resumed(Suspension.RESIGNED).suspensions(), null,
+				View.NONE, new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
 				this.history);
 	}
 
 	ElectionState with(View newView) {
-		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, newView, this.contact,
-				this.history);
+		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, newView,
+				this.contact, this.history);
 	}
 
 	ElectionState with(Contact newContact) {
-		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, this.view, newContact,
-				this.history);
+		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, this.view,
+				newContact, this.history);
+	}
+
+	ElectionState losing(Loss newLoss) {
+		return new ElectionState(this.position, this.handOver, newLoss, this.suspensions, this.request, this.view,
+				this.contact, this.history);
 	}
 
 	ElectionState handingOver(@Nullable HandOver newHandOver) {
-		return new ElectionState(this.position, newHandOver, this.suspensions, this.request, this.view, this.contact,
-				this.history);
+		return new ElectionState(this.position, newHandOver, this.loss, this.suspensions, this.request, this.view,
+				this.contact, this.history);
 	}
 
 	/**
@@ -180,21 +187,21 @@ record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspens
 	}
 
 	private ElectionState with(Map<Suspension, Long> newSuspensions) {
-		return new ElectionState(this.position, this.handOver, Map.copyOf(newSuspensions), this.request, this.view,
-				this.contact, this.history);
+		return new ElectionState(this.position, this.handOver, this.loss, Map.copyOf(newSuspensions), this.request,
+				this.view, this.contact, this.history);
 	}
 
 	ElectionState requesting(@Nullable Term term) {
-		return new ElectionState(this.position, this.handOver, this.suspensions, term, this.view, this.contact,
-				this.history);
+		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, term, this.view,
+				this.contact, this.history);
 	}
 
 	ElectionState remembering(Transition transition) {
 		List<Transition> remembered = new ArrayList<>(this.history);
 		remembered.add(transition);
 		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
-		return new ElectionState(this.position, this.handOver, this.suspensions, this.request, this.view, this.contact,
-				List.copyOf(remembered.subList(forgotten, remembered.size())));
+		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, this.view,
+				this.contact, List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
 	/**
@@ -204,29 +211,46 @@ record ElectionState(Position position, @Nullable HandOver handOver, Map<Suspens
 	 * @param cause who or what requested it, unless it is a stop
 	 * @param stops whether this node stops participating afterwards
 	 * @param interruptAt when work and listeners that are still running are interrupted
+	 * @param interrupted whether they have been interrupted
 	 * @param deadline when a stop ends the session, regardless of what is still running
 	 * @param completion completes with {@code true} when the lock was freed, with
 	 * {@code false} if it was lost or this node did not hold it
 	 */
-	record HandOver(Reason reason, @Nullable String cause, boolean stops, long interruptAt, long deadline,
-			CompletableFuture<Boolean> completion) {
+	record HandOver(Reason reason, @Nullable String cause, boolean stops, long interruptAt, boolean interrupted,
+			long deadline, CompletableFuture<Boolean> completion) {
+
+		/**
+		 * Return this intent as a stop.
+		 */
+		HandOver stopping(long newDeadline) {
+			return new HandOver(this.reason, this.cause, true, this.interruptAt, this.interrupted, newDeadline,
+					this.completion);
+		}
+
+		HandOver afterInterrupt() {
+			return new HandOver(this.reason, this.cause, this.stops, this.interruptAt, true, this.deadline,
+					this.completion);
+		}
 
 		/**
 		 * Return this intent with a deadline that is not later than a time.
 		 */
 		HandOver endingBy(long time) {
-			return (this.deadline - time <= 0) ? this
-					: new HandOver(this.reason, this.cause, this.stops, this.interruptAt, time, this.completion);
+			return (this.deadline - time <= 0) ? this : new HandOver(this.reason, this.cause, this.stops,
+					this.interruptAt, this.interrupted, time, this.completion);
 		}
 
-		/**
-		 * Return an intent that only consists of the stop.
-		 */
-		HandOver ended(boolean freed) {
-			return new HandOver(this.reason, this.cause, this.stops, this.interruptAt, this.deadline,
-					CompletableFuture.completedFuture(freed));
-		}
+	}
 
+	/**
+	 * How a leadership was lost.
+	 *
+	 * @param leadership the leadership
+	 * @param reason the reason
+	 * @param silence the time since the start of the last successful confirmation, in
+	 * nanoseconds
+	 */
+	record Loss(TermLeadership leadership, Reason reason, long silence) {
 	}
 
 	/**

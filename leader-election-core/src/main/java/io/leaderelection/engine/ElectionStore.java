@@ -16,6 +16,9 @@
 
 package io.leaderelection.engine;
 
+import java.time.Duration;
+
+import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +40,7 @@ public interface ElectionStore {
 
 	/**
 	 * Return whether the election can be observed without a session. If so, a node opens
-	 * a session only to be a candidate, or to request a resignation.
+	 * a session only to be a candidate.
 	 * @return whether {@link #watch()} is supported
 	 */
 	default boolean canWatch() {
@@ -69,6 +72,18 @@ public interface ElectionStore {
 	 * never blocks.
 	 */
 	default void resigned() {
+	}
+
+	/**
+	 * Request the leader to hand over, until its term has ended or the limit has passed.
+	 * Waits for this, on a thread of its own.
+	 * @param term the term that should end
+	 * @param cause who or what requests this
+	 * @param limit how long to wait
+	 * @throws SessionException if the request could not be made
+	 */
+	default void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+		throw new UnsupportedOperationException();
 	}
 
 	/**

@@ -72,7 +72,7 @@ final class LocalSession implements StoreSession {
 	@Override
 	public Confirmation confirm() throws SessionException {
 		probe(Duration.ZERO);
-		return new Confirmation(null, null, null);
+		return new Confirmation(null, false, null);
 	}
 
 	@Override

@@ -105,12 +105,12 @@ public final class LocalStore implements ElectionStore {
 			Election election = elector.election();
 			store.wins = false;
 			switch (reason) {
-				case RESIGNED -> election.resign();
+				case RESIGNED -> election.resign("application");
 				case LEASE_EXPIRED, SESSION_LOST -> {
 					if (election.state().position() instanceof Elected) {
-						election.resign();
+						election.resign("application");
 					}
-					election.revoke(reason);
+					election.lose(reason);
 				}
 				case STOPPED -> throw new IllegalArgumentException(
 						"Leadership is revoked with reason STOPPED by stopping, pausing or closing the context");

@@ -52,12 +52,10 @@ public interface Platform {
 			return thread;
 		}
 
-		@Override
-		public Workers newWorkers(String name, int threads, Runnable onStarvation) {
-			return new ThreadWorkers(this, name, threads, onStarvation);
-		}
-
 	};
+
+	/** The pause of a thread after a failure that may be one of memory. */
+	long PAUSE_AFTER_FAILURE = TimeUnit.MILLISECONDS.toNanos(100);
 
 	long nanoTime();
 
@@ -108,35 +106,26 @@ public interface Platform {
 	Thread newThread(String name, Runnable task);
 
 	/**
-	 * Create workers.
-	 * @param name the name of their threads
-	 * @param threads the maximum number of threads
-	 * @param onStarvation called when a task was added for which no thread could be
-	 * created
-	 * @return the workers
+	 * Create a thread for code of the application, and for other tasks that may block.
+	 * @param name its name, to which a prefix is added
+	 * @return the thread
 	 */
-	Workers newWorkers(String name, int threads, Runnable onStarvation);
+	default Worker newWorker(String name) {
+		return new WorkerThread(this, name, true);
+	}
 
 	/**
-	 * Threads for code of the application, and for other tasks that may block. A task
-	 * never runs on the thread that adds it, and is never lost: if no thread can be
-	 * created, it waits until {@link #revive()} can create one.
+	 * A thread that runs tasks one after the other, in the order in which they were
+	 * added, and never on the thread that adds them. It is created when needed.
 	 */
-	interface Workers extends Executor {
+	interface Worker extends Executor {
 
 		/**
-		 * Set whether one thread is kept while it is idle.
-		 * @param retained whether to keep one
+		 * Set whether the thread is kept while it is idle, and created now if there is
+		 * none.
+		 * @param retained whether to keep it
 		 */
 		default void retain(boolean retained) {
-		}
-
-		/**
-		 * Create a thread for tasks that still have none.
-		 * @return whether every task that should have a thread has one
-		 */
-		default boolean revive() {
-			return true;
 		}
 
 	}

@@ -16,6 +16,8 @@
 
 package io.leaderelection.engine;
 
+import java.util.Objects;
+
 import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +38,9 @@ final class Preference {
 	private final long hold;
 
 	private @Nullable Term term;
+
+	/** The term whose end was requested last. */
+	private @Nullable Term requested;
 
 	private long since;
 
@@ -69,11 +74,16 @@ final class Preference {
 	}
 
 	/**
-	 * Record that the resignation of the leader was requested.
+	 * Record that the resignation of the leader was requested. A leader that does not
+	 * obey is asked again, which counts as one request.
+	 * @return whether this is the first request in its term
 	 */
-	void requested(long now) {
+	boolean requested(long now) {
+		boolean first = !Objects.equals(this.term, this.requested);
 		this.since = now;
-		this.requests = Math.min(this.requests + 1, MOST_DOUBLINGS);
+		this.requested = this.term;
+		this.requests = first ? Math.min(this.requests + 1, MOST_DOUBLINGS) : this.requests;
+		return first;
 	}
 
 	/**

@@ -19,21 +19,19 @@ package io.leaderelection.engine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs tasks one after the other in the order in which they were added, on a thread that
- * is created when needed. An interrupt reaches the running task, and never a later one.
- * Adding a task cannot fail: if no thread can be created, it waits in a queue of the
- * worker itself.
+ * Runs tasks one after the other in the order in which they were added. An interrupt
+ * reaches the running task, and never a later one. A task waits in a queue that is linked
+ * without an allocation: if a lack of memory or threads prevents its execution, it is
+ * executed after one that is added later, or after {@link #schedule()}.
  */
 public final class SerialWorker {
 
 	private static final Runnable NOTHING = () -> {
 	};
 
-	private final Platform.Workers worker;
+	private final Platform.Worker worker;
 
 	private final Runnable onIdle;
-
-	private final Runnable onStarvation;
 
 	private final Runnable run = this::runAll;
 
@@ -57,19 +55,17 @@ public final class SerialWorker {
 	 * current thread, and is not a daemon thread: threads that a task creates inherit it
 	 */
 	public SerialWorker(String name) {
-		this(new ThreadWorkers(Platform.SYSTEM, name, 1, false, NOTHING), NOTHING, NOTHING);
+		this(new WorkerThread(Platform.SYSTEM, name, false), NOTHING);
 	}
 
 	/**
 	 * Create a new {@code SerialWorker} instance.
-	 * @param worker a worker with one thread
+	 * @param worker its thread
 	 * @param onIdle called when all tasks have ended
-	 * @param onStarvation called when a task waits for {@link #revive()}
 	 */
-	SerialWorker(Platform.Workers worker, Runnable onIdle, Runnable onStarvation) {
+	SerialWorker(Platform.Worker worker, Runnable onIdle) {
 		this.worker = worker;
 		this.onIdle = onIdle;
-		this.onStarvation = onStarvation;
 	}
 
 	/**
@@ -84,9 +80,6 @@ public final class SerialWorker {
 		return add(new Task(subject, action, whenEnded));
 	}
 
-	/**
-	 * Run a task after those that were added before. Allocates nothing.
-	 */
 	boolean add(Task added) {
 		synchronized (this.monitor) {
 			if (this.last != null) {
@@ -97,40 +90,14 @@ public final class SerialWorker {
 			}
 			this.last = added;
 		}
-		return reviveOrReport();
-	}
-
-	private boolean reviveOrReport() {
-		boolean revived = revive();
-		if (!revived) {
-			this.onStarvation.run();
-		}
-		return revived;
+		return schedule();
 	}
 
 	/**
-	 * Set whether the thread is kept while it is idle.
-	 * @param retained whether to keep it
+	 * Have a thread run the tasks that wait, if there are any and none does.
+	 * @return whether there is a thread for them
 	 */
-	public void retain(boolean retained) {
-		this.worker.retain(retained);
-	}
-
-	/**
-	 * Create a thread if one is needed.
-	 * @return whether there is one
-	 */
-	boolean revive() {
-		try {
-			return schedule() && this.worker.revive();
-		}
-		catch (Throwable ex) {
-			// No memory
-			return false;
-		}
-	}
-
-	private boolean schedule() {
+	boolean schedule() {
 		synchronized (this.monitor) {
 			if (this.scheduled || this.first == null) {
 				return true;
@@ -152,6 +119,14 @@ public final class SerialWorker {
 		synchronized (this.monitor) {
 			this.scheduled = false;
 		}
+	}
+
+	/**
+	 * Set whether the thread is kept while it is idle, and created now if there is none.
+	 * @param retained whether to keep it
+	 */
+	public void retain(boolean retained) {
+		this.worker.retain(retained);
 	}
 
 	boolean isIdle() {
@@ -229,7 +204,7 @@ public final class SerialWorker {
 		finally {
 			if (!ended) {
 				unschedule();
-				reviveOrReport();
+				schedule();
 			}
 		}
 	}

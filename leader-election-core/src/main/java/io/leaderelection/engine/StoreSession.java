@@ -85,28 +85,22 @@ public interface StoreSession {
 	View observe() throws SessionException;
 
 	/**
-	 * Request the leader to hand over, until the session ends or
-	 * {@link #withdrawRequest()} is called.
-	 * @param term the term that should end
-	 * @throws SessionException if the session has ended
-	 */
-	default void requestResignation(Term term) throws SessionException {
-	}
-
-	/**
-	 * Withdraw the request of {@link #requestResignation}, if there is one.
-	 * @throws SessionException if the session has ended
-	 */
-	default void withdrawRequest() throws SessionException {
-	}
-
-	/**
 	 * Confirm that this is still the session that won the lock, that it still holds the
 	 * lock and that the store would still end it when this node stops responding.
 	 * @return the confirmation
 	 * @throws SessionException if one of these does not hold, or if the session has ended
 	 */
 	Confirmation confirm() throws SessionException;
+
+	/**
+	 * Return who requests the end of this term, as of the last {@link #confirm()
+	 * confirmation}, as far as this is known.
+	 * @return the node, with the cause of its request if it has published it
+	 * @throws SessionException if the session has ended
+	 */
+	default String requester() throws SessionException {
+		return "another node";
+	}
 
 	/**
 	 * Return the candidates as of the last {@link #confirm() confirmation}. A separate
@@ -230,12 +224,11 @@ public interface StoreSession {
 	 *
 	 * @param predecessor a description of a session that still holds a lock of an earlier
 	 * term, or {@code null}
-	 * @param requester which other node requests the end of this term, as far as this is
-	 * known, or {@code null}
+	 * @param requested whether another node requests the end of this term
 	 * @param foreign a description of a session that holds a lock of this election but is
 	 * not a node of it, or {@code null}
 	 */
-	record Confirmation(@Nullable String predecessor, @Nullable String requester, @Nullable String foreign) {
+	record Confirmation(@Nullable String predecessor, boolean requested, @Nullable String foreign) {
 
 	}
 

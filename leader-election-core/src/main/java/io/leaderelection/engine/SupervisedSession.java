@@ -17,31 +17,23 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.function.BooleanSupplier;
 
-import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionStore.Watch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session whose calls, including its opening, each have a deadline that the watchdog
- * enforces: a driver may wait indefinitely for the rest of a message. Confined to the
- * election thread, except where noted.
+ * A {@link StoreSession} whose calls, including its opening, each have a deadline that
+ * the watchdog enforces: a driver may wait indefinitely for the rest of a message.
+ * Confined to the election thread, except where noted.
  */
-final class SupervisedSession implements StoreSession {
+final class SupervisedSession {
 
 	private final ElectionStore store;
 
 	private final Election election;
 
-	private final ElectionTimings timings;
-
-	private final Platform platform;
-
 	private final Watchdog watchdog;
-
-	private final Runnable onObserved;
 
 	private final Object openingMonitor = new Object();
 
@@ -51,17 +43,16 @@ final class SupervisedSession implements StoreSession {
 
 	private volatile @Nullable Call current;
 
+	/** Whether the session is to end, and an attempt to end it has not succeeded yet. */
+	private volatile boolean ending;
+
 	/**
 	 * Create a new {@code SupervisedSession} instance, to be opened.
-	 * @param onObserved called after an observation or a confirmation
 	 */
-	SupervisedSession(ElectionStore store, Election election, Watchdog watchdog, Runnable onObserved) {
+	SupervisedSession(ElectionStore store, Election election, Watchdog watchdog) {
 		this.store = store;
 		this.election = election;
-		this.timings = election.timings();
-		this.platform = election.platform();
 		this.watchdog = watchdog;
-		this.onObserved = onObserved;
 	}
 
 	/**
@@ -87,7 +78,7 @@ final class SupervisedSession implements StoreSession {
 			if (unwanted.getAsBoolean()) {
 				throw new SessionException("The election is stopping", null);
 			}
-			return call(this.timings.openLimit(), this::interruptOpening, request);
+			return call(this.election.timings().openLimit(), this::interruptOpening, request);
 		}
 		finally {
 			synchronized (this.openingMonitor) {
@@ -110,117 +101,65 @@ final class SupervisedSession implements StoreSession {
 		}
 	}
 
-	/**
-	 * End a call that has taken too long. May be called by any thread; never blocks.
-	 * @return the time until the next check, in nanoseconds
-	 */
-	long check() {
-		Call call = this.current;
-		if (call == null || call.ended) {
-			return Watchdog.NO_DEADLINE;
-		}
-		long remaining = call.deadline - this.platform.nanoTime();
-		if (remaining <= 0) {
-			// Repeated if it fails
-			call.onOverrun.run();
-			call.ended = true;
-			return Watchdog.NO_DEADLINE;
-		}
-		return remaining;
-	}
-
-	@Override
-	public boolean becomeCandidate() throws SessionException {
-		return ask(Duration.ZERO, StoreSession::becomeCandidate);
-	}
-
-	@Override
-	public void withdraw() throws SessionException {
-		run(StoreSession::withdraw);
-	}
-
-	@Override
-	public void warmUp() throws SessionException {
-		run(StoreSession::warmUp);
-	}
-
-	@Override
-	public Acquisition acquire(Duration timeout) throws SessionException {
-		return ask(timeout, (opened) -> opened.acquire(timeout));
-	}
-
-	@Override
-	public boolean isStandby() {
-		StoreSession opened = this.session;
-		return opened != null && opened.isStandby();
-	}
-
-	@Override
-	public View observe() throws SessionException {
-		return ask(Duration.ZERO, StoreSession::observe);
-	}
-
-	@Override
-	public void requestResignation(Term term) throws SessionException {
-		run((opened) -> opened.requestResignation(term));
-	}
-
-	@Override
-	public void withdrawRequest() throws SessionException {
-		run(StoreSession::withdrawRequest);
-	}
-
-	@Override
-	public Confirmation confirm() throws SessionException {
-		return ask(Duration.ZERO, StoreSession::confirm);
-	}
-
-	@Override
-	public List<Candidate> candidates() throws SessionException {
-		return ask(Duration.ZERO, StoreSession::candidates);
-	}
-
 	boolean isOpen() {
 		return this.session != null;
 	}
 
-	@Override
-	public @Nullable String name() {
+	/**
+	 * Make a request that the store answers at once.
+	 */
+	<T extends @Nullable Object> T ask(Question<T> question) throws SessionException {
+		return ask(Duration.ZERO, question);
+	}
+
+	/**
+	 * Make a request that waits in the store.
+	 * @param wait for how long it waits there at most
+	 */
+	<T extends @Nullable Object> T ask(Duration wait, Question<T> question) throws SessionException {
+		StoreSession opened = opened();
+		return call(wait.plus(callLimit()), this::abort, () -> question.ask(opened));
+	}
+
+	/**
+	 * Make a request without an answer.
+	 */
+	void run(Command command) throws SessionException {
+		ask((opened) -> {
+			command.run(opened);
+			return true;
+		});
+	}
+
+	/**
+	 * Return whether this candidate is to notice soon that the lock is free.
+	 */
+	boolean isStandby() {
+		StoreSession opened = this.session;
+		return opened != null && opened.isStandby();
+	}
+
+	/**
+	 * Return the store's name of the session, or {@code null} if it has none.
+	 */
+	@Nullable String name() {
 		StoreSession opened = this.session;
 		return (opened != null) ? opened.name() : null;
 	}
 
-	@Override
-	public @Nullable String passBarrier(Duration timeout) throws SessionException {
-		return this.<@Nullable String>ask(timeout, (opened) -> opened.passBarrier(timeout));
-	}
-
-	@Override
-	public Duration probe(Duration longest) throws SessionException {
-		return call(callLimit(), this::abort, () -> opened().probe(longest));
-	}
-
-	@Override
-	public void wake() {
+	/**
+	 * End a wait in the store. May be called by any thread; never blocks.
+	 */
+	void wake() {
 		StoreSession opened = this.session;
 		if (opened != null) {
 			opened.wake();
 		}
 	}
 
-	@Override
-	public boolean release(boolean clean) throws SessionException {
-		return ask(Duration.ZERO, (opened) -> opened.release(clean));
-	}
-
-	@Override
-	public void close() {
-		StoreSession opened = opened();
+	void close() {
 		try {
-			call(callLimit(), this::abort, () -> {
-				opened.close();
-				return true;
-			});
+			run(StoreSession::close);
 		}
 		catch (SessionException ex) {
 			throw new IllegalStateException("close() throws none", ex);
@@ -230,8 +169,8 @@ final class SupervisedSession implements StoreSession {
 	/**
 	 * End the session, or its opening. May be called by any thread; never blocks.
 	 */
-	@Override
-	public void abort() {
+	void abort() {
+		this.ending = true;
 		StoreSession opened = this.session;
 		if (opened != null) {
 			opened.abort();
@@ -239,23 +178,7 @@ final class SupervisedSession implements StoreSession {
 		else {
 			interruptOpening();
 		}
-	}
-
-	private void run(Command command) throws SessionException {
-		ask(Duration.ZERO, (opened) -> {
-			command.run(opened);
-			return true;
-		});
-	}
-
-	private <T extends @Nullable Object> T ask(Duration wait, Question<T> question) throws SessionException {
-		StoreSession opened = opened();
-		T answer = call(wait.plus(callLimit()), this::abort, () -> question.ask(opened));
-		if (answer instanceof View || answer instanceof Acquisition.Held || answer instanceof Confirmation) {
-			// Other requests may succeed in a store that cannot hold elections
-			this.onObserved.run();
-		}
-		return answer;
+		this.ending = false;
 	}
 
 	private StoreSession opened() {
@@ -272,17 +195,17 @@ final class SupervisedSession implements StoreSession {
 	 */
 	private Duration callLimit() {
 		Duration lease = this.election.settings().lease();
-		Duration longest = this.timings.maxCallLimit();
+		Duration longest = this.election.timings().maxCallLimit();
 		if (this.election.state().granted() == null && lease.compareTo(longest) > 0) {
 			return longest;
 		}
-		Duration shortest = this.timings.minCallLimit();
+		Duration shortest = this.election.timings().minCallLimit();
 		return (lease.compareTo(shortest) < 0) ? shortest : lease;
 	}
 
 	private <T extends @Nullable Object> T call(Duration limit, Runnable onOverrun, Request<T> request)
 			throws SessionException {
-		this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+		this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
 		this.watchdog.checkWithin(limit.toNanos());
 		try {
 			return request.make();
@@ -292,15 +215,38 @@ final class SupervisedSession implements StoreSession {
 		}
 	}
 
+	/**
+	 * End a call that has taken too long, or the session if this has failed before. May
+	 * be called by any thread; never blocks.
+	 * @return the time until the next check, in nanoseconds
+	 */
+	long check() {
+		if (this.ending) {
+			abort();
+		}
+		Call call = this.current;
+		if (call == null || call.ended) {
+			return Watchdog.NO_DEADLINE;
+		}
+		long remaining = call.deadline - this.election.nanoTime();
+		if (remaining <= 0) {
+			// Repeated if it fails
+			call.onOverrun.run();
+			call.ended = true;
+			return Watchdog.NO_DEADLINE;
+		}
+		return remaining;
+	}
+
 	@FunctionalInterface
-	private interface Command {
+	interface Command {
 
 		void run(StoreSession opened) throws SessionException;
 
 	}
 
 	@FunctionalInterface
-	private interface Question<T extends @Nullable Object> {
+	interface Question<T extends @Nullable Object> {
 
 		T ask(StoreSession opened) throws SessionException;
 

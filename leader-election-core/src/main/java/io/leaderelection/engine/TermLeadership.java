@@ -21,7 +21,6 @@ import java.sql.SQLException;
 import java.time.Instant;
 
 import io.leaderelection.Leadership;
-import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
@@ -37,8 +36,6 @@ final class TermLeadership implements Leadership {
 	private final Instant since;
 
 	private volatile @Nullable Residue residue;
-
-	private volatile @Nullable Loss loss;
 
 	private volatile boolean lostTrust;
 
@@ -117,32 +114,9 @@ final class TermLeadership implements Leadership {
 		return this.lostTrust;
 	}
 
-	/** Record how this leadership was lost. */
-	void lost(Loss newLoss) {
-		this.loss = newLoss;
-	}
-
-	/**
-	 * Return how this leadership was lost, or {@code null} if it was not.
-	 */
-	@Nullable Loss loss() {
-		return this.loss;
-	}
-
 	@Override
 	public String toString() {
 		return "leadership of election '" + getElection() + "' by node '" + getNodeId() + "' in term " + this.term;
-	}
-
-	/**
-	 * How a leadership was lost.
-	 *
-	 * @param reason the reason of the loss
-	 * @param silence the time since the start of the last successful confirmation, in
-	 * nanoseconds
-	 * @param notified whether listeners were notified of a hand-over before
-	 */
-	record Loss(Reason reason, long silence, boolean notified) {
 	}
 
 	private record Residue(String what, @Nullable Long until) {

@@ -48,7 +48,7 @@ final class WarmUp {
 		ElectionSettings settings = new ElectionSettings("warm-up", "warm-up", LIMIT, Duration.ZERO, LIMIT, true);
 		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
 				() -> new LocalSession(() -> true, null), new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
-				}, ElectionLog.NONE, Election::new);
+				}, ElectionLog.NONE, Transitions::new);
 		try {
 			elector.start().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
 			elector.runIfLeader(elector::status);

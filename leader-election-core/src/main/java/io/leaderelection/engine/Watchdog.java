@@ -32,8 +32,6 @@ final class Watchdog {
 
 	static final long NO_DEADLINE = TimeUnit.HOURS.toNanos(1);
 
-	static final long PAUSE_AFTER_FAILURE = TimeUnit.MILLISECONDS.toNanos(100);
-
 	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(Watchdog.class));
 
 	private final Platform platform;
@@ -57,8 +55,14 @@ final class Watchdog {
 	 */
 	synchronized void add(Supervised added) {
 		this.supervised.add(added);
+		if (this.thread != null) {
+			return;
+		}
 		try {
-			ensureRunning();
+			this.requested = true;
+			Thread started = this.platform.newThread("watchdog", this::run);
+			started.start();
+			this.thread = started;
 		}
 		catch (Throwable ex) {
 			this.supervised.remove(added);
@@ -75,33 +79,16 @@ final class Watchdog {
 		}
 	}
 
-	private synchronized void ensureRunning() {
-		Thread running = this.thread;
-		if ((running == null || !running.isAlive()) && !this.supervised.isEmpty()) {
-			this.requested = true;
-			running = this.platform.newThread("watchdog", this::run);
-			running.start();
-			this.thread = running;
-		}
-	}
-
 	/**
 	 * Ensure that deadlines are checked again within the given time. Must be called after
-	 * the deadline was written. Never throws: a failed action is repeated with the next
-	 * deadline.
+	 * the deadline was written.
 	 */
 	void checkWithin(long nanos) {
 		Thread running = this.thread;
 		long time = this.platform.nanoTime() + nanos;
-		if (running == null || !running.isAlive()) {
-			reviveQuietly();
+		if (running == null || this.wakeAt - time <= 0) {
+			return;
 		}
-		else if (this.wakeAt - time > 0) {
-			wakeAt(time, running);
-		}
-	}
-
-	private void wakeAt(long time, Thread running) {
 		if (running == Thread.currentThread()) {
 			// A check that asks for the next one must not cause it at once
 			this.wakeAt = time;
@@ -110,15 +97,6 @@ final class Watchdog {
 		// The permit alone could be consumed by a lock that the thread waits for
 		this.requested = true;
 		this.platform.unpark(running);
-	}
-
-	private void reviveQuietly() {
-		try {
-			ensureRunning();
-		}
-		catch (Throwable ex) {
-			this.failure = ex;
-		}
 	}
 
 	/**
@@ -148,7 +126,7 @@ final class Watchdog {
 			catch (Throwable ex) {
 				// Neither allocates nor logs, since there may be no memory
 				this.failure = ex;
-				this.platform.park(this, PAUSE_AFTER_FAILURE);
+				this.platform.park(this, Platform.PAUSE_AFTER_FAILURE);
 			}
 		}
 	}
@@ -176,7 +154,7 @@ final class Watchdog {
 		}
 		catch (Throwable ex) {
 			this.failure = ex;
-			return PAUSE_AFTER_FAILURE;
+			return Platform.PAUSE_AFTER_FAILURE;
 		}
 	}
 

@@ -255,6 +255,12 @@ public final class WorkGate {
 	void interruptAll(TermLeadership leadership) {
 		// Work that begins from here on checks for the interrupt itself
 		this.interrupted = leadership;
+		// Threads first, since a cancellation may fail for lack of memory
+		for (Work work : this.inFlight) {
+			if (work.leadership() == leadership) {
+				work.interrupt();
+			}
+		}
 		for (Work work : this.inFlight) {
 			if (work.leadership() == leadership) {
 				interrupt(work);

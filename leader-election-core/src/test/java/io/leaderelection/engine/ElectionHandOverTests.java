@@ -71,7 +71,7 @@ class ElectionHandOverTests {
 		this.fixture.at(Duration.ofSeconds(1), this::enter);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			Leadership leadership = this.election.leadership();
-			this.resignation = this.election.resign();
+			this.resignation = this.election.resign("application");
 			assertThat(this.fixture.isLeader()).isFalse();
 			assertThat(this.election.state().position()).isInstanceOf(Position.Draining.class);
 			assertThat(leadership).isNotNull();
@@ -212,7 +212,7 @@ class ElectionHandOverTests {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			new Thread(() -> {
 				try (Work entered = this.election.gate().enter("job")) {
-					joined.complete(this.election.resign().join());
+					joined.complete(this.election.resign("application").join());
 				}
 			}).start();
 			await().until(() -> !this.election.gate().isEmpty() && this.election.gate().isDrained());
@@ -257,10 +257,10 @@ class ElectionHandOverTests {
 		CompletableFuture<Boolean> joined = new CompletableFuture<>();
 		this.fixture.listener = (event) -> {
 			if (event instanceof LeadershipGrantedEvent && !joined.isDone()) {
-				joined.complete(this.election.resign().join());
+				joined.complete(this.election.resign("application").join());
 			}
 		};
-		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> this.election.relay().isSettled()));
+		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> this.election.effects().relay().isSettled()));
 		this.fixture.at(Duration.ofSeconds(2),
 				() -> assertThat(joined).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
@@ -291,17 +291,18 @@ class ElectionHandOverTests {
 	@Test
 	void thereIsNothingToResignFromWhileFollowingOrStopped() {
 		this.store.leader = new Holder("node-2", "4711");
-		assertThat(this.election.resign()).isCompletedWithValue(false);
-		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(this.election.resign()).isCompletedWithValue(false));
+		assertThat(this.election.resign("application")).isCompletedWithValue(false);
+		this.fixture.at(Duration.ofSeconds(1),
+				() -> assertThat(this.election.resign("application")).isCompletedWithValue(false));
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.election.resign()).isCompletedWithValue(false);
+		assertThat(this.election.resign("application")).isCompletedWithValue(false);
 	}
 
 	@Test
 	void secondResignationIsTheSame() {
 		this.fixture.at(Duration.ofMillis(500), this::enter);
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.resign()).isNotDone());
+		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.resign("application")).isNotDone());
 		this.fixture.at(Duration.ofSeconds(3), this::exit);
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
@@ -461,7 +462,7 @@ class ElectionHandOverTests {
 
 	private void resign() {
 		this.fixture.trace.add("resign");
-		this.resignation = this.election.resign();
+		this.resignation = this.election.resign("application");
 	}
 
 	private static void awaitUninterruptibly(CountDownLatch latch, CountDownLatch interrupted) {

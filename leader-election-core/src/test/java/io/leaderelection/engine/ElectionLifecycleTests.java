@@ -104,7 +104,7 @@ class ElectionLifecycleTests {
 
 	@Test
 	void stopEndsThePauseAfterAResignation() {
-		this.fixture.at(Duration.ofSeconds(1), this.election::resign);
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign("application"));
 		this.fixture.stopAt(Duration.ofMillis(2050)).run();
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(2050));
 		assertThat(this.fixture.trace).endsWith("close", "open", "close");
@@ -193,7 +193,7 @@ class ElectionLifecycleTests {
 
 	@Test
 	void resignationDoesNotOutliveARestart() {
-		this.fixture.at(Duration.ofSeconds(1), this.election::resign);
+		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign("application"));
 		this.fixture.stopAt(Duration.ofMillis(1100)).run();
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED", "granted 2",

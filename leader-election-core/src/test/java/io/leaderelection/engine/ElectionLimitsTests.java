@@ -116,7 +116,7 @@ class ElectionLimitsTests {
 		this.store.skip(Call.CONFIRM);
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> {
-			this.resignation = this.election.resign();
+			this.resignation = this.election.resign("application");
 			this.fixture.hang(ElectionFixture.LEASE);
 			assertThat(this.resignation).isNotDone();
 		});
@@ -128,7 +128,7 @@ class ElectionLimitsTests {
 	void resignationIsFalseAfterALossDuringTheDrain() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
-			this.resignation = this.election.resign();
+			this.resignation = this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.resignation).isNotDone();
@@ -146,7 +146,7 @@ class ElectionLimitsTests {
 		this.store.next(Call.RELEASE, () -> {
 			throw FakeStore.failure();
 		});
-		this.fixture.at(Duration.ofSeconds(1), () -> this.resignation = this.election.resign());
+		this.fixture.at(Duration.ofSeconds(1), () -> this.resignation = this.election.resign("application"));
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.resignation).isCompletedWithValue(false);
 	}
@@ -154,7 +154,7 @@ class ElectionLimitsTests {
 	@Test
 	void resignationCompletesAfterTheRelease() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
-			this.resignation = this.election.resign();
+			this.resignation = this.election.resign("application");
 			this.resignation.thenAccept((handedOver) -> this.fixture.trace.add("resigned " + handedOver));
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
@@ -175,20 +175,6 @@ class ElectionLimitsTests {
 		});
 		patient.stopAt(Duration.ofSeconds(30)).run();
 		assertThat(patient.store.openings).hasSize(2);
-	}
-
-	@Test
-	void requestOutlivesAnObservationWithoutALeader() {
-		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
-		observer.store.leader = OTHER;
-		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
-		observer.at(Duration.ofMillis(1200), () -> {
-			assertThat(observer.election.requestResignation(null, "test").isRequested()).isTrue();
-			observer.store.leader = null;
-		});
-		observer.at(Duration.ofMillis(1300), () -> observer.store.leader = OTHER);
-		observer.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(observer.trace).contains("request 0:1:775");
 	}
 
 }

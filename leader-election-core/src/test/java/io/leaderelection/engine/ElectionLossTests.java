@@ -133,7 +133,7 @@ class ElectionLossTests {
 	private void leadsAgainAfterAResignation() {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(11)).run();
@@ -163,7 +163,7 @@ class ElectionLossTests {
 			Duration moment = Duration.ofMillis(dice.nextInt(90_000));
 			Duration hang = Duration.ofMillis(dice.nextInt(7000));
 			Runnable action = switch (dice.nextInt(6)) {
-				case 0, 1 -> random.election::resign;
+				case 0, 1 -> () -> random.election.resign("application");
 				case 2 -> () -> random.store.next(call, () -> {
 					throw FakeStore.failure();
 				});

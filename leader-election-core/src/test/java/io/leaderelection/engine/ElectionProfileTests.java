@@ -302,8 +302,11 @@ class ElectionProfileTests {
 		return List.of(new Candidate("node-1", "pid 1"), new Candidate("node-2", "pid 2"));
 	}
 
+	/**
+	 * Return in how many terms the resignation of the leader was requested.
+	 */
 	private long requests() {
-		return this.fixture.trace.stream().filter((entry) -> entry.startsWith("request ")).count();
+		return this.fixture.trace.stream().filter((entry) -> entry.startsWith("request ")).distinct().count();
 	}
 
 }

@@ -18,6 +18,8 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -64,33 +66,41 @@ class ElectionRequestTests {
 	private @Nullable ResignationAnswer answer;
 
 	@Test
-	void followerAsksBetweenTwoWaitsAndUntilTheTermHasEnded() {
+	void followerAsksThroughTheStoreAside() {
+		Deque<Runnable> background = new ArrayDeque<>();
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.answer = this.election.requestResignation(null, "test");
-			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
+			this.fixture.other = background::add;
+			for (int i = 0; i < 2; i++) {
+				this.answer = this.election.requestResignation(null, "test");
+				assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
+			}
+			assertThat(this.election.state().request()).isEqualTo(TERM);
+			assertThat(background).as("one request at a time").hasSize(1);
+			background.remove().run();
+			assertThat(this.election.state().request()).isNull();
+			this.election.requestResignation(null, "test again");
+			background.remove().run();
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
-			assertThat(this.fixture.trace).contains("request 0:1:775").doesNotContain("withdraw");
-			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
-					null);
-		});
-		this.fixture.at(Duration.ofSeconds(5), () -> assertThat(this.fixture.trace).contains("withdraw"));
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775").containsOnlyOnce("withdraw");
+		assertThat(this.fixture.trace).containsSubsequence("request 0:1:775 test", "request 0:1:775 test again");
 	}
 
 	@Test
-	void requestIsMadeAgainOnANewSession() {
+	void requestThatFailsIsLoggedAndMayBeRepeated(CapturedOutput output) {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), () -> this.election.requestResignation(null, "test"));
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
+		this.store.next(Call.REQUEST, () -> {
 			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.fixture.trace.stream().filter("request 0:1:775"::equals)).hasSize(2);
+		});
+		this.fixture.at(Duration.ofMillis(1200), () -> {
+			this.election.requestResignation(null, "test");
+			assertThat(this.election.state().request()).isNull();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		assertThat(output)
+			.contains("Could not request the end of term " + TERM + ": The connection broke (election 'default'");
 	}
 
 	@Test
@@ -103,7 +113,7 @@ class ElectionRequestTests {
 			assertThat(this.election.requestResignation(TERM, "test")).isEqualTo(ResignationAnswer.requested(TERM));
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775");
+		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775 test");
 	}
 
 	@Test
@@ -112,7 +122,7 @@ class ElectionRequestTests {
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
 		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null, "test"));
-		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775"));
+		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775 test"));
 		observer.stopAt(Duration.ofSeconds(8)).run();
 	}
 
@@ -222,7 +232,7 @@ class ElectionRequestTests {
 	void changesAreRemembered() {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			this.store.next(Call.ACQUIRE, () -> this.store.leader = OTHER);
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
 		assertThat(ElectionStatus.of(this.election).history()).extracting(Transition::kind)
@@ -236,6 +246,8 @@ class ElectionRequestTests {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofMillis(1200), () -> {
+			this.fixture.other = (task) -> {
+			};
 			this.election.requestResignation(null, "endpoint, user 'alice'");
 			this.election.requestResignation(null, "endpoint, user 'bob'");
 		});
@@ -308,7 +320,7 @@ class ElectionRequestTests {
 	@Test
 	void suspendedNodeKnowsTheCandidates() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), this.election::resign);
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.resign("application"));
 		this.fixture.at(Duration.ofSeconds(4), () -> {
 			assertThat(this.fixture.isLeader()).isFalse();
 			assertThat(ElectionStatus.of(this.election).candidates()).containsExactly("node-1", "node-2");

@@ -58,7 +58,7 @@ class ElectionStatisticsTests {
 
 	@Test
 	void countTransitionsByReason() {
-		this.fixture.at(Duration.ofSeconds(1), this.fixture.election::resign);
+		this.fixture.at(Duration.ofSeconds(1), () -> this.fixture.election.resign("application"));
 		this.fixture.stopAt(Duration.ofSeconds(20)).run();
 		assertThat(this.statistics.granted()).isEqualTo(2);
 		assertThat(this.statistics.revoked(Reason.RESIGNED)).isOne();
@@ -138,7 +138,7 @@ class ElectionStatisticsTests {
 	void timeADrainFromTheShutGateToTheFreeLock() {
 		Work[] work = new Work[1];
 		this.fixture.at(Duration.ofSeconds(1), () -> work[0] = this.fixture.election.gate().enter("job"));
-		this.fixture.at(Duration.ofSeconds(2), this.fixture.election::resign);
+		this.fixture.at(Duration.ofSeconds(2), () -> this.fixture.election.resign("application"));
 		this.fixture.at(Duration.ofSeconds(5), () -> work[0].close());
 		this.fixture.store.next(Call.RELEASE, () -> this.fixture.time.advance(Duration.ofSeconds(1)));
 		this.fixture.stopAt(Duration.ofSeconds(7)).run();
@@ -151,7 +151,7 @@ class ElectionStatisticsTests {
 			this.fixture.store.next(Call.RELEASE, () -> {
 				throw FakeStore.failure();
 			});
-			this.fixture.election.resign();
+			this.fixture.election.resign("application");
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.durations.of("drained")).isEmpty();

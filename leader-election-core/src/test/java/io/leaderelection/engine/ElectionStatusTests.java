@@ -96,7 +96,7 @@ class ElectionStatusTests {
 	void showsAHandOver() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			try (Work work = this.fixture.election.gate().enter("job")) {
-				this.fixture.election.resign();
+				this.fixture.election.resign("application");
 				assertThat(status().role()).isEqualTo(Role.RESIGNING);
 				assertThat(status().leader()).isEqualTo("node-1");
 			}

@@ -129,7 +129,7 @@ class ElectionSuspensionTests {
 		List<Leadership> first = new ArrayList<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			first.add(this.election.leadership());
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(10), () -> {
 			assertThat(this.fixture.isLeader()).isTrue();
@@ -162,7 +162,7 @@ class ElectionSuspensionTests {
 			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
 		});
 		this.fixture.at(Duration.ofSeconds(6), () -> {
-			assertThat(this.fixture.trace).contains("request 0:1:775");
+			assertThat(this.fixture.trace).contains("request 0:1:775 test");
 			// The lock is free, for others
 			this.store.leader = null;
 		});

@@ -110,7 +110,7 @@ class ElectionWatchTests {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			assertThat(this.store.watches).hasSize(1);
 			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofMillis(2500), () -> {
 			assertThat(this.store.openings).hasSize(2);
@@ -170,47 +170,11 @@ class ElectionWatchTests {
 	}
 
 	@Test
-	void requestHasASessionOfItsOwnAsLongAsItIsPending() {
-		this.store.admits = false;
+	void nodeThatWatchesRequestsWithoutASession() {
 		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.election.requestResignation(null, "test"))
 			.isEqualTo(ResignationAnswer.requested(TERM)));
-		this.fixture.at(Duration.ofMillis(9100), () -> {
-			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
-			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
-					null);
-		});
-		this.fixture.at(Duration.ofSeconds(12), () -> {
-			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "withdraw", "close");
-			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
-		});
 		this.fixture.stopAt(Duration.ofSeconds(13)).run();
-	}
-
-	@Test
-	void pendingRequestDoesNotKeepANodeFromBecomingAStandby() {
-		this.store.admits = false;
-		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null, "test"));
-		this.fixture.at(Duration.ofSeconds(11), () -> {
-			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
-			this.store.admits = true;
-		});
-		this.fixture.at(Duration.ofSeconds(14), () -> {
-			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
-			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775");
-		});
-		this.fixture.stopAt(Duration.ofSeconds(15)).run();
-	}
-
-	@Test
-	void requestThatIsNotObeyedDoesNotKeepItsSession() {
-		this.store.admits = false;
-		this.fixture.at(Duration.ofSeconds(9), () -> this.election.requestResignation(null, "test"));
-		this.fixture.at(Duration.ofSeconds(21), () -> {
-			assertThat(this.fixture.trace).containsExactly("open", "request 0:1:775", "close");
-			assertThat(this.election.state().request()).isNull();
-		});
-		this.fixture.stopAt(Duration.ofSeconds(40)).run();
-		assertThat(this.store.openings).hasSize(1);
+		assertThat(this.fixture.trace).containsExactly("request 0:1:775 test");
 	}
 
 	@Test

@@ -202,6 +202,12 @@ final class FakeStore implements ElectionStore {
 		return this.session;
 	}
 
+	@Override
+	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+		this.trace.add("request " + term + " " + cause);
+		play(Call.REQUEST);
+	}
+
 	private View view() {
 		return new View(this.leader, this.candidates, (this.foreign != null)
 				? new ForeignHolder(this.foreign, this.foreignBlocks && this.leader == null, false) : null);
@@ -213,7 +219,7 @@ final class FakeStore implements ElectionStore {
 
 	enum Call {
 
-		OPEN, WATCH, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PROBE, RELEASE, CLOSE, ABORT
+		OPEN, WATCH, REQUEST, ACQUIRE, OBSERVE, CONFIRM, CANDIDATES, BARRIER, PROBE, RELEASE, CLOSE, ABORT
 
 	}
 
@@ -277,21 +283,16 @@ final class FakeStore implements ElectionStore {
 		}
 
 		@Override
-		public void requestResignation(Term term) {
-			FakeStore.this.trace.add("request " + term);
-		}
-
-		@Override
-		public void withdrawRequest() {
-			FakeStore.this.trace.add("withdraw");
-		}
-
-		@Override
 		public Confirmation confirm() throws SessionException {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);
-			return new Confirmation(answer, FakeStore.this.requester, FakeStore.this.foreign);
+			return new Confirmation(answer, FakeStore.this.requester != null, FakeStore.this.foreign);
+		}
+
+		@Override
+		public String requester() {
+			return String.valueOf(FakeStore.this.requester);
 		}
 
 		@Override

@@ -88,8 +88,8 @@ final class FakeTime implements Platform {
 	}
 
 	@Override
-	public Workers newWorkers(String name, int threads, Runnable onStarvation) {
-		return (task) -> this.executors.get((threads == 1) ? 0 : 1).execute(task);
+	public Worker newWorker(String name) {
+		return (task) -> this.executors.get(name.endsWith("-events") ? 0 : 1).execute(task);
 	}
 
 	/**

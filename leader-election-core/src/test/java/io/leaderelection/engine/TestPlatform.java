@@ -31,9 +31,4 @@ class TestPlatform implements Platform {
 		return Platform.SYSTEM.newThread(name, task);
 	}
 
-	@Override
-	public Workers newWorkers(String name, int threads, Runnable onStarvation) {
-		return new ThreadWorkers(this, name, threads, onStarvation);
-	}
-
 }

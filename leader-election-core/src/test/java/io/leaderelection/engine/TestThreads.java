@@ -48,7 +48,7 @@ final class TestThreads {
 
 	DefaultLeaderElector elector(ElectionSettings settings, ElectionStore store, Consumer<ElectionEvent> publisher) {
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, this.watchdog, this.platform,
-				publisher, new ElectionLog(LogFactory.getLog(Election.class)), Election::new);
+				publisher, new ElectionLog(LogFactory.getLog(Election.class)), Transitions::new);
 	}
 
 	/**

@@ -182,7 +182,7 @@ class WatchdogTests {
 			if (++this.confirmations > 1) {
 				hang();
 			}
-			return new Confirmation(null, null, null);
+			return new Confirmation(null, false, null);
 		}
 
 		private void hang() throws SessionException {

@@ -76,7 +76,7 @@ class WorkGateTests {
 	void nestedWorkPassesDuringTheDrainAndOtherWorkDoesNot() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("outer");
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(2), () -> {
 			try (Work nested = this.gate.enter("nested")) {
@@ -100,7 +100,7 @@ class WorkGateTests {
 			service.close();
 			assertThat(this.gate.size()).isZero();
 			assertThat(this.gate.isEmpty()).isFalse();
-			this.election.resign();
+			this.election.resign("application");
 			assertThat(this.gate.isDrained()).isTrue();
 			assertThat(this.gate.enter("other")).isNull();
 			try (Work call = this.gate.enter("call", service)) {
@@ -206,7 +206,7 @@ class WorkGateTests {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
 			assertThat(this.gate.current()).isNull();
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
@@ -287,7 +287,7 @@ class WorkGateTests {
 				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
 				this.work = entered;
 			}
-			this.election.resign();
+			this.election.resign("application");
 		});
 		this.fixture.at(Duration.ofSeconds(3), () -> {
 			assertThat(this.gate.isDrained()).isFalse();
@@ -305,7 +305,7 @@ class WorkGateTests {
 			try (Work entered = this.gate.enter("job")) {
 				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
 				entered.end();
-				this.election.resign();
+				this.election.resign("application");
 				try (Work inner = this.gate.enter("inner")) {
 					assertThat(inner).isNotNull();
 					assertThat(this.gate.isDrained()).isFalse();
@@ -385,7 +385,7 @@ class WorkGateTests {
 				entered.continueUntilEnd(entered::end);
 				this.work = entered;
 			}
-			this.election.resign();
+			this.election.resign("application");
 			assertThat(this.gate.enter("other")).isNull();
 			try (Work inner = this.gate.enter("inner", this.work)) {
 				assertThat(inner).isNotNull();
@@ -425,7 +425,7 @@ class WorkGateTests {
 	void drainMissesNoWorkThatIsHandedOn() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			this.work = lasting(null);
-			this.election.resign();
+			this.election.resign("application");
 			CompletableFuture<Work> handedOn = CompletableFuture.supplyAsync(() -> {
 				Work last = this.work;
 				for (int i = 0; i < 500_000; i++) {
@@ -462,7 +462,7 @@ class WorkGateTests {
 					origins.add(entered);
 				}
 			}
-			this.election.resign();
+			this.election.resign("application");
 			origins.forEach(this::beginWithin);
 			assertThat(this.gate.size()).isEqualTo(2 * origins.size());
 			this.gate.interruptAll(leadership);
@@ -525,7 +525,7 @@ class WorkGateTests {
 			}
 			assertThat(other.election.gate().isEmpty()).isTrue();
 		});
-		other.at(cancelled.plus(later), other.election::resign);
+		other.at(cancelled.plus(later), () -> other.election.resign("application"));
 		other.stopAt(cancelled.plus(later).plusSeconds(1)).run();
 		assertThat(other.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", release);
 	}
@@ -576,7 +576,7 @@ class WorkGateTests {
 				results.add(executor.submit(() -> enterUntilRefused(roundGate, running, drained)));
 			}
 			join(running);
-			round.election.resign();
+			round.election.resign("application");
 			while (!roundGate.isDrained()) {
 				Thread.onSpinWait();
 			}

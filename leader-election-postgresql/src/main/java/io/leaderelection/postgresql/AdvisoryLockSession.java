@@ -78,6 +78,8 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private final AdvisoryLockSql sql;
 
+	private final SessionNames names;
+
 	private final String name;
 
 	private final Peers peers;
@@ -129,7 +131,8 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private Nodes nodes = Nodes.NONE;
 
-	private @Nullable Term requested;
+	/** The session that requests the end of this term, as of the last confirmation. */
+	private @Nullable Integer requester;
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
@@ -139,6 +142,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
+		this.names = names;
 		this.name = names.of(nodeId);
 		this.peers = new Peers(sql, names, termEpoch);
 		this.termEpoch = termEpoch;
@@ -161,6 +165,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.pgConnection = other.pgConnection;
 		this.identity = other.identity;
 		this.sql = sql;
+		this.names = other.names;
 		this.name = other.name;
 		this.peers = other.peers;
 		this.termEpoch = other.termEpoch;
@@ -317,23 +322,6 @@ final class AdvisoryLockSession implements StoreSession {
 	}
 
 	@Override
-	public void requestResignation(Term term) throws SessionException {
-		join();
-		withdrawRequest();
-		queryAgain(() -> this.sql.requestResignation(term), (row) -> row.getBoolean(1));
-		this.requested = term;
-	}
-
-	@Override
-	public void withdrawRequest() throws SessionException {
-		Term request = this.requested;
-		if (request != null) {
-			queryAgain(() -> this.sql.withdrawRequest(request), (row) -> row.getBoolean(1));
-			this.requested = null;
-		}
-	}
-
-	@Override
 	public Confirmation confirm() throws SessionException {
 		return unlessCancelled(this::confirmOnce);
 	}
@@ -356,10 +344,17 @@ final class AdvisoryLockSession implements StoreSession {
 		Set<Integer> foreign = this.foreignSessions.observe(holders, others.nodes());
 		String predecessor = others.predecessors().isEmpty() ? null
 				: predecessor(others.predecessors().get(0), foreign);
-		Integer requester = others.requests().stream().filter(others.nodes()::contains).findFirst().orElse(null);
+		this.requester = others.requests().stream().filter(others.nodes()::contains).findFirst().orElse(null);
 		this.foreign = holders.stream().filter(foreign::contains).findFirst().orElse(null);
-		return new Confirmation(predecessor, (requester != null) ? this.peers.describe(requester) : null,
+		return new Confirmation(predecessor, this.requester != null,
 				(this.foreign != null) ? this.foreignSessions.known(this.foreign) : null);
+	}
+
+	@Override
+	public String requester() throws SessionException {
+		Integer pid = this.requester;
+		return (pid != null) ? unlessCancelled(() -> ResignationRequest.describe(this.connection, pid, this.names))
+				: "another node";
 	}
 
 	/**

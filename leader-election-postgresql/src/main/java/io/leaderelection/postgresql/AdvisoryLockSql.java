@@ -429,11 +429,12 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Return a query for the application names and the roles of sessions.
+	 * Return a query for the application names, the roles and the last statements of
+	 * sessions.
 	 */
 	static String nameSessions(Collection<Integer> pids) {
 		return """
-				SELECT pid, application_name, pg_catalog.pg_get_userbyid(usesysid) AS role
+				SELECT pid, application_name, pg_catalog.pg_get_userbyid(usesysid) AS role, query
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity WHERE %s
 				""".formatted(anyOf(pids));
 	}
@@ -441,22 +442,6 @@ class AdvisoryLockSql {
 	private static String anyOf(Collection<Integer> pids) {
 		return "activity.pid OPERATOR(pg_catalog.=) ANY (ARRAY["
 				+ pids.stream().map(String::valueOf).collect(Collectors.joining(",")) + "])";
-	}
-
-	/**
-	 * Request the end of a term.
-	 */
-	String requestResignation(Term term) {
-		return "SELECT pg_catalog.pg_try_advisory_lock_shared(%s, %s)".formatted(this.keys.requestClass(),
-				termObject(term));
-	}
-
-	/**
-	 * Withdraw the request to end a term.
-	 */
-	String withdrawRequest(Term term) {
-		return "SELECT pg_catalog.pg_advisory_unlock_shared(%s, %s)".formatted(this.keys.requestClass(),
-				termObject(term));
 	}
 
 	/**

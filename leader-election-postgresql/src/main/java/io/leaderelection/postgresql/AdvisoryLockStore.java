@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
@@ -174,6 +175,21 @@ public class AdvisoryLockStore implements ElectionStore {
 	public StoreSession open() throws SessionException {
 		this.poolUsed = false;
 		return connect(this::open);
+	}
+
+	@Override
+	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+		Connection connection = null;
+		try {
+			connection = this.source.connect(driverSettings());
+			connection.setAutoCommit(true);
+			new ResignationRequest(connection, this.keys, term, cause).run(limit);
+			connection.close();
+		}
+		catch (SQLException ex) {
+			abandon(connection);
+			throw translate(ex, connection == null);
+		}
 	}
 
 	private <T> T connect(Use<T> use) throws SessionException {

@@ -17,8 +17,10 @@
 package io.leaderelection.postgresql;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.Platform;
@@ -152,6 +154,16 @@ public class LeaseTable {
 				session.abort();
 				throw ex;
 			}
+		}
+
+		@Override
+		public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+			List<LeaseTableSession> sessions = LeaseTable.this.requests.elections()
+				.sessions((session) -> session.key().equals(this.key));
+			if (sessions.isEmpty()) {
+				throw new SessionException("This node has no session", null);
+			}
+			sessions.get(0).requestResignation(term, limit);
 		}
 
 		@Override

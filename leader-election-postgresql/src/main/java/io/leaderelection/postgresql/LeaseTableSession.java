@@ -65,6 +65,8 @@ final class LeaseTableSession implements StoreSession {
 	/** A candidate that has not taken a free lease by then is not able to. */
 	private static final long PRECEDENCE = TimeUnit.SECONDS.toNanos(1);
 
+	private static final long REQUEST_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
+
 	private static final String LOCK_NOT_AVAILABLE = "55P03";
 
 	/** The names of the connections of nodes, each of which serves all elections. */
@@ -108,8 +110,6 @@ final class LeaseTableSession implements StoreSession {
 
 	/** Until when to leave the free lease to a candidate of higher priority. */
 	private @Nullable Long leftUntil;
-
-	private @Nullable Term requested;
 
 	/**
 	 * Create a new {@code LeaseTableSession} instance.
@@ -307,20 +307,24 @@ final class LeaseTableSession implements StoreSession {
 		return new Term(this.termEpoch, row.timeline(), row.term());
 	}
 
-	@Override
-	public void requestResignation(Term term) throws SessionException {
-		withdrawRequest();
+	/**
+	 * Request the end of a term, until it has ended as far as this node knows. Called on
+	 * another thread than the one of the session.
+	 */
+	void requestResignation(Term term, Duration limit) throws SessionException {
+		long deadline = platform().nanoTime() + limit.toNanos();
 		request(term, true);
-		this.requested = term;
+		while (isLed(term) && deadline - platform().nanoTime() > 0) {
+			pause(REQUEST_INTERVAL);
+		}
+		if (isLed(term)) {
+			request(term, false);
+		}
 	}
 
-	@Override
-	public void withdrawRequest() throws SessionException {
-		Term request = this.requested;
-		if (request != null) {
-			request(request, false);
-			this.requested = null;
-		}
+	private boolean isLed(Term led) {
+		LeaseRow row = this.requests.elections().snapshot(this).row();
+		return row != null && row.isHeld() && led.equals(term(row));
 	}
 
 	private void request(Term term, boolean requested) throws SessionException {
@@ -371,7 +375,7 @@ final class LeaseTableSession implements StoreSession {
 		int otherStore = this.alone ? 0 : findOtherStore();
 		this.alone = otherStore == 0;
 		return new Confirmation(this.alone ? null : "the " + describeOtherStore(otherStore),
-				(row.resignTerm() == this.term.transactionId()) ? "another node" : null, null);
+				row.resignTerm() == this.term.transactionId(), null);
 	}
 
 	/**

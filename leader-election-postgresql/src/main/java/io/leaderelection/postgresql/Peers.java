@@ -68,8 +68,6 @@ final class Peers {
 
 	private View known = View.NONE;
 
-	private Map<Integer, Holder> sessions = Map.of();
-
 	private int leader;
 
 	/** The leader, if its database role is another one than that of this node. */
@@ -148,14 +146,6 @@ final class Peers {
 	}
 
 	/**
-	 * Return the node of a session, if it is that of a candidate.
-	 */
-	String describe(int pid) {
-		Holder session = this.sessions.get(pid);
-		return (session != null) ? "node '" + session.nodeId() + "'" : "session with pid " + pid;
-	}
-
-	/**
 	 * Return the term of the leader if nothing else is to be determined.
 	 */
 	@Nullable Term settledTerm() {
@@ -219,7 +209,6 @@ final class Peers {
 						Profiles.ofKeys(rows.getString("profile")), role));
 			}
 		}
-		this.sessions = sessions;
 		List<Candidate> candidates = candidatePids.stream()
 			.map(sessions::get)
 			.filter((session) -> session != null)

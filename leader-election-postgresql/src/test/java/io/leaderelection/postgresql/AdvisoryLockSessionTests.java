@@ -32,6 +32,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -49,6 +50,7 @@ import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
 import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
@@ -164,18 +166,41 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void leaderIsAskedToResignAsLongAsAnotherAsks() throws SessionException {
+	void leaderIsAskedToResignAsLongAsItsTermLasts() throws Exception {
 		StoreSession first = open("node-a");
 		Won won = win(first);
-		StoreSession second = open("node-b");
-		assertThat(first.confirm().requester()).isNull();
-		first.candidates();
-		second.requestResignation(won.term());
-		assertThat(first.confirm().requester()).isEqualTo("node 'node-b'");
-		second.withdrawRequest();
-		assertThat(first.confirm().requester()).isNull();
-		second.requestResignation(new Term(0, won.term().timeline(), won.term().transactionId() - 1));
-		assertThat(first.confirm().requester()).as("asked for an earlier term").isNull();
+		assertThat(first.confirm().requested()).isFalse();
+		FutureTask<Void> request = request("node-b", won.term(), "endpoint, user 'alice' */ (100 %)", LONG);
+		await().until(() -> first.confirm().requested());
+		assertThat(first.requester()).isEqualTo("node 'node-b' (endpoint, user 'alice' */ (100 %))");
+		assertThat(first.confirm().foreign()).isNull();
+		assertThat(first.candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
+		first.release(true);
+		request.get(5, TimeUnit.SECONDS);
+		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND classid = "
+				+ Integer.toUnsignedString(this.keys.requestClass())))
+			.containsExactly("0");
+	}
+
+	@Test
+	void requestEndsOnlyTheTermThatItNamesAndNotForEver() throws Exception {
+		StoreSession first = open("node-a");
+		Won won = win(first);
+		Term earlier = new Term(0, won.term().timeline(), won.term().transactionId() - 1);
+		request("node-b", earlier, "test", LONG).get(5, TimeUnit.SECONDS);
+		FutureTask<Void> request = request("node-b", won.term(), "test", Duration.ofSeconds(1));
+		await().until(() -> first.confirm().requested());
+		request.get(5, TimeUnit.SECONDS);
+		await().until(() -> !first.confirm().requested());
+	}
+
+	private FutureTask<Void> request(String node, Term term, String cause, Duration limit) {
+		FutureTask<Void> request = new FutureTask<>(() -> {
+			sessions(this.server, node).requestResignation(term, cause, limit);
+			return null;
+		});
+		Daemon.start("request", request);
+		return request;
 	}
 
 	@Test
@@ -217,16 +242,6 @@ class AdvisoryLockSessionTests {
 					}
 
 					@Override
-					String requestResignation(Term term) {
-						return cancelledAtFirst(super.requestResignation(term));
-					}
-
-					@Override
-					String withdrawRequest(Term term) {
-						return cancelledAtFirst(super.withdrawRequest(term));
-					}
-
-					@Override
 					String withdraw() {
 						return cancelledAtFirst(super.withdraw());
 					}
@@ -239,17 +254,12 @@ class AdvisoryLockSessionTests {
 					}
 
 				});
-		StoreSession holder = open("node-b");
-		Term term = win(holder).term();
+		win(open("node-b"));
 		StoreSession session = open(cancelling);
 		assertThat(session.observe().candidates()).hasSize(2);
-		session.requestResignation(term);
-		assertThat(holder.confirm().requester()).isNotNull();
-		session.withdrawRequest();
-		assertThat(holder.confirm().requester()).isNull();
 		session.withdraw();
 		assertThat(session.observe().candidates()).hasSize(1);
-		assertThat(cancelled).hasSize(4);
+		assertThat(cancelled).hasSize(2);
 	}
 
 	@ParameterizedTest
@@ -657,15 +667,10 @@ class AdvisoryLockSessionTests {
 		Term term = win(leader).term();
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
 				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
-			assertThat(leader.confirm().requester()).isNull();
+			assertThat(leader.confirm().requested()).isFalse();
 			await().atMost(LONG).until(() -> isNamed(leader, foreign));
-			assertThat(leader.confirm().requester()).isNull();
+			assertThat(leader.confirm().requested()).isFalse();
 		}
-		StoreSession observer = sessions(this.server, "node-b").open();
-		this.sessions.add(observer);
-		observer.requestResignation(term);
-		assertThat(leader.confirm().requester()).as("of a node that is no candidate").startsWith("session with pid ");
-		assertThat(leader.confirm().foreign()).isNull();
 	}
 
 	@ParameterizedTest
@@ -754,7 +759,7 @@ class AdvisoryLockSessionTests {
 		session.warmUp();
 		assertThat(RoundTrips.count() - roundTrips).isLessThanOrEqualTo(6);
 		assertThat(state(session.connection())).isEqualTo(before);
-		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, null, null));
+		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, false, null));
 		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(session.name() + ",WARNING"));
 		// Others may write at any time
@@ -890,9 +895,10 @@ class AdvisoryLockSessionTests {
 			assertThat(session.confirm().predecessor()).isNull();
 			assertThat(session.passBarrier(Duration.ofMillis(100))).isNull();
 			assertThat(session.observe().candidates()).hasSize(1);
-			session.requestResignation(won.term());
-			session.withdrawRequest();
+			FutureTask<Void> request = request("node-b", won.term(), "test", LONG);
+			await().until(() -> session.confirm().requested());
 			session.release(true);
+			request.get(5, TimeUnit.SECONDS);
 			session.withdraw();
 			assertThat(sessions(this.server, "node-b").watch().view().leader()).isNull();
 		}

@@ -118,7 +118,7 @@ class LeaseTableRequestsTests {
 				return beat(connection, leader.key());
 			})));
 		}
-		FutureTask<Boolean> renewal = submit(() -> leader.confirm().requester() != null);
+		FutureTask<Boolean> renewal = submit(() -> leader.confirm().requested());
 		latch.countDown();
 		get(renewal);
 		List<Long> seen = new ArrayList<>();

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
@@ -52,6 +53,7 @@ import io.leaderelection.postgresql.LeaseTable.Node;
 import io.leaderelection.postgresql.LeaseTableFence.Home;
 import io.leaderelection.postgresql.LeaseTableSql.Identity;
 import io.leaderelection.postgresql.LeaseTableSql.Renewal;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.AfterEach;
@@ -74,6 +76,8 @@ import static org.awaitility.Awaitility.await;
 class LeaseTableTests {
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
+
+	private static final Duration LIMIT = Duration.ofSeconds(10);
 
 	private static final Duration LEASE = Duration.ofSeconds(1);
 
@@ -136,7 +140,7 @@ class LeaseTableTests {
 			assertThat(first.passBarrier(NO_WAIT)).isNull();
 			StoreSession second = open("node-b");
 			assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
-			second.requestResignation(won.term());
+			((LeaseTableSession) second).requestResignation(won.term(), NO_WAIT);
 			first.release(true);
 			await().until(() -> second.acquire(NO_WAIT) instanceof Won);
 		}
@@ -346,17 +350,45 @@ class LeaseTableTests {
 	}
 
 	@Test
-	void requestEndsOnlyTheTermThatItNames() throws SessionException {
+	void requestEndsOnlyTheTermThatItNamesAndNotForEver() throws Exception {
 		StoreSession first = open("node-a");
 		Won won = win(first);
 		first.confirm();
 		StoreSession second = open("node-b");
-		second.requestResignation(new Term(0, 1, won.term().transactionId() - 1));
+		second.observe();
+		((LeaseTableSession) second).requestResignation(new Term(0, 1, won.term().transactionId() - 1), LIMIT);
 		assertThat(confirmTwice(first)).isFalse();
-		second.requestResignation(won.term());
-		assertThat(confirmTwice(first)).isTrue();
-		second.withdrawRequest();
+		FutureTask<Void> request = request(second, won.term(), Duration.ofSeconds(2));
+		await().until(() -> confirmTwice(first));
+		get(request);
 		assertThat(confirmTwice(first)).isFalse();
+	}
+
+	@Test
+	void requestLastsAsLongAsTheTerm() throws Exception {
+		StoreSession first = open("node-a");
+		Won won = win(first);
+		first.confirm();
+		StoreSession second = open("node-b");
+		second.observe();
+		FutureTask<Void> request = request(second, won.term(), LIMIT);
+		await().until(() -> confirmTwice(first));
+		first.release(true);
+		second.observe();
+		get(request);
+	}
+
+	private static FutureTask<Void> request(StoreSession session, Term term, Duration limit) {
+		FutureTask<Void> request = new FutureTask<>(() -> {
+			((LeaseTableSession) session).requestResignation(term, limit);
+			return null;
+		});
+		Daemon.start("request", request);
+		return request;
+	}
+
+	private static void get(FutureTask<Void> task) throws Exception {
+		task.get(10, TimeUnit.SECONDS);
 	}
 
 	@Test
@@ -367,17 +399,21 @@ class LeaseTableTests {
 		Connection foreign = connect();
 		foreign.setAutoCommit(false);
 		execute(foreign, "SELECT FROM leader_election WHERE election = '" + this.key + "' FOR NO KEY UPDATE");
-		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> second.requestResignation(won.term()))
+		assertThatExceptionOfType(SessionException.class)
+			.isThrownBy(() -> ((LeaseTableSession) second).requestResignation(won.term(), LIMIT))
 			.withMessage("The row of the election is locked by another session");
 		foreign.rollback();
-		second.requestResignation(won.term());
-		assertThat(confirmTwice(first)).isTrue();
+		FutureTask<Void> request = request(second, won.term(), LIMIT);
+		await().until(() -> confirmTwice(first));
+		first.release(true);
+		second.observe();
+		get(request);
 	}
 
 	// The answer to a renewal has the columns from before
 	private static boolean confirmTwice(StoreSession session) throws SessionException {
 		session.confirm();
-		return session.confirm().requester() != null;
+		return session.confirm().requested();
 	}
 
 	@Test

@@ -216,7 +216,7 @@ class LeadershipMetricsTests {
 		given(session.acquire(any()))
 			.willReturn(new Acquisition.Won(new Term(0, 1, 7), Acquisition.Ending.CLEAN, true));
 		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
-		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), null, null));
+		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), false, null));
 		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),
 				(settings) -> () -> session, (event) -> {
 				});

@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
@@ -33,35 +34,34 @@ public final class ElectorMutants {
 	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionStore store,
 			Consumer<ElectionEvent> publisher) {
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(Platform.SYSTEM),
-				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), engine(mutant));
+				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), transitions(mutant));
 	}
 
-	private static DefaultLeaderElector.Engine engine(Mutant mutant) {
+	private static BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions(Mutant mutant) {
 		return switch (mutant) {
 			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
 			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
-			default -> Election::new;
+			default -> Transitions::new;
 		};
 	}
 
 	/**
 	 * Takes the time of the reply for the anchor.
 	 */
-	private static final class AnchorAtReply extends Election {
+	private static final class AnchorAtReply extends Transitions {
 
-		AnchorAtReply(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, publisher, log);
+		AnchorAtReply(ElectionSettings settings, ElectionTimings timings) {
+			super(settings, timings);
 		}
 
 		@Override
-		boolean grant(TermLeadership leadership, long anchor) {
-			return super.grant(leadership, nanoTime());
+		ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+			return super.grant(state, now, leadership, now.nanos());
 		}
 
 		@Override
-		boolean extend(TermLeadership leadership, long anchor) {
-			return super.extend(leadership, nanoTime());
+		ElectionState extend(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+			return super.extend(state, now, leadership, now.nanos());
 		}
 
 	}
@@ -69,20 +69,19 @@ public final class ElectorMutants {
 	/**
 	 * Takes everything for ended.
 	 */
-	private static final class UnlockBeforeDrain extends Election {
+	private static final class UnlockBeforeDrain extends Transitions {
 
-		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings, TransactionFence fence, Platform platform,
-				Consumer<ElectionEvent> publisher, ElectionLog log) {
-			super(settings, timings, fence, platform, publisher, log);
+		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings) {
+			super(settings, timings);
 		}
 
 		@Override
-		boolean isDrained() {
+		boolean isDrained(ElectionEffects effects) {
 			return true;
 		}
 
 		@Override
-		boolean hasEnded() {
+		boolean hasEnded(ElectionEffects effects) {
 			return true;
 		}
 

@@ -80,7 +80,7 @@ public final class SimulatedElector {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
 		this.elector = new DefaultLeaderElector(settings, timings, store, this.watchdog, platform, publisher,
-				new ElectionLog(log), EngineMutants.engine(mutant));
+				new ElectionLog(log), EngineMutants.transitions(mutant));
 		this.election = this.elector.election();
 		this.process = process;
 		this.mutant = mutant;
@@ -94,7 +94,7 @@ public final class SimulatedElector {
 	 * Lose leadership as if the store had ended the session.
 	 */
 	public void revoke() {
-		this.election.revoke(Reason.SESSION_LOST);
+		this.election.lose(Reason.SESSION_LOST);
 	}
 
 	/**
@@ -153,7 +153,7 @@ public final class SimulatedElector {
 	 * Return whether all events have been delivered that were added so far.
 	 */
 	public boolean hasDeliveredAll() {
-		return this.election.relay().isIdle();
+		return this.election.effects().relay().isIdle();
 	}
 
 	public boolean isStopped() {
@@ -198,9 +198,9 @@ public final class SimulatedElector {
 	/**
 	 * How a leadership was lost, or {@code null} if it was not.
 	 */
-	public static @Nullable Reason loss(Leadership leadership) {
-		TermLeadership.Loss loss = ((TermLeadership) leadership).loss();
-		return (loss != null) ? loss.reason() : null;
+	public @Nullable Reason loss(Leadership leadership) {
+		ElectionState.Loss loss = this.election.state().loss();
+		return (loss != null && loss.leadership() == leadership) ? loss.reason() : null;
 	}
 
 	/**

@@ -82,8 +82,8 @@ public class SimulatedPlatform implements Platform {
 	}
 
 	@Override
-	public Workers newWorkers(String name, int threads, Runnable onStarvation) {
-		return new ThreadWorkers(this, name, threads, onStarvation);
+	public Worker newWorker(String name) {
+		return new SimulatedWorker(this, this.process, name);
 	}
 
 }

@@ -349,11 +349,12 @@ public class AdvisoryLockPrograms {
 	}
 
 	public Statement<Boolean> requestResignation(Term term) {
-		return new Query<>((backend) -> backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION));
+		return new Query<>((backend) -> backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION)
+				&& backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION));
 	}
 
-	public Statement<Boolean> withdrawRequest(Term term) {
-		return new Query<>((backend) -> backend.unlock(requestKey(term), LockMode.SHARE));
+	public Statement<Boolean> hasEnded(Term term) {
+		return new Query<>((backend) -> backend.tryLock(termKey(term), LockMode.SHARE, LockScope.TRANSACTION));
 	}
 
 	private LockKey requestKey(Term term) {

@@ -122,8 +122,8 @@ final class ElectionCourse {
 	}
 
 	private Kind ofFollower(int choice) {
-		return (choice < 74) ? Kind.WITHDRAW : (choice < 86 || this.terms == 0) ? Kind.OBSERVE : (choice < 92)
-				? Kind.REQUEST : (choice < 96) ? Kind.WITHDRAW_REQUEST : (choice < 98) ? Kind.CLOSE : Kind.TERMINATE;
+		return (choice < 74) ? Kind.WITHDRAW : (choice < 86 || this.terms == 0) ? Kind.OBSERVE
+				: (choice < 92) ? Kind.REQUEST : (choice < 96) ? Kind.CLOSE : Kind.TERMINATE;
 	}
 
 	void follow(ElectionOperation operation, SortedMap<Integer, String> answers) {

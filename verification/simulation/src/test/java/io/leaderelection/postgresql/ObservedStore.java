@@ -51,6 +51,11 @@ record ObservedStore(Node node, ElectionStore store) implements ElectionStore {
 	}
 
 	@Override
+	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+		this.store.requestResignation(term, cause, limit);
+	}
+
+	@Override
 	public String name() {
 		return this.store.name();
 	}
@@ -97,16 +102,6 @@ record ObservedStore(Node node, ElectionStore store) implements ElectionStore {
 		@Override
 		public View observe() throws SessionException {
 			return this.session.observe();
-		}
-
-		@Override
-		public void requestResignation(Term term) throws SessionException {
-			this.session.requestResignation(term);
-		}
-
-		@Override
-		public void withdrawRequest() throws SessionException {
-			this.session.withdrawRequest();
 		}
 
 		@Override

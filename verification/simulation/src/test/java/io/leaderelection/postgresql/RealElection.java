@@ -38,6 +38,7 @@ import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.SessionException;
@@ -314,8 +315,7 @@ final class RealElection extends ComparedElection {
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
 						? won(won.term(), won.ending(), won.clear()) : "held");
 				case OBSERVE -> attempt(() -> words(this.session.observe()));
-				case REQUEST -> done(() -> this.session.requestResignation(term(operation.term())));
-				case WITHDRAW_REQUEST -> done(this.session::withdrawRequest);
+				case REQUEST -> attempt(() -> "requested " + request(term(operation.term())));
 				case CONFIRM -> attempt(() -> describe(this.session.confirm()));
 				case PASS_BARRIER -> attempt(() -> {
 					String blocker = this.session.passBarrier(wait);
@@ -352,9 +352,17 @@ final class RealElection extends ComparedElection {
 			}
 		}
 
+		private boolean request(Term term) throws SessionException {
+			try {
+				return new ResignationRequest(this.connection, RealElection.this.keys, term, "test").share();
+			}
+			catch (SQLException ex) {
+				throw new SessionException("The session has ended", ex);
+			}
+		}
+
 		private String describe(Confirmation confirmation) {
-			return "predecessor " + number(confirmation.predecessor())
-					+ ((confirmation.requester() != null) ? " requested" : "");
+			return "predecessor " + number(confirmation.predecessor()) + (confirmation.requested() ? " requested" : "");
 		}
 
 		private @Nullable Integer number(@Nullable String words) {

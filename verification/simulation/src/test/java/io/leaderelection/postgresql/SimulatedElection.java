@@ -184,8 +184,6 @@ final class SimulatedElection extends ComparedElection {
 
 		private @Nullable Term term;
 
-		private @Nullable Term requested;
-
 		private long confirmations;
 
 		private @Nullable List<Integer> knownPids;
@@ -227,14 +225,8 @@ final class SimulatedElection extends ComparedElection {
 						this::acquired);
 				case OBSERVE ->
 					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
-				case REQUEST -> join(() -> withdrawRequest(() -> {
-					Term request = term(operation.term());
-					submit(programs.requestResignation(request), (done) -> {
-						this.requested = request;
-						say("done");
-					});
-				}));
-				case WITHDRAW_REQUEST -> withdrawRequest(() -> say("done"));
+				case REQUEST -> submit(programs.requestResignation(term(operation.term())),
+						(requested) -> say("requested " + requested));
 				case CONFIRM ->
 					submit(programs.confirm(Objects.requireNonNull(this.term), ++this.confirmations), this::confirmed);
 				case PASS_BARRIER -> submit(programs.passBarrier(wait, LEASE_MILLIS), (barrier) -> say(barrier.passed()
@@ -355,17 +347,6 @@ final class SimulatedElection extends ComparedElection {
 			submit(SimulatedElection.this.programs.withdraw(), (done) -> {
 				this.seat = 0;
 				this.node = true;
-				next.run();
-			});
-		}
-
-		private void withdrawRequest(Runnable next) {
-			if (this.requested == null) {
-				next.run();
-				return;
-			}
-			submit(SimulatedElection.this.programs.withdrawRequest(this.requested), (done) -> {
-				this.requested = null;
 				next.run();
 			});
 		}

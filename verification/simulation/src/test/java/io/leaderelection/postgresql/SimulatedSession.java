@@ -107,8 +107,6 @@ final class SimulatedSession implements StoreSession {
 
 	private @Nullable Confirmed confirmed;
 
-	private @Nullable Term requested;
-
 	private List<Integer> knownPids = List.of();
 
 	private View known = View.NONE;
@@ -320,23 +318,6 @@ final class SimulatedSession implements StoreSession {
 	}
 
 	@Override
-	public void requestResignation(Term unwanted) throws SessionException {
-		join();
-		withdrawRequest();
-		askAgain(() -> this.programs.requestResignation(unwanted));
-		this.requested = unwanted;
-	}
-
-	@Override
-	public void withdrawRequest() throws SessionException {
-		Term request = this.requested;
-		if (request != null) {
-			askAgain(() -> this.programs.withdrawRequest(request));
-			this.requested = null;
-		}
-	}
-
-	@Override
 	public Confirmation confirm() throws SessionException {
 		long[] number = new long[1];
 		Confirmed row = askAgain(() -> {
@@ -363,8 +344,8 @@ final class SimulatedSession implements StoreSession {
 			.stream()
 			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
 		return new Confirmation(
-				row.predecessors().isEmpty() ? null : "the session with pid " + row.predecessors().get(0),
-				requested ? "another node" : null, null);
+				row.predecessors().isEmpty() ? null : "the session with pid " + row.predecessors().get(0), requested,
+				null);
 	}
 
 	@Override

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
 
@@ -44,6 +45,8 @@ import org.jspecify.annotations.Nullable;
 public final class SimulatedSessions implements ElectionStore {
 
 	private static final long CONNECT_TIMEOUT = 5_000_000_000L;
+
+	private static final long POLL_INTERVAL = 50_000_000;
 
 	private static final long OPENING_TIMEOUT = 10_000_000_000L;
 
@@ -93,6 +96,27 @@ public final class SimulatedSessions implements ElectionStore {
 	@Override
 	public StoreSession open() throws SessionException {
 		return connect(this::open);
+	}
+
+	@Override
+	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
+		SimulatedConnection connection = null;
+		try {
+			connection = SimulatedConnection.open(this.node, this.names.of(this.settings.nodeId()), CONNECT_TIMEOUT,
+					(begun) -> {
+					});
+			connection.request(this.programs.requestResignation(term), OPENING_TIMEOUT);
+			long deadline = this.node.process().clock() + limit.toNanos();
+			while (deadline - this.node.process().clock() > 0
+					&& !connection.request(this.programs.hasEnded(term), OPENING_TIMEOUT)) {
+				this.node.world().scheduler().sleep(POLL_INTERVAL);
+			}
+			connection.close("closed");
+		}
+		catch (BrokenException | SqlError | InterruptedException ex) {
+			abandon(connection);
+			throw new SessionException("The database for leader election cannot be reached: " + ex.getMessage(), ex);
+		}
 	}
 
 	private <T> T connect(Use<T> use) throws SessionException {

@@ -27,74 +27,74 @@ import io.leaderelection.testsupport.SourceChange;
 enum BlindMistake {
 
 	/** G2: the trust of a grant counts from the reply of its confirmation. */
-	GRANT_ANCHORED_AT_REPLY(List.of("G2 exclusion", "G3 terms"), "LeadingTerm", "this.election.grant(granted, start)",
-			"this.election.grant(granted, this.election.nanoTime())"),
+	GRANT_ANCHORED_AT_REPLY(List.of("G2 exclusion", "G3 terms"), "LeaderPhase", "grant(granted, start)",
+			"grant(granted, this.election.nanoTime())"),
 
 	/**
 	 * G6: a leader plans its first confirmation from the grant, not from the last one.
 	 */
-	LATE_FIRST_CONFIRMATION(List.of("G6 loss"), "LeadingTerm", "long next = this.confirmed +",
-			"long next = this.election.nanoTime() +"),
+	LATE_FIRST_CONFIRMATION(List.of("G6 loss"), "LeaderPhase", "acquired(former, first);", """
+			acquired(former, first);
+			this.next = this.election.nanoTime() + this.settings.confirmNanos();
+			"""),
 
 	/** G2, G4: the lock is freed before trust in the term ends. */
-	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "LeadingTerm", """
-			if (granted != null && !this.election.completeHandOver(granted)) {
-				throw lapsed();
+	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "HandOverPhase", """
+			Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
+			if (loss != null && loss.leadership() == this.granted) {
+				throw LeaderPhase.lapsed();
 			}
-			boolean succeeded = this.session.release(clean);
+			this.leader.free(residue == null);
 			""", """
-			boolean succeeded = this.session.release(clean);
-			if (granted != null && !this.election.completeHandOver(granted)) {
-				throw lapsed();
+			this.leader.free(residue == null);
+			Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
+			if (loss != null && loss.leadership() == this.granted) {
+				throw LeaderPhase.lapsed();
 			}
 			"""),
 
 	/** G1: a winner passes the barrier while a session holds an earlier term's key. */
-	BARRIER_BESIDE_EARLIER_TERM(List.of("G1 barrier", "G1 predecessors", "G1 fence"), "LeadingTerm",
+	BARRIER_BESIDE_EARLIER_TERM(List.of("G1 barrier", "G1 predecessors", "G1 fence"), "LeaderPhase",
 			"if (!clear && blockedBy == null) {", "if (!clear) {"),
 
 	/** G2: the takeover delay is skipped if the winner found no earlier term. */
-	NO_TAKEOVER_DELAY_IF_CLEAR(List.of("G2 exclusion"), "LeadingTerm",
+	NO_TAKEOVER_DELAY_IF_CLEAR(List.of("G2 exclusion"), "LeaderPhase",
 			"this.settings.takeoverDelay(this.won.ending()).toNanos()",
 			"(this.won.clear() ? 0 : this.settings.takeoverDelay(this.won.ending()).toNanos())"),
 
-	/** G4, G5: whether the node is to leave is checked before the lock is taken. */
-	HAND_OVER_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness"), "Election", """
-			this.lock.lock();
-			try {
-				long until = anchor + this.settings.trustNanos();
-				if (mustNotLead() || until - this.platform.nanoTime() <= 0) {
-					return false;
-				}
-			""", """
-			long until = anchor + this.settings.trustNanos();
-			if (mustNotLead() || until - this.platform.nanoTime() <= 0) {
-				return false;
-			}
-			this.lock.lock();
-			try {
-			"""),
+	/** G4, G5: the state before a transition is read before the lock is taken. */
+	STATE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness", "G2 trust", "G2 exclusion",
+			"G2 revocation"), "Election", """
+					this.lock.lock();
+					try {
+						ElectionState before = this.state;
+					""", """
+					ElectionState before = this.state;
+					this.lock.lock();
+					try {
+					"""),
 
-	/** G5: the revoked event of a lost term is added while the lock is released. */
-	REVOKED_WITHOUT_LOCK(List.of("G5 events"), "Election", """
-			if (!notified) {
-				this.relay.add(revoked);
-			}
+	/** G5: the effects of a transition begin when the lock has been released. */
+	EFFECTS_WITHOUT_LOCK(List.of("G5 events", "G4 interrupt"), "Election", """
+			this.effects.run(prepared);
 			this.changed.signalAll();
-			return true;
 			""", """
 			this.changed.signalAll();
 			this.lock.unlock();
 			try {
-				if (!notified) {
-					this.relay.add(revoked);
-				}
+				this.effects.run(prepared);
 			}
 			finally {
 				this.lock.lock();
 			}
-			return true;
 			"""),
+
+	/** G2: a lost term is logged before its session is aborted. */
+	LOG_BEFORE_ABORT(List.of("G2 revocation", "G2 exclusion", "G4 interrupt"), "ElectionEffects",
+			"effects.add(this.loop::abortSession);", """
+					effects.add(() -> this.election.log().warn("Lost " + leadership));
+					effects.add(this.loop::abortSession);
+					"""),
 
 	/** G4: a listener that has waited for its own hand-over is not waited for again. */
 	DETACHED_FOR_GOOD(List.of("G4 hand-over"), "SerialWorker", """
@@ -105,11 +105,11 @@ enum BlindMistake {
 			"""),
 
 	/** G4, G2: a hand-over is clean although work runs that waits for it. */
-	CLEAN_DESPITE_DETACHED_WORK(List.of("G4 clean"), "LeadingTerm", """
-			this.residue = !this.election.gate().isEmpty() ? "leader work"
-					: !this.election.relay().isIdle() ?""", """
-			this.residue = !this.election.gate().isDrained() ? "leader work"
-					: !this.election.relay().isSettled() ?"""),
+	CLEAN_DESPITE_DETACHED_WORK(List.of("G4 clean"), "HandOverPhase", """
+			return !this.election.gate().isEmpty() ? "leader work"
+					: !this.election.effects().relay().isIdle() ?""", """
+			return !this.election.gate().isDrained() ? "leader work"
+					: !this.election.effects().relay().isSettled() ?"""),
 
 	/** G4: inner work looks for its outer work before it is counted. */
 	INNER_WORK_COUNTED_LATE(List.of("G4 drain"), "WorkGate", """
@@ -128,7 +128,7 @@ enum BlindMistake {
 			"""),
 
 	/** G4: the wait for the end of earlier work does not check its condition again. */
-	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "ElectionLoop", """
+	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "FollowerPhase", """
 			long deadline = this.platform.nanoTime() + nanos;
 			for (long remaining = nanos; remaining > 0
 					&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
@@ -142,20 +142,21 @@ enum BlindMistake {
 
 	/** G6: the watchdog is told of the deadline of a call before it is written. */
 	CHECK_BEFORE_DEADLINE(List.of("G6 liveness", "G6 stop"), "SupervisedSession", """
-			this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+			this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
 			this.watchdog.checkWithin(limit.toNanos());
 			""", """
 			this.watchdog.checkWithin(limit.toNanos());
-			this.current = new Call(this.platform.nanoTime() + limit.toNanos(), onOverrun);
+			this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
 			"""),
 
 	/** G4, G6: a stop during a resignation forgets the future of the resignation. */
-	RESIGNATION_FORGOTTEN(List.of("G6 liveness"), "Election",
-			"(known != null) ? known.completion() : before.holdsLock()", "before.holdsLock()"),
+	RESIGNATION_FORGOTTEN(List.of("G6 liveness"), "Transitions", "HandOver handOver = (known != null) ?",
+			"HandOver handOver = (known != null && !stops) ?"),
 
 	/** G2: a late confirmation extends trust that has run out. */
-	LAPSED_TRUST_EXTENDED(List.of("G2 trust"), "Election", "if (granted == null || !isTrusted(leadership)) {",
-			"if (granted == null || granted.leadership() != leadership) {"),
+	LAPSED_TRUST_EXTENDED(List.of("G2 trust"), "Transitions",
+			"granted.leadership() == leadership && granted.trustRemaining(now.nanos()) > 0)",
+			"granted.leadership() == leadership)"),
 
 	/** G4: of several cancelled works, only the first counts as possibly running. */
 	FIRST_CANCELLED_WORK_ONLY(List.of("G4 clean"), "TermLeadership", """

@@ -32,7 +32,6 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
-import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedElector.GrantedTerm;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
@@ -226,7 +225,7 @@ final class Invariants {
 
 	private void ended(Node node, Seen seen) {
 		Leadership ended = seen.leadership;
-		Reason loss = SimulatedElector.loss(ended);
+		Reason loss = node.elector().loss(ended);
 		this.world.record(node, "ENDED term " + ended.getTerm() + ((loss != null) ? " (" + loss + ")" : ""));
 		seen.lost = loss != null;
 		if (loss == Reason.LEASE_EXPIRED) {
@@ -486,7 +485,7 @@ final class Invariants {
 		long handOverAt = seen.handOverAt - AFTERMATH;
 		boolean undisturbed = node.calmSince() < handOverAt && this.world.calmSince() < handOverAt;
 		if (seen.handOverAt != 0 && undisturbed && node.elector().isHandingOver() && seen.last != null
-				&& SimulatedElector.loss(seen.last) != Reason.LEASE_EXPIRED
+				&& node.elector().loss(seen.last) != Reason.LEASE_EXPIRED
 				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
 			violated("G4 hand-over", node + " has cut its own hand-over");
 		}

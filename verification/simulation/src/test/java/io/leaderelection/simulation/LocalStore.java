@@ -60,7 +60,7 @@ final class LocalStore implements ElectionStore {
 		@Override
 		public Confirmation confirm() throws SessionException {
 			probe(Duration.ZERO);
-			return new Confirmation(null, null, null);
+			return new Confirmation(null, false, null);
 		}
 
 		@Override

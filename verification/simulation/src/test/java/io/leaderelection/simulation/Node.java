@@ -246,19 +246,26 @@ public final class Node {
 				return;
 			}
 			this.suspending = true;
-			suspendable.suspendCandidacy();
+			untilThereIsMemory(suspendable::suspendCandidacy);
 			this.suspended = true;
 			this.world.scheduler().sleepUninterruptibly(duration);
 			this.suspended = false;
-			suspendable.resumeCandidacy();
+			untilThereIsMemory(suspendable::resumeCandidacy);
 			this.suspending = false;
 		});
 	}
 
 	private void startAgain(SimulatedElector started) {
+		untilThereIsMemory(started.elector()::start);
+	}
+
+	/**
+	 * Request something again that has failed for lack of memory, as an application does.
+	 */
+	private void untilThereIsMemory(Runnable request) {
 		while (true) {
 			try {
-				started.elector().start();
+				request.run();
 				return;
 			}
 			catch (OutOfMemoryError ex) {
@@ -273,7 +280,9 @@ public final class Node {
 	void stop() {
 		this.world.record(this, "stops");
 		Process stopping = this.process;
-		CompletableFuture<?> stopped = this.elector.elector().stop();
+		List<CompletableFuture<?>> stops = new ArrayList<>();
+		untilThereIsMemory(() -> stops.add(this.elector.elector().stop()));
+		CompletableFuture<?> stopped = stops.get(0);
 		long waited = 0;
 		while (!stopped.isDone()) {
 			this.world.scheduler().sleepUninterruptibly(5 * World.MILLIS);

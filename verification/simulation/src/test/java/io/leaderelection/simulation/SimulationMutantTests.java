@@ -36,16 +36,15 @@ class SimulationMutantTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "BARE_TRANSACTION_ID", "NO_WAIT_FOR_EARLIER_TERMS", "UNLOCK_BEFORE_DRAIN", "OPEN_FENCE",
-			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "LOG_BEFORE_ABORT", "SEAT_NOT_FREED",
-			"SEAT_SHARED", "NO_SEAT_FREE", "COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED",
-			"RESET_IGNORED" })
+			"NO_LIMIT_IN_FENCE", "THREAD_DIES", "EVENT_NEEDS_THREAD", "SEAT_NOT_FREED", "SEAT_SHARED", "NO_SEAT_FREE",
+			"COUNTED_TOO_EARLY", "BASELINE_AFTER_LOOK", "FATAL_IGNORED", "RESET_IGNORED" })
 	void findsMistake(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "WATCHDOG_DIES", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "CANCEL_BEFORE_ABORT",
-			"WAKE_UNDER_LOCK", "INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR",
+	@EnumSource(names = { "WATCHDOG_DIES", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "WAKE_UNDER_LOCK",
+			"INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR",
 			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
@@ -102,8 +101,7 @@ class SimulationMutantTests {
 			case THREAD_DIES -> List.of("G6 stop", "G6 liveness");
 			case WATCHDOG_DIES -> List.of("G2 revocation", "G6 stop", "G6 liveness");
 			case EVENT_NEEDS_THREAD -> List.of("G6 liveness", "G5 events");
-			case CANCEL_BEFORE_ABORT, WAKE_UNDER_LOCK, LOG_BEFORE_ABORT ->
-				List.of("G2 revocation", "G2 exclusion", "G4 interrupt");
+			case WAKE_UNDER_LOCK -> List.of("G2 revocation", "G2 exclusion", "G4 interrupt");
 			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");

@@ -109,6 +109,8 @@ public final class ElectionModel {
 
 		private final Election election = StressElections.elected(this.events::add);
 
+		private final Transitions transitions = this.election.transitions();
+
 		private final TermLeadership leadership = StressElections.leadership(this.election);
 
 		private @Nullable CompletableFuture<Boolean> resigned;
@@ -118,19 +120,19 @@ public final class ElectionModel {
 		private boolean freed;
 
 		void run() {
-			runAll(this::lead, () -> this.resigned = this.election.resign(), this::lose);
+			runAll(this::lead, () -> this.resigned = this.election.resign("test"), this::lose);
 			checkEnd();
 		}
 
 		void runResigned() {
-			this.granted = this.election.grant(this.leadership, this.election.nanoTime());
-			this.resigned = this.election.resign();
+			this.granted = StressElections.grant(this.election, this.leadership);
+			this.resigned = this.election.resign("test");
 			runAll(this::handOver, this::lose);
 			checkEnd();
 		}
 
 		private void lose() {
-			this.election.lose(this.leadership, Reason.LEASE_EXPIRED, StressElections.NOTHING);
+			this.election.lose(Reason.LEASE_EXPIRED);
 		}
 
 		private void checkEnd() {
@@ -138,7 +140,7 @@ public final class ElectionModel {
 				// Resigned or lost after the election thread had looked, or not at all
 				handOver();
 			}
-			boolean lost = this.leadership.loss() != null;
+			boolean lost = this.election.state().loss() != null;
 			check(this.election.state().position() instanceof Following, "the node follows");
 			check(this.granted == (this.freed || lost) && !(this.freed && lost), "a term is either freed or lost");
 			check(this.events.size() == (this.granted ? 2 : 0), "events are delivered once");
@@ -152,22 +154,25 @@ public final class ElectionModel {
 		}
 
 		private void lead() {
-			this.granted = this.election.grant(this.leadership, this.election.nanoTime());
+			this.granted = StressElections.grant(this.election, this.leadership);
 			if (!this.granted) {
-				this.election.followAgain(false);
+				this.election.handedOver(false);
 			}
-			else if (this.election.extend(this.leadership, this.election.nanoTime())
-					&& this.election.state().handOver() != null) {
+			else if (this.election
+				.apply((state, now) -> this.transitions.extend(state, now, this.leadership, now.nanos()))
+				.handOver() != null) {
 				handOver();
 			}
 		}
 
 		private void handOver() {
 			if (this.election.isDrained()) {
-				this.election.notifyListeners(this.leadership);
+				this.election.apply((state, now) -> this.transitions.notifyListeners(state, now, this.leadership));
 			}
-			this.freed = this.election.completeHandOver(this.leadership);
-			this.election.followAgain(this.freed);
+			ElectionState after = this.election
+				.apply((state, now) -> this.transitions.endTrust(state, now, this.leadership));
+			this.freed = after.leadership() == null && after.loss() == null;
+			this.election.handedOver(this.freed);
 		}
 
 	}
@@ -185,7 +190,7 @@ public final class ElectionModel {
 		private volatile boolean overlap;
 
 		void run() {
-			runAll(this::work, this::handOver, this.election::resign);
+			runAll(this::work, this::handOver, () -> this.election.resign("test"));
 			check(!this.overlap, "no work runs when listeners are notified");
 			check(this.election.isDrained(), "no work is left");
 		}
@@ -202,7 +207,8 @@ public final class ElectionModel {
 		private void handOver() {
 			if (this.leadership != null && this.election.state().handOver() != null && this.election.isDrained()) {
 				this.overlap |= this.working;
-				this.election.notifyListeners(this.leadership);
+				TermLeadership ended = this.leadership;
+				this.election.apply((state, now) -> this.election.transitions().notifyListeners(state, now, ended));
 			}
 		}
 
@@ -227,7 +233,7 @@ public final class ElectionModel {
 
 		private void endIfStopping() {
 			while (this.election.isStopping() && this.election.end()) {
-				this.election.begin();
+				this.election.apply(this.election.transitions()::begin);
 			}
 		}
 

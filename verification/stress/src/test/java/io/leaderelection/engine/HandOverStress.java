@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.util.Objects;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +63,7 @@ public final class HandOverStress {
 		});
 
 		private final SupervisedSession session = new SupervisedSession(() -> this, this.election,
-				new Watchdog(this.election.platform()), StressElections.NOTHING);
+				new Watchdog(this.election.platform()));
 
 		private volatile boolean notified;
 
@@ -72,9 +73,13 @@ public final class HandOverStress {
 		public void lead(IZ_Result result) {
 			try {
 				this.session.open(() -> false);
-				new LeadingTerm(this.election, this.session,
+				LeaderPhase leader = new LeaderPhase(this.election, this.session,
 						new Acquisition.Won(StressElections.term(), Acquisition.Ending.CLEAN, true),
-						new ProblemLog(this.election))
+						new StoreContact(this.election, new Watchdog(this.election.platform())));
+				TermLeadership granted = Objects.requireNonNull(leader.awaitGrant(() -> false));
+				leader.serve(granted);
+				new HandOverPhase(this.election, leader, granted,
+						Objects.requireNonNull(this.election.state().handOver()))
 					.run();
 			}
 			catch (SessionException ex) {
@@ -106,7 +111,7 @@ public final class HandOverStress {
 
 		@Override
 		public Duration probe(Duration longest) {
-			this.election.resign();
+			this.election.resign("test");
 			return Duration.ofMillis(1);
 		}
 

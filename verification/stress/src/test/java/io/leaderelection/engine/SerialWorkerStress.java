@@ -38,7 +38,7 @@ public final class SerialWorkerStress {
 	}
 
 	private static SerialWorker create(AtomicReference<@Nullable Runnable> scheduled) {
-		return new SerialWorker(scheduled::set, StressElections.NOTHING, StressElections.NOTHING);
+		return new SerialWorker(scheduled::set, StressElections.NOTHING);
 	}
 
 	private static void runScheduled(AtomicReference<@Nullable Runnable> scheduled) {

@@ -58,8 +58,8 @@ public final class StateStress {
 
 		@Actor
 		public void grantAndLose() {
-			TermLeadership granted = StressElections.grant(this.election);
-			this.election.lose(granted, Reason.SESSION_LOST, StressElections.NOTHING);
+			StressElections.grant(this.election);
+			this.election.lose(Reason.SESSION_LOST);
 		}
 
 		@Actor
@@ -88,40 +88,6 @@ public final class StateStress {
 
 		private static Transition.@Nullable Kind last(List<Transition> history) {
 			return history.isEmpty() ? null : history.get(history.size() - 1).kind();
-		}
-
-	}
-
-	/**
-	 * Who finds a leadership lost also finds why, and can end its session at once,
-	 * although another thread is about to do so.
-	 */
-	@JCStressTest
-	@Outcome(id = { "0, 0", "1, 1" }, expect = Expect.ACCEPTABLE, desc = "In order")
-	@Outcome(expect = Expect.FORBIDDEN, desc = "Lost without a reason, or without the end of its session")
-	@State
-	public static class LossWithReason {
-
-		private final Election election = StressElections.leading();
-
-		private final @Nullable TermLeadership leadership = this.election.leadership();
-
-		private volatile boolean aborted;
-
-		@Actor
-		public void lose() {
-			if (this.leadership != null) {
-				this.election.lose(this.leadership, Reason.LEASE_EXPIRED, () -> this.aborted = true);
-			}
-		}
-
-		@Actor
-		public void read(II_Result result) {
-			if (this.leadership != null && !this.leadership.isCurrent()) {
-				result.r1 = 1;
-				this.election.interruptLost();
-				result.r2 = (this.leadership.loss() != null && this.aborted) ? 1 : 0;
-			}
 		}
 
 	}

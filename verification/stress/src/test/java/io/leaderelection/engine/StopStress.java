@@ -107,7 +107,7 @@ public final class StopStress {
 		private final Election election = StressElections.started(StressElections.NO_LISTENER);
 
 		private final SupervisedSession session = new SupervisedSession(this::open, this.election,
-				new Watchdog(this.election.platform()), StressElections.NOTHING);
+				new Watchdog(this.election.platform()));
 
 		private boolean interrupted;
 

@@ -59,7 +59,7 @@ final class StressElections {
 
 	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = started(listener, drainTimeout);
-		election.elect(term());
+		election.apply((state, now) -> election.transitions().win(state, term()));
 		return election;
 	}
 
@@ -71,8 +71,8 @@ final class StressElections {
 		Election election = create(new InertPlatform(), () -> {
 			throw new IllegalStateException("Opens no session");
 		}, listener, drainTimeout);
-		election.runBy(Election.Loop.NONE);
-		election.begin();
+		election.effects().runBy(ElectionEffects.Loop.NONE);
+		election.apply(election.transitions()::begin);
 		return election;
 	}
 
@@ -81,16 +81,21 @@ final class StressElections {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
 				drainTimeout, true);
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(platform), platform,
-				listener, ElectionLog.NONE, Election::new)
+				listener, ElectionLog.NONE, Transitions::new)
 			.election();
 	}
 
 	static TermLeadership grant(Election election) {
 		TermLeadership leadership = leadership(election);
-		if (!election.grant(leadership, election.nanoTime())) {
+		if (!grant(election, leadership)) {
 			throw new IllegalStateException("Not granted");
 		}
 		return leadership;
+	}
+
+	static boolean grant(Election election, TermLeadership leadership) {
+		return election.apply((state, now) -> election.transitions().grant(state, now, leadership, now.nanos()))
+			.leadership() == leadership;
 	}
 
 	static TermLeadership leadership(Election election) {
@@ -102,18 +107,15 @@ final class StressElections {
 	}
 
 	static void lose(Election election) {
-		TermLeadership leadership = election.state().leadership();
-		if (leadership != null) {
-			election.lose(leadership, Reason.SESSION_LOST, NOTHING);
-		}
+		election.lose(Reason.SESSION_LOST);
 	}
 
 	/**
 	 * Hand over, with a deadline for work that has passed.
 	 */
 	static void handOverAtOnce(Election election) {
-		election.resign();
-		election.interruptOverdue();
+		election.resign("test");
+		election.apply(election.transitions()::interrupt);
 	}
 
 	static class InertPlatform implements Platform {
@@ -138,7 +140,7 @@ final class StressElections {
 		}
 
 		@Override
-		public Workers newWorkers(String name, int threads, Runnable onStarvation) {
+		public Worker newWorker(String name) {
 			return Runnable::run;
 		}
 
@@ -187,7 +189,7 @@ final class StressElections {
 
 		@Override
 		default Confirmation confirm() throws SessionException {
-			return new Confirmation(null, null, null);
+			return new Confirmation(null, false, null);
 		}
 
 		@Override

@@ -68,7 +68,7 @@ public final class WorkGateStress {
 
 		@Actor
 		public void drain(ZZ_Result result) {
-			this.election.resign();
+			this.election.resign("test");
 			result.r2 = this.election.isDrained();
 		}
 
@@ -97,7 +97,7 @@ public final class WorkGateStress {
 			}
 			this.outer = enter(null);
 			leaveRunning(this.outer);
-			this.election.resign();
+			this.election.resign("test");
 		}
 
 		private Work enter(@Nullable Work origin) {
@@ -142,7 +142,7 @@ public final class WorkGateStress {
 		public InnerEntryAndEnd() {
 			this.outer = this.election.gate().enter("outer");
 			leaveRunning(this.outer);
-			this.election.resign();
+			this.election.resign("test");
 		}
 
 		@Actor
@@ -172,7 +172,7 @@ public final class WorkGateStress {
 	@Outcome(id = "false, true", expect = Expect.ACCEPTABLE, desc = "The hand-over is woken up")
 	@Outcome(id = "false, false", expect = Expect.FORBIDDEN, desc = "The hand-over waits for work that has ended")
 	@State
-	public static class EndAndDrain implements Election.Loop {
+	public static class EndAndDrain implements ElectionEffects.Loop {
 
 		private final Election election = StressElections.leading();
 
@@ -181,7 +181,7 @@ public final class WorkGateStress {
 		private final @Nullable Work work;
 
 		public EndAndDrain() {
-			this.election.runBy(this);
+			this.election.effects().runBy(this);
 			this.work = this.election.gate().enter("job");
 			leaveRunning(this.work);
 		}
@@ -200,7 +200,7 @@ public final class WorkGateStress {
 
 		@Actor
 		public void drain(ZZ_Result result) {
-			this.election.resign();
+			this.election.resign("test");
 			result.r1 = this.election.isDrained();
 		}
 
@@ -232,7 +232,7 @@ public final class WorkGateStress {
 		public CancellationAndDrain() {
 			this.work = this.election.gate().enter("job");
 			leaveRunning(this.work);
-			this.election.resign();
+			this.election.resign("test");
 		}
 
 		@Actor

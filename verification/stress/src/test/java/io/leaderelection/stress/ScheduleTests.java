@@ -92,75 +92,41 @@ class ScheduleTests {
 	 */
 	private enum Mistake {
 
-		LEADERSHIP_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
-				boolean completeHandOver(TermLeadership leadership) {
-					this.lock.lock();
-					try {
-						if (this.state.leadership() != leadership) {
-							return false;
-						}
-				""", """
-				boolean completeHandOver(TermLeadership leadership) {
-					if (this.state.leadership() != leadership) {
-						return false;
-					}
-					this.lock.lock();
-					try {
-				"""),
+		STATE_BEFORE_LOCK_OF_GRANT(Scenario.GRANT_AND_LOSS, SeededMistake.STATE_BEFORE_LOCK),
 
-		GRANT_BEFORE_LOCK(Scenario.HAND_OVER_AND_LOSS, """
-				this.lock.lock();
-				try {
-					Granted granted = this.state.granted();
-					if (granted == null || granted.leadership() != leadership) {
-						return false;
-					}
-				""", """
-				Granted granted = this.state.granted();
-				if (granted == null || granted.leadership() != leadership) {
-					return false;
-				}
-				this.lock.lock();
-				try {
-				"""),
-
-		HAND_OVER_BEFORE_LOCK(Scenario.GRANT_AND_LOSS, """
-				boolean grant(TermLeadership leadership, long anchor) {
-					this.lock.lock();
-					try {
-						long until = anchor + this.settings.trustNanos();
-						if (mustNotLead() ||""", """
-				boolean grant(TermLeadership leadership, long anchor) {
-					boolean leaving = mustNotLead();
-					this.lock.lock();
-					try {
-						long until = anchor + this.settings.trustNanos();
-						if (leaving ||"""),
+		STATE_BEFORE_LOCK_OF_HAND_OVER(Scenario.HAND_OVER_AND_LOSS, SeededMistake.STATE_BEFORE_LOCK),
 
 		CHECK_BEFORE_REGISTRATION(Scenario.WORK_AND_HAND_OVER, SeededMistake.CHECK_BEFORE_REGISTRATION.change()),
 
-		NEXT_BEFORE_LOCK(Scenario.STOP_AND_START, """
+		NEXT_BEFORE_LOCK(Scenario.STOP_AND_START, new SourceChange("Election", """
 				this.lock.lock();
-				Participation ended = this.current;
 				try {
-					this.state = this.state.stopped();
+					ended = this.current;
+					goesOn = this.next != null;
+					// What may fail comes first: the thread then tries again
+					if (!goesOn) {
+						this.effects.loop().ended();
+						this.effects.retainThreads(false);
+					}
+					apply((state, now) -> this.transitions.end(state));
 					this.current = this.next;
 				""", """
 				Participation following = this.next;
 				this.lock.lock();
-				Participation ended = this.current;
 				try {
-					this.state = this.state.stopped();
+					ended = this.current;
+					goesOn = following != null;
+					if (!goesOn) {
+						this.effects.loop().ended();
+						this.effects.retainThreads(false);
+					}
+					apply((state, now) -> this.transitions.end(state));
 					this.current = following;
-				""");
+				"""));
 
 		private final Scenario scenario;
 
 		private final SourceChange change;
-
-		Mistake(Scenario scenario, String original, String replacement) {
-			this(scenario, new SourceChange("Election", original, replacement));
-		}
 
 		Mistake(Scenario scenario, SourceChange change) {
 			this.scenario = scenario;

@@ -132,26 +132,13 @@ enum SeededMistake {
 	INNER_CONTINUED_WITHOUT_CHECK("WorkInterruptStress.OverdueAndInnerContinuation", "Work",
 			" || this.gate.hasInterrupted(this.leadership)) {", ") {"),
 
-	STATE_IN_TWO_STEPS("StateStress.CompleteStatus", "Election", """
-			this.state = this.state.at(new Leading(leadership, until))
-				.requesting(null)
-			""", """
-			this.state = this.state.at(new Leading(leadership, until));
-			this.state = this.state.requesting(null)
+	STATE_IN_TWO_STEPS("StateStress.CompleteStatus", "Election", "this.state = after;", """
+			this.state = before.at(after.position());
+			this.state = after;
 			"""),
 
 	STATUS_OF_TWO_STATES("StateStress.CompleteStatus", "ElectionStatus", "Granted granted = state.granted();",
 			"Granted granted = election.state().granted();"),
-
-	STATE_BEFORE_LOSS("StateStress.LossWithReason", "Election", """
-			leadership.lost(loss);
-			this.lost = end;
-			this.state = following;
-			""", """
-			this.state = following;
-			leadership.lost(loss);
-			this.lost = end;
-			"""),
 
 	TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndNextTask", "SerialWorker", """
 			synchronized (this.monitor) {
@@ -216,29 +203,14 @@ enum SeededMistake {
 			this.requested = false;
 			"""),
 
-	LOOK_BEFORE_RESIGNATION("HandOverStress.WorkAndRelease", "LeadingTerm", """
-			while (true) {
-				ElectionState state = this.election.state();
-				Granted position = state.granted();
-				if (position == null || position.leadership() != granted) {
-					throw lapsed();
-				}
-				HandOver handOver = state.handOver();
-				if (handOver != null) {
-					announce(granted, handOver);
-					if (position instanceof Draining && this.election.isDrained()) {
+	NOTIFIED_BEFORE_DRAIN("HandOverStress.WorkAndRelease", "HandOverPhase", """
+			await(LAST_CALL, this.election::isDrained);
+			Transitions transitions = this.election.transitions();
+			this.election.apply((state, now) -> transitions.notifyListeners(state, now, this.granted));
 			""", """
-			boolean drained = this.election.isDrained();
-			while (true) {
-				ElectionState state = this.election.state();
-				Granted position = state.granted();
-				if (position == null || position.leadership() != granted) {
-					throw lapsed();
-				}
-				HandOver handOver = state.handOver();
-				if (handOver != null) {
-					announce(granted, handOver);
-					if (position instanceof Draining && (drained || this.election.isDrained())) {
+			Transitions transitions = this.election.transitions();
+			this.election.apply((state, now) -> transitions.notifyListeners(state, now, this.granted));
+			await(LAST_CALL, this.election::isDrained);
 			"""),
 
 	STOP_BEFORE_OPENER("StopStress.OpeningAndStop", "SupervisedSession", """
@@ -272,6 +244,17 @@ enum SeededMistake {
 				found.interrupt();
 				this.store.abandon();
 			}
+			""");
+
+	/** What is read before the lock, may have changed when it is held. */
+	static final SourceChange STATE_BEFORE_LOCK = new SourceChange("Election", """
+			this.lock.lock();
+			try {
+				ElectionState before = this.state;
+			""", """
+			ElectionState before = this.state;
+			this.lock.lock();
+			try {
 			""");
 
 	private final String test;

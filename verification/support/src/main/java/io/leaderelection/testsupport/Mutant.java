@@ -55,12 +55,6 @@ public enum Mutant {
 	EVENT_NEEDS_THREAD,
 
 	/**
-	 * Cancels work before the session is aborted, each on a thread of its own, and on the
-	 * watchdog if there is none.
-	 */
-	CANCEL_BEFORE_ABORT,
-
-	/**
 	 * Wakes a session by a request to its server, under the lock of the election if there
 	 * is no thread for it.
 	 */
@@ -71,9 +65,6 @@ public enum Mutant {
 
 	/** A stop may abort the session while it frees its lock after a long drain. */
 	STOP_CUTS_RELEASE,
-
-	/** The watchdog logs before it aborts the session. */
-	LOG_BEFORE_ABORT,
 
 	/** A winner keeps its seat. */
 	SEAT_NOT_FREED,

@@ -1,0 +1,324 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionStore.Watch;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The actions of the election thread until the lock is won: it watches without a session,
+ * observes in a session, or is a candidate.
+ */
+final class FollowerPhase {
+
+	private static final Duration FIRST_WAIT = Duration.ofMillis(1);
+
+	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final long YIELD_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
+
+	/**
+	 * The time within which nodes that start together make their first observation
+	 * without a session.
+	 */
+	private static final long LONGEST_DELAY = TimeUnit.MILLISECONDS.toNanos(250);
+
+	private final Election election;
+
+	private final ElectionSettings settings;
+
+	private final ElectionTimings timings;
+
+	private final Platform platform;
+
+	private final ElectionLog log;
+
+	private final ElectionStore store;
+
+	private final StoreContact contact;
+
+	private final Runnable warmUp;
+
+	private final Preference preference;
+
+	private boolean warmedUp;
+
+	private boolean announced;
+
+	private int failures;
+
+	/**
+	 * Whether this node observes without a session until it may be admitted as a
+	 * candidate.
+	 */
+	private boolean watches;
+
+	/**
+	 * Create a new {@code FollowerPhase} instance.
+	 * @param warmUp called once, when this node is a follower for the first time
+	 */
+	FollowerPhase(Election election, ElectionStore store, StoreContact contact, Runnable warmUp) {
+		this.election = election;
+		this.settings = election.settings();
+		this.timings = election.timings();
+		this.platform = election.platform();
+		this.log = election.log();
+		this.store = store;
+		this.contact = contact;
+		this.warmUp = warmUp;
+		this.preference = new Preference(election.settings());
+	}
+
+	/**
+	 * Begin to participate.
+	 */
+	void begin() {
+		this.watches = this.store.canWatch();
+		if (this.watches) {
+			pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
+		}
+	}
+
+	/**
+	 * Watch until this node may be admitted as a candidate.
+	 */
+	void watch(SupervisedSession unopened) throws SessionException {
+		while (this.watches && !this.election.isStopping()) {
+			Watch watch = unopened.watch(this.election::isStopping);
+			boolean candidate = isCandidate();
+			if (candidate && watch != null && watch.open()) {
+				this.contact.opening();
+				return;
+			}
+			if (watch != null) {
+				follow(unopened, watch.view());
+			}
+			long suspended = this.election.state().suspensionRemaining(this.platform.nanoTime());
+			long wait = watchPause();
+			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
+					() -> this.election.isStopping() || isCandidate() != candidate);
+			this.failures = 0;
+		}
+	}
+
+	private long watchPause() {
+		long longest = this.timings.watchInterval().toNanos();
+		long shortest = longest / 5 * 2;
+		return shortest + this.platform.random(longest - shortest + 1);
+	}
+
+	/**
+	 * Follow in a session until the lock is won.
+	 * @return what was won, or {@code null} if the session is to be closed
+	 */
+	Acquisition.@Nullable Won follow(SupervisedSession opened) throws SessionException {
+		while (!this.election.isStopping()) {
+			if (isCandidate()) {
+				this.watches = !opened.ask(StoreSession::becomeCandidate);
+				Acquisition.Won won = this.watches ? null : acquire(opened);
+				if (won != null || this.watches) {
+					return won;
+				}
+			}
+			else if (!observe(opened)) {
+				return null;
+			}
+		}
+		return null;
+	}
+
+	private boolean isCandidate() {
+		return this.settings.candidate() && !this.election.isSuspended();
+	}
+
+	/**
+	 * Wait for the lock.
+	 * @return what was won, or {@code null} if this node is no candidate any longer
+	 */
+	private Acquisition.@Nullable Won acquire(SupervisedSession opened) throws SessionException {
+		this.preference.begin();
+		Duration wait = FIRST_WAIT;
+		while (true) {
+			Duration longest = wait;
+			Acquisition acquisition = opened.ask(longest, (session) -> session.acquire(longest));
+			if (acquisition instanceof Acquisition.Won won) {
+				this.failures = 0;
+				return won;
+			}
+			View view = ((Acquisition.Held) acquisition).view();
+			follow(opened, view);
+			warmUp(opened);
+			if (this.election.isStopping() || !isCandidate()) {
+				return null;
+			}
+			prefer(view.leader());
+			wait = opened.isStandby() ? this.timings.lockWait() : Duration.ofNanos(watchPause());
+		}
+	}
+
+	/**
+	 * Record for how long this node has held the lock.
+	 */
+	void led(long nanos) {
+		this.preference.led(nanos);
+	}
+
+	/**
+	 * Request the resignation of a leader of lower priority when it is time.
+	 */
+	private void prefer(@Nullable Holder leader) {
+		long now = this.platform.nanoTime();
+		if (leader == null || leader.term() == null || leader.term().equals(this.election.state().request())
+				|| !this.preference.isDue(leader, now)) {
+			return;
+		}
+		if (this.election.requestResignation(leader.term(), "priority").isRequested()
+				&& this.preference.requested(now)) {
+			this.log.info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
+					+ this.election + ")");
+		}
+	}
+
+	/**
+	 * Run the code and the statements of a takeover in advance, but not during the start.
+	 * Without this, a failover would run them for the first time in its process.
+	 */
+	private void warmUp(SupervisedSession opened) throws SessionException {
+		if (!this.warmedUp) {
+			this.warmedUp = true;
+			this.warmUp.run();
+			opened.run(StoreSession::warmUp);
+		}
+	}
+
+	/**
+	 * Observe until this node is a candidate, if it ever is, or watches.
+	 * @return whether the session stays open
+	 */
+	private boolean observe(SupervisedSession opened) throws SessionException {
+		opened.run(StoreSession::withdraw);
+		while (!this.election.isStopping() && !isCandidate()) {
+			boolean yields = this.election.isSuspended(Suspension.RESIGNED);
+			// After a resignation, a session notices a successor at once
+			this.watches = this.store.canWatch() && !yields;
+			if (this.watches) {
+				return false;
+			}
+			View view = opened.ask(StoreSession::observe);
+			follow(opened, view);
+			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
+				this.election.resumeCandidacy(Suspension.RESIGNED);
+			}
+			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
+			// The store ends the silent session of a candidate, also while it is
+			// suspended
+			pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
+					() -> this.election.isStopping() || isCandidate());
+		}
+		return true;
+	}
+
+	private void follow(SupervisedSession session, View view) {
+		if (session.isOpen()) {
+			this.failures = 0;
+		}
+		this.contact.answered(session, this.watches || !session.isStandby());
+		Holder leader = view.leader();
+		View known = this.election.state().view();
+		this.election.apply((state, now) -> this.election.transitions().follow(state, now, view));
+		this.election.decide(null);
+		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
+				+ ")";
+		if (isFirst()) {
+			this.log.info("Not leader, skipping scheduler startup " + who);
+		}
+		else if (leader != null && !leader.isSame(known.leader())) {
+			this.log.info("Following " + who);
+		}
+		this.contact.observed(view, known.foreign());
+	}
+
+	/**
+	 * Return whether this is the first time that this node logs whether it leads.
+	 */
+	boolean isFirst() {
+		boolean first = !this.announced;
+		this.announced = true;
+		return first;
+	}
+
+	/**
+	 * Pause after a session has ended in good order.
+	 */
+	void closed() {
+		if (this.watches) {
+			// What was observed before may still say that a session is admitted
+			pause(backoff(), this.election::isStopping);
+		}
+	}
+
+	/**
+	 * Follow without a session, for now.
+	 */
+	void failed(Throwable failure) {
+		this.election.apply((state, now) -> this.election.transitions().follow(state, now, View.NONE));
+		Problem problem = this.contact.failed(failure, this.watches);
+		this.election.decide(
+				(failure instanceof SessionException known) ? known : new SessionException(problem.message(), failure));
+		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
+	}
+
+	private long backoff() {
+		long longest = Math.min(this.timings.maxBackoff().toNanos(), MIN_BACKOFF << Math.min(this.failures++, 10));
+		return longest / 2 + this.platform.random(longest / 2 + 1);
+	}
+
+	/**
+	 * Wait for the work of an earlier term of this node, so that it does not overlap with
+	 * that of a new term.
+	 */
+	void awaitEndOfWork() {
+		WorkGate gate = this.election.gate();
+		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
+		if (!gate.isEmpty() && !this.election.isStopping()) {
+			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("
+					+ this.election + "): " + gate.describe(Work::describe));
+		}
+	}
+
+	/**
+	 * Wait on the election thread until a condition holds, for at most the given time.
+	 */
+	void pause(long nanos, BooleanSupplier enough) {
+		long deadline = this.platform.nanoTime() + nanos;
+		for (long remaining = nanos; remaining > 0
+				&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
+			this.election.await(remaining, enough);
+		}
+	}
+
+}

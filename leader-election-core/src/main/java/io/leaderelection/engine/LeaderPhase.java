@@ -1,0 +1,276 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.View;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The actions of the election thread while this node holds the lock: it awaits the grant,
+ * and confirms its leadership from then on.
+ */
+final class LeaderPhase {
+
+	/**
+	 * A leader reads nearly all the time. If a network device resets the connection, the
+	 * successor waits for 5 ms only.
+	 */
+	private static final Duration LONGEST_PROBE = Duration.ofMillis(9);
+
+	/**
+	 * How long before the end of the takeover delay the last confirmation begins, so that
+	 * the grant does not have to wait for its reply. What it finds remains so while this
+	 * session holds the lock.
+	 */
+	private static final long CONFIRM_AHEAD = TimeUnit.MILLISECONDS.toNanos(5);
+
+	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private static final long LONG_RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(25);
+
+	private static final long SHORT_WAIT = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
+
+	private final Election election;
+
+	private final ElectionSettings settings;
+
+	private final ElectionLog log;
+
+	private final Transitions transitions;
+
+	private final SupervisedSession session;
+
+	private final Acquisition.Won won;
+
+	private final StoreContact contact;
+
+	/** When the answer was read that the lock was won. */
+	private final long reply;
+
+	/** When the next confirmation is to begin. */
+	private long next;
+
+	LeaderPhase(Election election, SupervisedSession session, Acquisition.Won won, StoreContact contact) {
+		this.election = election;
+		this.settings = election.settings();
+		this.log = election.log();
+		this.transitions = election.transitions();
+		this.session = session;
+		this.won = won;
+		this.contact = contact;
+		this.reply = election.nanoTime();
+		this.next = this.reply + this.settings.confirmNanos();
+	}
+
+	/**
+	 * Wait until nothing of an earlier term is left, with confirmations like those of a
+	 * leader.
+	 * @param first whether this is the first time that this node logs whether it leads
+	 * @return the leadership, or {@code null} if this node is to hand over
+	 */
+	@Nullable TermLeadership awaitGrant(BooleanSupplier first) throws SessionException {
+		Transition former = this.election.state().lastTransition();
+		this.election.apply((state, now) -> this.transitions.win(state, this.won.term()));
+		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
+		long confirmAt = notBefore - CONFIRM_AHEAD;
+		boolean clear = this.won.clear();
+		boolean reported = false;
+		while (!this.election.mustNotLead()) {
+			long start = this.election.nanoTime();
+			boolean last = confirmAt - start <= 0;
+			String blockedBy = null;
+			String foreign = null;
+			if (!clear || last || this.next - start <= 0) {
+				// The marker of a predecessor must be removed before its successor leads:
+				// the term after that must not mistake it for the marker of its own
+				// predecessor
+				Confirmation confirmation = confirm(start);
+				obey(confirmation);
+				blockedBy = confirmation.predecessor();
+				foreign = confirmation.foreign();
+			}
+			if (clear && last && blockedBy == null) {
+				awaitUntil(notBefore, Duration.ZERO, this.election::mustNotLead);
+				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
+						this.election.platform().now());
+				if (notBefore - this.election.nanoTime() <= 0 && grant(granted, start)) {
+					acquired(former, first);
+					return granted;
+				}
+				continue;
+			}
+			if (!clear && blockedBy == null) {
+				blockedBy = this.session.<@Nullable String>ask(this.settings.confirmInterval(),
+						(opened) -> opened.passBarrier(this.settings.confirmInterval()));
+				clear = blockedBy == null;
+			}
+			if (blockedBy != null && this.election.nanoTime() - this.reply > SHORT_WAIT) {
+				observe(foreign);
+			}
+			reported = report(blockedBy, reported);
+			awaitUntil((blockedBy != null) ? retryAt() : earlier(confirmAt, this.next), Duration.ZERO,
+					this.election::mustNotLead);
+		}
+		return null;
+	}
+
+	private boolean grant(TermLeadership leadership, long anchor) {
+		return this.election.apply((state, now) -> this.transitions.grant(state, now, leadership, anchor))
+			.leadership() == leadership;
+	}
+
+	static long earlier(long first, long second) {
+		return (first - second < 0) ? first : second;
+	}
+
+	private long retryAt() {
+		long now = this.election.nanoTime();
+		return now + ((now - this.reply < SHORT_WAIT) ? RETRY_INTERVAL : LONG_RETRY_INTERVAL);
+	}
+
+	private boolean report(@Nullable String blockedBy, boolean reported) {
+		this.election.apply((state, now) -> this.transitions.block(state, blockedBy));
+		if (blockedBy == null || reported || this.election.nanoTime() - this.reply <= REPORT_BLOCKED_AFTER) {
+			return reported;
+		}
+		this.log.warn("Won term " + this.won.term() + " but an earlier term has not ended, waiting for " + blockedBy
+				+ " (" + this.election + ")");
+		return true;
+	}
+
+	private void acquired(@Nullable Transition former, BooleanSupplier first) {
+		long vacant = this.election.nanoTime() - this.reply;
+		this.election.statistics().acquired(vacant);
+		this.election.decide(null);
+		String before = (former == null || former.term() == null) ? ""
+				: ", after node '%s' in term %s and at least %dms without a leader".formatted(former.node(),
+						former.term(), TimeUnit.NANOSECONDS.toMillis(vacant));
+		this.log.info("Acquired leadership" + (first.getAsBoolean() ? ", starting schedulers" : "") + " ("
+				+ this.election + ", term " + this.won.term() + before + ")");
+	}
+
+	/**
+	 * Confirm until this node is to hand over.
+	 */
+	void serve(TermLeadership granted) throws SessionException {
+		if (this.next - this.election.nanoTime() > 0) {
+			// Otherwise the next confirmation must not wait for this answer
+			observe(null);
+		}
+		BooleanSupplier handsOver = () -> this.election.state().handOver() != null;
+		while (!handsOver.getAsBoolean()) {
+			keep(granted, this.next, LONGEST_PROBE, handsOver);
+		}
+	}
+
+	/**
+	 * Confirm if this is due, or else wait, until a time or until a condition holds.
+	 * @param probe how long a change may go unnoticed, so that an end is noticed at once
+	 * @throws SessionException also if the leadership has been lost
+	 */
+	void keep(TermLeadership granted, long until, Duration probe, BooleanSupplier enough) throws SessionException {
+		if (this.election.state().leadership() != granted) {
+			throw lapsed();
+		}
+		long start = this.election.nanoTime();
+		if (this.next - start > 0) {
+			awaitUntil(earlier(until, this.next), probe,
+					() -> enough.getAsBoolean() || this.election.state().leadership() != granted);
+		}
+		else {
+			Confirmation confirmation = confirm(start);
+			Granted extended = this.election.apply((state, now) -> this.transitions.extend(state, now, granted, start))
+				.granted();
+			if (extended == null || extended.leadership() != granted
+					|| extended.trustRemaining(this.election.nanoTime()) <= 0) {
+				throw lapsed();
+			}
+			obey(confirmation);
+			observe(confirmation.foreign());
+		}
+	}
+
+	/**
+	 * Free the lock.
+	 * @param clean whether everything of the term has ended
+	 */
+	void free(boolean clean) throws SessionException {
+		boolean succeeded = this.session.ask((opened) -> opened.release(clean));
+		this.election.handedOver(true);
+		if (succeeded) {
+			this.election.resumeCandidacy(Suspension.RESIGNED);
+		}
+	}
+
+	static SessionException lapsed() {
+		return new SessionException("The lease has expired", null);
+	}
+
+	private Confirmation confirm(long start) throws SessionException {
+		Confirmation confirmation = this.session.ask(StoreSession::confirm);
+		this.contact.answered(this.session, false);
+		this.election.statistics().confirmed(this.election.nanoTime() - start);
+		this.next = start + this.settings.confirmNanos();
+		return confirmation;
+	}
+
+	/**
+	 * Resign if another node requests this. Who does is a question of its own, on which
+	 * trust must not depend.
+	 */
+	private void obey(Confirmation confirmation) throws SessionException {
+		if (confirmation.requested() && !this.election.mustNotLead()) {
+			String requester = this.session.ask(StoreSession::requester);
+			this.log.info("A resignation of this node was requested through the database by " + requester + " ("
+					+ this.election + ")");
+			this.election.resign(requester);
+		}
+	}
+
+	private void observe(@Nullable String session) throws SessionException {
+		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, false, false) : null;
+		List<Candidate> candidates = this.session.ask(StoreSession::candidates);
+		ForeignHolder known = this.election.state().view().foreign();
+		this.election.apply((state, now) -> this.transitions.observe(state, candidates, foreign));
+		this.contact.observed(new View(null, candidates, foreign), known);
+	}
+
+	/**
+	 * Wait until a deadline or a change, or fail as soon as the session has been found to
+	 * have ended.
+	 */
+	private void awaitUntil(long deadline, Duration probe, BooleanSupplier enough) throws SessionException {
+		while (deadline - this.election.nanoTime() > 0 && !enough.getAsBoolean()) {
+			long interval = this.session.ask((opened) -> opened.probe(probe)).toNanos();
+			this.election.await(Math.min(deadline - this.election.nanoTime(), interval), enough);
+		}
+	}
+
+}
