@@ -18,7 +18,6 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -31,13 +30,10 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.HandOver;
-import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.StoreSession.Holder;
-import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Transitions.Moment;
 import org.jspecify.annotations.Nullable;
 
@@ -47,9 +43,6 @@ import org.jspecify.annotations.Nullable;
  * describes the whole.
  */
 final class Election implements TermLeadership.Owner, WorkGate.Owner {
-
-	/** A follower receives an answer of the store about every second. */
-	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
 
 	/** About 146 years. */
 	private static final long FOREVER = Long.MAX_VALUE / 2;
@@ -76,7 +69,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private volatile ElectionState state;
 
-	private @Nullable Participation current;
+	/** Written under the lock, like {@link #next}. */
+	private volatile @Nullable Participation current;
 
 	private @Nullable Participation next;
 
@@ -395,14 +389,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param failure the failure that made this node a follower for now, or {@code null}
 	 */
 	void decide(@Nullable SessionException failure) {
-		Participation running;
-		this.lock.lock();
-		try {
-			running = this.current;
-		}
-		finally {
-			this.lock.unlock();
-		}
+		Participation running = this.current;
 		if (running != null && failure != null) {
 			running.decision().completeExceptionally(failure);
 		}
@@ -433,8 +420,9 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * {@link #resumeCandidacy} for the same cause. Does not wait.
 	 */
 	void suspendCandidacy(Suspension cause) {
-		apply((state, now) -> this.transitions.suspend(state, now, cause, FOREVER));
-		resign(cause.name().toLowerCase(Locale.ROOT));
+		CompletableFuture<Boolean> completion = resignation();
+		apply((state, now) -> this.transitions.suspend(state, now, cause, FOREVER, completion));
+		wakeUp();
 	}
 
 	/**
@@ -442,18 +430,9 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * there are other candidates. Does not wait.
 	 */
 	void suspendCandidacy(Suspension cause, Leadership leadership, Duration time) {
-		this.lock.lock();
-		try {
-			if (this.state.leadership() == leadership) {
-				if (this.state.view().candidates().size() > 1) {
-					apply((state, now) -> this.transitions.suspend(state, now, cause, time.toNanos()));
-				}
-				resign(cause.name().toLowerCase(Locale.ROOT));
-			}
-		}
-		finally {
-			this.lock.unlock();
-		}
+		CompletableFuture<Boolean> completion = resignation();
+		apply((state, now) -> this.transitions.suspendTerm(state, now, cause, leadership, time.toNanos(), completion));
+		wakeUp();
 	}
 
 	/**
@@ -472,46 +451,22 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param cause who or what requests it
 	 */
 	ResignationAnswer requestResignation(@Nullable Term only, String cause) {
-		this.lock.lock();
-		try {
-			ElectionState known = this.state;
-			Term term = known.term();
-			if (this.current == null || known.isStopping() && !known.holdsLock()) {
-				return ResignationAnswer.refused("this node does not participate in the election");
-			}
-			if (known.handOver() != null && term != null && (only == null || only.equals(term))) {
-				return ResignationAnswer.requested(term);
-			}
-			Problem problem = known.contact().problem();
-			if (problem != null) {
-				return ResignationAnswer.refused("this node has no session: " + problem.message());
-			}
-			boolean following = known.position() instanceof Following;
-			if (following && this.platform.nanoTime() - known.contact().last() > longestSilence(known)) {
-				return ResignationAnswer.refused("the database does not answer");
-			}
-			Holder leader = known.view().leader();
-			Term led = following ? ((leader != null) ? leader.term() : null) : term;
-			if (led == null) {
-				return ResignationAnswer.refused("no leader is known");
-			}
-			if (!hasSuccessor(known.view(), following)) {
-				return ResignationAnswer.refused("there is no other candidate");
-			}
-			if (only != null && !only.equals(led)) {
-				return ResignationAnswer.refused("another term has begun in the meantime");
-			}
-			if (!following) {
-				resign(cause);
-			}
-			else if (leader != null && !led.equals(known.request())) {
-				request(leader, led, cause);
-			}
-			return ResignationAnswer.requested(led);
+		ElectionState known = this.state;
+		ResignationAnswer answer = (this.current != null)
+				? ResignationAnswer.of(known, this.platform.nanoTime(), this.timings, only)
+				: ResignationAnswer.refused("this node does not participate in the election");
+		Term term = answer.term();
+		Holder leader = known.view().leader();
+		if (term != null && known.holdsLock()) {
+			CompletableFuture<Boolean> completion = resignation();
+			apply((state, now) -> term.equals(state.term()) ? this.transitions.resign(state, now, cause, completion)
+					: state);
+			wakeUp();
 		}
-		finally {
-			this.lock.unlock();
+		else if (term != null && leader != null && !term.equals(known.request())) {
+			request(leader, term, cause);
 		}
+		return answer;
 	}
 
 	private void request(Holder leader, Term term, String cause) {
@@ -532,22 +487,6 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		}
 	}
 
-	private long longestSilence(ElectionState known) {
-		return (known.contact().watching() ? LONGEST_SILENCE.plus(this.timings.watchInterval()) : LONGEST_SILENCE)
-			.toNanos();
-	}
-
-	/**
-	 * Return whether a candidate is left when the leader resigns. A leader that has ended
-	 * may not be among the candidates any longer.
-	 */
-	private static boolean hasSuccessor(View view, boolean following) {
-		Holder leader = view.leader();
-		return (following && leader != null)
-				? view.candidates().stream().anyMatch((candidate) -> !candidate.nodeId().equals(leader.nodeId()))
-				: view.candidates().size() > 1;
-	}
-
 	/**
 	 * Wait until this node leads, for at most the given time.
 	 */
@@ -566,37 +505,45 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private boolean awaitChange(Duration timeout, BooleanSupplier enough) throws InterruptedException {
 		// Saturates, unlike Duration.toNanos()
-		long deadline = this.platform.nanoTime() + Math.max(0, TimeUnit.NANOSECONDS.convert(timeout));
-		this.lock.lockInterruptibly();
-		try {
-			while (!enough.getAsBoolean()) {
-				long remaining = deadline - this.platform.nanoTime();
-				if (remaining <= 0) {
-					return false;
-				}
-				this.platform.await(this.changed, remaining);
+		long remaining = Math.max(0, TimeUnit.NANOSECONDS.convert(timeout));
+		long deadline = this.platform.nanoTime() + remaining;
+		while (!await(remaining, enough)) {
+			remaining = deadline - this.platform.nanoTime();
+			if (remaining <= 0) {
+				return false;
 			}
-			return true;
 		}
-		finally {
-			this.lock.unlock();
+		return true;
+	}
+
+	/**
+	 * Wait on the election thread until a condition holds, for at most the given time.
+	 */
+	void pause(long nanos, BooleanSupplier enough) {
+		long deadline = this.platform.nanoTime() + nanos;
+		for (long remaining = nanos; remaining > 0
+				&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
+			try {
+				await(remaining, enough);
+			}
+			catch (InterruptedException ex) {
+				// The thread is only interrupted to end a call, which has ended meanwhile
+			}
 		}
 	}
 
 	/**
-	 * Wait on the election thread for a change, for at most the given time.
+	 * Wait for a change, for at most the given time. May return early.
 	 * @param enough the condition, evaluated under the lock, so that no change is missed
+	 * @return whether the condition holds
 	 */
-	void await(long nanos, BooleanSupplier enough) {
-		this.lock.lock();
+	private boolean await(long nanos, BooleanSupplier enough) throws InterruptedException {
+		this.lock.lockInterruptibly();
 		try {
-			if (!enough.getAsBoolean()) {
+			if (nanos > 0 && !enough.getAsBoolean()) {
 				this.platform.await(this.changed, nanos);
 			}
-		}
-		catch (InterruptedException ex) {
-			// The election thread is only interrupted to end a call, which has ended in
-			// the meantime: callers evaluate their condition again
+			return enough.getAsBoolean();
 		}
 		finally {
 			this.lock.unlock();

@@ -103,13 +103,12 @@ final class ElectionEffects {
 	}
 
 	/**
-	 * Set whether the threads are kept: from the start to the end of a participation, so
-	 * that none must be created at the moment of a loss.
+	 * Set whether the threads that a loss needs are kept: from the start to the end of a
+	 * participation, so that none must be created at that moment.
 	 */
 	void retainThreads(boolean retained) {
 		this.relay.retain(retained);
 		this.cancellers.retain(retained);
-		this.background.retain(retained);
 	}
 
 	/**

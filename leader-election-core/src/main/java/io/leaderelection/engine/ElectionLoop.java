@@ -241,7 +241,7 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 			LeaderPhase leader = new LeaderPhase(this.election, opened, won, this.contact);
 			TermLeadership granted = leader.awaitGrant(this.follower::isFirst);
 			if (granted == null) {
-				leader.free(false);
+				leader.released(leader.release(false));
 				return;
 			}
 			leader.serve(granted);
@@ -292,7 +292,7 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	private void awaitEndOfLostTerm() {
 		if (!this.graceSpent) {
 			long remaining = this.transitions.stopRemaining(this.election.state(), this.election.nanoTime());
-			this.follower.pause(Math.min(ElectionSettings.GRACE.toNanos(), remaining), this.election::hasEnded);
+			this.election.pause(Math.min(ElectionSettings.GRACE.toNanos(), remaining), this.election::hasEnded);
 		}
 	}
 

@@ -18,7 +18,6 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.ElectionState.Suspension;
@@ -98,7 +97,7 @@ final class FollowerPhase {
 	void begin() {
 		this.watches = this.store.canWatch();
 		if (this.watches) {
-			pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
+			this.election.pause(this.platform.random(LONGEST_DELAY), this.election::isStopping);
 		}
 	}
 
@@ -118,7 +117,7 @@ final class FollowerPhase {
 			}
 			long suspended = this.election.state().suspensionRemaining(this.platform.nanoTime());
 			long wait = watchPause();
-			pause((suspended > 0) ? Math.min(wait, suspended) : wait,
+			this.election.pause((suspended > 0) ? Math.min(wait, suspended) : wait,
 					() -> this.election.isStopping() || isCandidate() != candidate);
 			this.failures = 0;
 		}
@@ -235,7 +234,7 @@ final class FollowerPhase {
 			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
 			// The store ends the silent session of a candidate, also while it is
 			// suspended
-			pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
+			this.election.pause(this.settings.candidate() ? Math.min(interval, this.settings.confirmNanos()) : interval,
 					() -> this.election.isStopping() || isCandidate());
 		}
 		return true;
@@ -276,7 +275,7 @@ final class FollowerPhase {
 	void closed() {
 		if (this.watches) {
 			// What was observed before may still say that a session is admitted
-			pause(backoff(), this.election::isStopping);
+			this.election.pause(backoff(), this.election::isStopping);
 		}
 	}
 
@@ -288,7 +287,8 @@ final class FollowerPhase {
 		Problem problem = this.contact.failed(failure, this.watches);
 		this.election.decide(
 				(failure instanceof SessionException known) ? known : new SessionException(problem.message(), failure));
-		pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(), this.election::isStopping);
+		this.election.pause(problem.unusable() ? this.timings.unusableRetry().toNanos() : backoff(),
+				this.election::isStopping);
 	}
 
 	private long backoff() {
@@ -303,21 +303,10 @@ final class FollowerPhase {
 	void awaitEndOfWork() {
 		WorkGate gate = this.election.gate();
 		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
-		pause(limit, () -> gate.isEmpty() || this.election.isStopping());
+		this.election.pause(limit, () -> gate.isEmpty() || this.election.isStopping());
 		if (!gate.isEmpty() && !this.election.isStopping()) {
 			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("
 					+ this.election + "): " + gate.describe(Work::describe));
-		}
-	}
-
-	/**
-	 * Wait on the election thread until a condition holds, for at most the given time.
-	 */
-	void pause(long nanos, BooleanSupplier enough) {
-		long deadline = this.platform.nanoTime() + nanos;
-		for (long remaining = nanos; remaining > 0
-				&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
-			this.election.await(remaining, enough);
 		}
 	}
 

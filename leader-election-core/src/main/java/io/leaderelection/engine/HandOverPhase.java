@@ -87,10 +87,11 @@ final class HandOverPhase {
 		if (loss != null && loss.leadership() == this.granted) {
 			throw LeaderPhase.lapsed();
 		}
-		this.leader.free(residue == null);
+		boolean succeeded = this.leader.release(residue == null);
 		this.election.statistics().drained(waited());
 		this.log.info("Released " + this.granted
 				+ ((residue != null) ? ", not cleanly: " + residue + " may still be running" : ""));
+		this.leader.released(succeeded);
 		return ended;
 	}
 

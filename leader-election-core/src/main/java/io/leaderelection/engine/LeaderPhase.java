@@ -97,7 +97,7 @@ final class LeaderPhase {
 	 */
 	@Nullable TermLeadership awaitGrant(BooleanSupplier first) throws SessionException {
 		Transition former = this.election.state().lastTransition();
-		this.election.apply((state, now) -> this.transitions.win(state, this.won.term()));
+		this.election.apply((state, now) -> this.transitions.elect(state, this.won.term()));
 		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
 		long confirmAt = notBefore - CONFIRM_AHEAD;
 		boolean clear = this.won.clear();
@@ -220,9 +220,16 @@ final class LeaderPhase {
 	/**
 	 * Free the lock.
 	 * @param clean whether everything of the term has ended
+	 * @return whether a successor was observed
 	 */
-	void free(boolean clean) throws SessionException {
-		boolean succeeded = this.session.ask((opened) -> opened.release(clean));
+	boolean release(boolean clean) throws SessionException {
+		return this.session.ask((opened) -> opened.release(clean));
+	}
+
+	/**
+	 * The lock was freed.
+	 */
+	void released(boolean succeeded) {
 		this.election.handedOver(true);
 		if (succeeded) {
 			this.election.resumeCandidacy(Suspension.RESIGNED);
@@ -269,7 +276,7 @@ final class LeaderPhase {
 	private void awaitUntil(long deadline, Duration probe, BooleanSupplier enough) throws SessionException {
 		while (deadline - this.election.nanoTime() > 0 && !enough.getAsBoolean()) {
 			long interval = this.session.ask((opened) -> opened.probe(probe)).toNanos();
-			this.election.await(Math.min(deadline - this.election.nanoTime(), interval), enough);
+			this.election.pause(Math.min(deadline - this.election.nanoTime(), interval), enough);
 		}
 	}
 

@@ -16,7 +16,12 @@
 
 package io.leaderelection.engine;
 
+import java.time.Duration;
+
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionState.Problem;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +32,55 @@ import org.jspecify.annotations.Nullable;
  */
 public record ResignationAnswer(@Nullable Term term, @Nullable String refusal) {
 
-	static ResignationAnswer requested(Term term) {
+	/** A follower receives an answer of the store about every second. */
+	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(3);
+
+	/**
+	 * Return the answer of a node that participates in the election.
+	 * @param only the term that should end, or {@code null} for any
+	 */
+	static ResignationAnswer of(ElectionState state, long now, ElectionTimings timings, @Nullable Term only) {
+		boolean following = !state.holdsLock();
+		Holder leader = state.view().leader();
+		Term led = following ? ((leader != null) ? leader.term() : null) : state.term();
+		if (following && state.isStopping()) {
+			return refused("this node does not participate in the election");
+		}
+		if (!following && state.handOver() != null && (only == null || only.equals(led))) {
+			return requested(led);
+		}
+		Problem problem = state.contact().problem();
+		if (problem != null) {
+			return refused("this node has no session: " + problem.message());
+		}
+		if (following && now - state.contact().last() > longestSilence(state, timings)) {
+			return refused("the database does not answer");
+		}
+		if (led == null) {
+			return refused("no leader is known");
+		}
+		if (!hasSuccessor(state.view(), following)) {
+			return refused("there is no other candidate");
+		}
+		return (only == null || only.equals(led)) ? requested(led) : refused("another term has begun in the meantime");
+	}
+
+	private static long longestSilence(ElectionState state, ElectionTimings timings) {
+		return (state.contact().watching() ? LONGEST_SILENCE.plus(timings.watchInterval()) : LONGEST_SILENCE).toNanos();
+	}
+
+	/**
+	 * Return whether a candidate is left when the leader resigns. A leader that has ended
+	 * may not be among the candidates any longer.
+	 */
+	private static boolean hasSuccessor(View view, boolean following) {
+		Holder leader = view.leader();
+		return (following && leader != null)
+				? view.candidates().stream().anyMatch((candidate) -> !candidate.nodeId().equals(leader.nodeId()))
+				: view.candidates().size() > 1;
+	}
+
+	static ResignationAnswer requested(@Nullable Term term) {
 		return new ResignationAnswer(term, null);
 	}
 

@@ -19,8 +19,10 @@ package io.leaderelection.engine;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
+import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Contact;
@@ -68,7 +70,7 @@ class Transitions {
 	 * Stop participating once there is nothing left to hand over or to free.
 	 */
 	ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
-		return state.isStopping() ? state : handOver(state, now, Reason.STOPPED, null, true, completion);
+		return state.isStopping() ? state : beginHandOver(state, now, Reason.STOPPED, null, true, completion);
 	}
 
 	ElectionState end(ElectionState state) {
@@ -80,7 +82,7 @@ class Transitions {
 	/**
 	 * The lock was won in a new term.
 	 */
-	ElectionState win(ElectionState state, Term term) {
+	ElectionState elect(ElectionState state, Term term) {
 		return state.at(new Elected(term, null)).with(new View(null, state.view().candidates(), null));
 	}
 
@@ -126,10 +128,10 @@ class Transitions {
 	 */
 	ElectionState resign(ElectionState state, Moment now, String cause, CompletableFuture<Boolean> completion) {
 		return (state.handOver() == null && state.holdsLock())
-				? handOver(state, now, Reason.RESIGNED, cause, false, completion) : state;
+				? beginHandOver(state, now, Reason.RESIGNED, cause, false, completion) : state;
 	}
 
-	private ElectionState handOver(ElectionState state, Moment now, Reason reason, @Nullable String cause,
+	private ElectionState beginHandOver(ElectionState state, Moment now, Reason reason, @Nullable String cause,
 			boolean stops, CompletableFuture<Boolean> completion) {
 		HandOver known = state.handOver();
 		long interruptAt = (known != null) ? known.interruptAt() : now.nanos() + this.settings.drainTimeout().toNanos();
@@ -270,8 +272,29 @@ class Transitions {
 
 	// Candidacy
 
-	ElectionState suspend(ElectionState state, Moment now, Suspension cause, long nanos) {
-		return state.suspended(cause, now.nanos() + nanos);
+	/**
+	 * Suspend the candidacy for some time, and hand over.
+	 */
+	ElectionState suspend(ElectionState state, Moment now, Suspension cause, long nanos,
+			CompletableFuture<Boolean> completion) {
+		return resign(state.suspended(cause, now.nanos() + nanos), now, words(cause), completion);
+	}
+
+	private static String words(Suspension cause) {
+		return cause.name().toLowerCase(Locale.ROOT);
+	}
+
+	/**
+	 * Hand a term over, unless it has ended, and suspend the candidacy for some time if
+	 * there are other candidates.
+	 */
+	ElectionState suspendTerm(ElectionState state, Moment now, Suspension cause, Leadership leadership, long nanos,
+			CompletableFuture<Boolean> completion) {
+		if (state.leadership() != leadership) {
+			return state;
+		}
+		boolean others = state.view().candidates().size() > 1;
+		return others ? suspend(state, now, cause, nanos, completion) : resign(state, now, words(cause), completion);
 	}
 
 	ElectionState resume(ElectionState state, Suspension cause) {

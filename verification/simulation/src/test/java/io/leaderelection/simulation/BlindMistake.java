@@ -44,9 +44,9 @@ enum BlindMistake {
 			if (loss != null && loss.leadership() == this.granted) {
 				throw LeaderPhase.lapsed();
 			}
-			this.leader.free(residue == null);
+			boolean succeeded = this.leader.release(residue == null);
 			""", """
-			this.leader.free(residue == null);
+			boolean succeeded = this.leader.release(residue == null);
 			Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
 			if (loss != null && loss.leadership() == this.granted) {
 				throw LeaderPhase.lapsed();
@@ -128,16 +128,13 @@ enum BlindMistake {
 			"""),
 
 	/** G4: the wait for the end of earlier work does not check its condition again. */
-	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "FollowerPhase", """
-			long deadline = this.platform.nanoTime() + nanos;
+	PAUSE_WITHOUT_LOOP(List.of("G4 earlier work"), "Election", """
 			for (long remaining = nanos; remaining > 0
 					&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
-				this.election.await(remaining, enough);
-			}
+				try {
 			""", """
-			if (nanos > 0) {
-				this.election.await(nanos, enough);
-			}
+			for (long remaining = nanos; remaining > 0; remaining = 0) {
+				try {
 			"""),
 
 	/** G6: the watchdog is told of the deadline of a call before it is written. */

@@ -59,7 +59,7 @@ final class StressElections {
 
 	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = started(listener, drainTimeout);
-		election.apply((state, now) -> election.transitions().win(state, term()));
+		election.apply((state, now) -> election.transitions().elect(state, term()));
 		return election;
 	}
 
