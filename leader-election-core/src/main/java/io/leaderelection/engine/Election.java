@@ -538,7 +538,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @return whether the condition holds
 	 */
 	private boolean await(long nanos, BooleanSupplier enough) throws InterruptedException {
-		this.lock.lockInterruptibly();
+		this.lock.lock();
 		try {
 			if (nanos > 0 && !enough.getAsBoolean()) {
 				this.platform.await(this.changed, nanos);
