@@ -204,8 +204,8 @@ class PublicNamesTests {
 		Term term = new Term(0, 1, 756);
 		ElectionStatus everything = new ElectionStatus("default", Role.LEADER, "node", term, Instant.EPOCH, "node",
 				"session", term, Instant.EPOCH, NodeProfile.DEFAULT, "role", List.of("node"), 0, List.of(),
-				Instant.EPOCH, Duration.ZERO, Duration.ofSeconds(5), Duration.ofSeconds(3), true, "other", "problem",
-				false);
+				Instant.EPOCH, Duration.ZERO, Duration.ofSeconds(5), Duration.ofSeconds(3), "fast", true, "other",
+				"problem", false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(everything);
 		given(elector.storeName()).willReturn("advisory-lock");

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -50,8 +51,9 @@ import org.springframework.util.Assert;
  * lease of any node always covers it. At most twice the lease.
  * @param fastTakeover Whether a new leader waits for 5ms only if the server reports that
  * the session of the old leader was ended by its client, for instance by the end of its
- * process. To be disabled if a TCP proxy is between node and server. PostgreSQL 15 and
- * later, without a connection pooler, and if takeover-delay is shorter than the lease.
+ * process: auto if nothing is seen between node and server, true also if their addresses
+ * are translated, false never. PostgreSQL 15 and later, without a connection pooler, and
+ * if takeover-delay is shorter than the lease.
  * @param drainTimeout Time for which an orderly hand-over waits for leader work and
  * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
  * interrupted work and 1s for a database that does not answer.
@@ -97,7 +99,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("never") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("250ms") Duration takeoverDelay,
-		@DefaultValue("true") boolean fastTakeover, @DefaultValue("20s") Duration drainTimeout,
+		@DefaultValue("auto") FastTakeover fastTakeover, @DefaultValue("20s") Duration drainTimeout,
 		@DefaultValue("true") boolean candidate, @DefaultValue("3") int standbys,
 		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
 		@DefaultValue("1m") Duration priorityHold, @DefaultValue("0") int termEpoch,

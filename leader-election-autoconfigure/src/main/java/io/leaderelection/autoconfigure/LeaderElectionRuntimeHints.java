@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.util.List;
 import java.util.stream.Stream;
 
+import io.leaderelection.postgresql.SessionSockets;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.hint.ExecutableMode;
@@ -58,6 +59,7 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 				"org.springframework.jdbc.datasource.SingleConnectionDataSource")
 			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, MemberCategory.INVOKE_PUBLIC_METHODS,
 					MemberCategory.INVOKE_DECLARED_METHODS));
+		reflection.registerType(SessionSockets.class, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
 		reflection.registerTypeIfPresent(classLoader, "kotlinx.coroutines.reactor.MonoKt",
 				(hint) -> registerSuspendingCalls(reflection));
 	}

@@ -23,6 +23,7 @@ import java.util.List;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
+import io.leaderelection.postgresql.SessionSockets;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -119,6 +120,13 @@ class RuntimeHintsTests {
 		assertThat(RuntimeHintsPredicates.proxies()
 			.forInterfaces(SmartLifecycle.class, SpringProxy.class, Advised.class, DecoratingProxy.class))
 			.accepts(hints);
+	}
+
+	@Test
+	void driverCreatesTheSockets() {
+		assertThat(RuntimeHintsPredicates.reflection()
+			.onType(SessionSockets.class)
+			.withMemberCategory(MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS)).accepts(hints);
 	}
 
 	@Test

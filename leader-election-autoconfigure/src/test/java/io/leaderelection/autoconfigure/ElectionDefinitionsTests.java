@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -52,7 +53,7 @@ class ElectionDefinitionsTests {
 		ElectionDefinition definition = definitions().get("default");
 		assertThat(definition.settings().lease()).hasSeconds(5);
 		assertThat(definition.settings().takeoverDelay()).hasMillis(250);
-		assertThat(definition.settings().fastTakeover()).isTrue();
+		assertThat(definition.settings().fastTakeover()).isEqualTo(FastTakeover.AUTO);
 		assertThat(definition.settings().drainTimeout()).hasSeconds(20);
 		assertThat(definition.settings().candidate()).isTrue();
 		assertThat(definition.lockId()).isNull();
@@ -63,8 +64,8 @@ class ElectionDefinitionsTests {
 	void fastTakeoverIsDisabledForAllElections() {
 		ElectionDefinitions definitions = definitions("leader-election.fast-takeover", "false",
 				"leader-election.elections.reports.lease-duration", "7s");
-		assertThat(definitions.get("default").settings().fastTakeover()).isFalse();
-		assertThat(definitions.get("reports").settings().fastTakeover()).isFalse();
+		assertThat(definitions.get("default").settings().fastTakeover()).isEqualTo(FastTakeover.FALSE);
+		assertThat(definitions.get("reports").settings().fastTakeover()).isEqualTo(FastTakeover.FALSE);
 	}
 
 	@Test

@@ -40,16 +40,20 @@ final class ElectionCheck {
 
 	private final Report report;
 
+	private final boolean fast;
+
 	/**
 	 * Create a new {@code ElectionCheck} instance.
 	 * @param target the database
 	 * @param options how to verify it
 	 * @param report receives the results
+	 * @param fast whether a takeover is fast
 	 */
-	ElectionCheck(Target target, Options options, Report report) {
+	ElectionCheck(Target target, Options options, Report report, boolean fast) {
 		this.target = target;
 		this.options = options;
 		this.report = report;
+		this.fast = fast;
 	}
 
 	/**
@@ -77,7 +81,7 @@ final class ElectionCheck {
 
 	private Node start(String id) throws VerificationException {
 		try {
-			return Node.start(id, this.target, this.options);
+			return Node.start(id, this.target, this.options, this.fast);
 		}
 		catch (RuntimeException ex) {
 			throw VerificationException.of("election", ex);

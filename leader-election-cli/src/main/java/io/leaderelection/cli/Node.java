@@ -59,13 +59,14 @@ final class Node implements AutoCloseable {
 	 * @param id the id of the node
 	 * @param target the database
 	 * @param options how to verify it
+	 * @param fast whether a takeover is fast, which sockets that can be cut do not show
 	 */
-	static Node start(String id, Target target, Options options) {
+	static Node start(String id, Target target, Options options, boolean fast) {
 		StandardEnvironment environment = new StandardEnvironment();
 		// Not the configuration of an application that this user runs as well
 		environment.getPropertySources().remove(StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 		environment.getPropertySources().remove(StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME);
-		environment.getPropertySources().addFirst(new MapPropertySource("node", properties(id, target, options)));
+		environment.getPropertySources().addFirst(new MapPropertySource("node", properties(id, target, options, fast)));
 		return new Node(id, options, new SpringApplicationBuilder(NodeConfiguration.class).web(WebApplicationType.NONE)
 			// The command closes its nodes itself, before it drops their tables
 			.registerShutdownHook(false)
@@ -73,7 +74,7 @@ final class Node implements AutoCloseable {
 			.run());
 	}
 
-	private static Map<String, Object> properties(String id, Target target, Options options) {
+	private static Map<String, Object> properties(String id, Target target, Options options, boolean fast) {
 		String sockets = "socketFactory=" + NodeSockets.class.getName() + "&socketFactoryArg=" + key(options, id);
 		Map<String, Object> properties = new HashMap<>();
 		properties.put("spring.main.banner-mode", "off");
@@ -99,6 +100,7 @@ final class Node implements AutoCloseable {
 		properties.put("leader-election.lease-duration", options.lease().toMillis() + "ms");
 		properties.put("leader-election.allow-session-pooler", options.allowSessionPooler());
 		properties.put("leader-election.store", options.store().name());
+		properties.put("leader-election.fast-takeover", fast);
 		properties.put("leader-election.drain-timeout", "1s");
 		properties.put("leader-election.fail-fast", "true");
 		properties.put("leader-election.fencing", "required");

@@ -41,8 +41,13 @@ final class SessionCheck {
 
 	private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
 
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(250);
+
 	/** For the way of the answers, and for a server under load. */
 	private static final Duration TOLERANCE = Duration.ofSeconds(2);
+
+	private static final String FATAL = "SELECT sessions_fatal FROM pg_catalog.pg_stat_database "
+			+ "WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 	private final Target target;
 
@@ -66,8 +71,9 @@ final class SessionCheck {
 	 * Run the check.
 	 * @param connection a connection to the same database
 	 * @param pooled whether a pooler is in between
+	 * @return whether a takeover is fast
 	 */
-	void run(Connection connection, boolean pooled) throws VerificationException, InterruptedException {
+	boolean run(Connection connection, boolean pooled) throws VerificationException, InterruptedException {
 		StoreSession session;
 		try {
 			session = store("silent").open();
@@ -80,7 +86,7 @@ final class SessionCheck {
 			if (pooled) {
 				checkNotShared();
 			}
-			run(connection, session);
+			return run(connection, session);
 		}
 		catch (SQLException | SessionException ex) {
 			throw VerificationException.of("session", ex);
@@ -92,7 +98,7 @@ final class SessionCheck {
 
 	private ElectionStore store(String node) {
 		ElectionSettings settings = new ElectionSettings(this.options.election(), node, this.options.lease(),
-				Duration.ZERO, Duration.ZERO, true);
+				TAKEOVER_DELAY, Duration.ZERO, true);
 		return new AdvisoryLockStore(settings, keys(), 0, this.options.allowSessionPooler(), this.target::connect,
 				null);
 	}
@@ -110,7 +116,7 @@ final class SessionCheck {
 		this.report.ok("pooler", "two sessions of an election are two sessions of the server");
 	}
 
-	private void run(Connection connection, StoreSession session)
+	private boolean run(Connection connection, StoreSession session)
 			throws SQLException, SessionException, VerificationException, InterruptedException {
 		session.becomeCandidate();
 		if (!(session.acquire(this.options.lease()) instanceof Acquisition.Won won)) {
@@ -127,9 +133,46 @@ final class SessionCheck {
 					+ Milliseconds.print(slow * 10) + " or more");
 		}
 		long pid = Rows.number(connection, holder());
+		long counted = Rows.number(connection, FATAL);
 		long silent = System.nanoTime();
 		session.confirm();
 		silence(silent, awaitEnd(connection, pid, silent));
+		return takeover(String.valueOf(session.takeover()), isCounted(connection, counted));
+	}
+
+	/**
+	 * Return whether the server counts the session that it has ended.
+	 */
+	private static boolean isCounted(Connection connection, long before) throws SQLException, InterruptedException {
+		long start = System.nanoTime();
+		boolean counted = Rows.number(connection, FATAL) > before;
+		while (!counted && System.nanoTime() - start < TOLERANCE.toNanos()) {
+			Thread.sleep(POLL_INTERVAL.toMillis());
+			counted = Rows.number(connection, FATAL) > before;
+		}
+		return counted;
+	}
+
+	private boolean takeover(String word, boolean counted) {
+		boolean fast = word.equals("fast") && counted;
+		if (fast) {
+			this.report.ok("fast takeover",
+					"nothing is seen between this node and the server, and the server counts the "
+							+ "sessions that it ends");
+		}
+		else {
+			this.report.note("fast takeover", "takeover-delay applies after a crash: " + switch (word) {
+				case "fast" -> "the server has ended a session without counting it in sessions_fatal; set "
+						+ "leader-election.fast-takeover=false";
+				case "server" -> "the server is older than 15, or the role may not read why sessions end";
+				case "pooler" -> "a pooler is in between";
+				case "translated" -> "the server has another address than the one that was connected to; if nothing in "
+						+ "between closes connections, set leader-election.fast-takeover=true";
+				case "settings" -> "the server has not accepted the TCP settings of the session";
+				default -> "something between this node and the server has a connection of its own to the server";
+			});
+		}
+		return fast;
 	}
 
 	/**

@@ -130,15 +130,14 @@ final class Verification {
 	}
 
 	private void elect(Connection connection, boolean pooled) throws VerificationException, InterruptedException {
-		ElectionCheck election = new ElectionCheck(this.target, this.options, this.report);
 		if (this.options.isTable()) {
 			try (TemporarySchema schema = new TemporarySchema(this.target, this.options, this.report)) {
-				election.run(connection);
+				new ElectionCheck(this.target, this.options, this.report, false).run(connection);
 			}
 		}
 		else {
-			new SessionCheck(this.target, this.options, this.report).run(connection, pooled);
-			election.run(connection);
+			boolean fast = new SessionCheck(this.target, this.options, this.report).run(connection, pooled);
+			new ElectionCheck(this.target, this.options, this.report, fast).run(connection);
 		}
 	}
 

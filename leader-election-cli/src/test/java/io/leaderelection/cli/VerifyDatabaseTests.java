@@ -96,8 +96,8 @@ class VerifyDatabaseTests {
 		Outcome outcome = verify("--lease=2s");
 		assertThat(outcome.status()).as(outcome.output()).isZero();
 		assertThat(outcome.checks()).containsExactly("connection", "encryption", "pooler", "server", "privileges",
-				"access", "settings", "session", "lock", "round trip", "confirmation", "silence", "election",
-				"visibility", "fence", "take-over", "fence", "hand-over", "clean-up");
+				"access", "settings", "session", "lock", "round trip", "confirmation", "silence", "fast takeover",
+				"election", "visibility", "fence", "take-over", "fence", "hand-over", "clean-up");
 		assertThat(outcome.output()).contains("### Elections hold", "| fence | ok |")
 			.contains("a transaction of the former term is refused and rolled back")
 			.contains("no session and no lock is left")

@@ -182,14 +182,14 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return whether a hand-over has no leader work to wait for.
 	 */
 	boolean isDrained() {
-		return this.transitions.isDrained(this.effects);
+		return this.transitions.isDrained(gate());
 	}
 
 	/**
 	 * Return whether a hand-over has neither leader work nor listeners to wait for.
 	 */
 	boolean hasEnded() {
-		return this.transitions.hasEnded(this.effects);
+		return this.transitions.hasEnded(gate(), this.effects.relay());
 	}
 
 	boolean isStopping() {

@@ -322,6 +322,13 @@ final class ElectionEffects {
 		}
 
 		/**
+		 * Return whether a takeover from the session is fast, if there is one.
+		 */
+		default @Nullable String takeover() {
+			return null;
+		}
+
+		/**
 		 * Check the deadlines again within a time, in nanoseconds.
 		 */
 		default void checkWithin(long nanos) {

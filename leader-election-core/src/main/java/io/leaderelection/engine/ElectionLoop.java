@@ -111,6 +111,12 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	}
 
 	@Override
+	public @Nullable String takeover() {
+		SupervisedSession current = this.session;
+		return (current != null) ? current.takeover() : null;
+	}
+
+	@Override
 	public void checkWithin(long nanos) {
 		this.watchdog.checkWithin(nanos);
 	}

@@ -28,7 +28,8 @@ import io.leaderelection.engine.StoreSession.Acquisition.Ending;
  * @param lease how long the database keeps the session of an unresponsive node
  * @param takeoverDelay how long a winner waits before the grant, if its predecessor may
  * still have to notice that its session has ended
- * @param fastTakeover whether sessions determine why that of the predecessor has ended
+ * @param fastTakeover whether a winner waits for a shorter time if its predecessor has
+ * ended its session itself
  * @param drainTimeout how long an orderly hand-over waits for leader work and listeners
  * before it interrupts them
  * @param candidate whether this node may lead
@@ -39,7 +40,7 @@ import io.leaderelection.engine.StoreSession.Acquisition.Ending;
  * node requests it to hand over
  */
 public record ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
-		boolean fastTakeover, Duration drainTimeout, boolean candidate, int standbys, NodeProfile profile,
+		FastTakeover fastTakeover, Duration drainTimeout, boolean candidate, int standbys, NodeProfile profile,
 		Duration priorityHold) {
 
 	/** The default number of standbys. */
@@ -56,7 +57,7 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	/**
 	 * For a process whose connection was closed in between, and which is about to notice.
 	 */
-	private static final Duration SHORTEST_DELAY = Duration.ofMillis(5);
+	static final Duration SHORTEST_DELAY = Duration.ofMillis(5);
 
 	private static final Duration LONGEST_CONFIRM_INTERVAL = Duration.ofMillis(1500);
 
@@ -73,8 +74,8 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	 */
 	public ElectionSettings(String election, String nodeId, Duration lease, Duration takeoverDelay,
 			Duration drainTimeout, boolean candidate, int standbys) {
-		this(election, nodeId, lease, takeoverDelay, true, drainTimeout, candidate, standbys, NodeProfile.DEFAULT,
-				PRIORITY_HOLD);
+		this(election, nodeId, lease, takeoverDelay, FastTakeover.AUTO, drainTimeout, candidate, standbys,
+				NodeProfile.DEFAULT, PRIORITY_HOLD);
 	}
 
 	/**
@@ -92,14 +93,13 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	}
 
 	/**
-	 * Return whether the delay depends on how the leadership of the predecessor ended. A
-	 * delay of at least the lease is sufficient for every predecessor, and is therefore
-	 * never shortened.
-	 * @return whether sessions determine why that of the predecessor has ended
+	 * Return whether a fast takeover shortens the delay. A delay of at least the lease is
+	 * sufficient for every predecessor, and is therefore never shortened.
+	 * @return whether the delay is longer than that of a fast takeover, and shorter than
+	 * the lease
 	 */
-	public boolean distinguishesEndings() {
-		return this.fastTakeover && this.takeoverDelay.compareTo(SHORTEST_DELAY) > 0
-				&& this.takeoverDelay.compareTo(this.lease) < 0;
+	public boolean isDelayShortened() {
+		return this.takeoverDelay.compareTo(SHORTEST_DELAY) > 0 && this.takeoverDelay.compareTo(this.lease) < 0;
 	}
 
 	/**
@@ -136,6 +136,23 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 
 	long confirmNanos() {
 		return confirmInterval().toNanos();
+	}
+
+	/**
+	 * Whether a winner waits for a shorter time if its predecessor has ended its session
+	 * itself.
+	 */
+	public enum FastTakeover {
+
+		/** If nothing is seen between the nodes and the server that may end sessions. */
+		AUTO,
+
+		/** Also if something is seen that translates addresses. */
+		TRUE,
+
+		/** Never. */
+		FALSE
+
 	}
 
 }

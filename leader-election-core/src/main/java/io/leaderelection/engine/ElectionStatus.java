@@ -55,6 +55,9 @@ import org.jspecify.annotations.Nullable;
  * never did
  * @param lease the length of the lease
  * @param leaseRemaining how long leadership is trusted without a further confirmation
+ * @param takeover whether another node would take over fast if this node led and its
+ * process was killed: {@code "fast"} or a word for the reason why not, or {@code null}
+ * without a session or if the store has no fast takeover
  * @param watching whether this node observes the election less often than a standby, with
  * or without a session
  * @param blockedBy what a winner waits for before its grant
@@ -66,8 +69,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		@Nullable String leader, @Nullable String leaderSession, @Nullable Term leaderTerm,
 		@Nullable Instant leaderSince, NodeProfile leaderProfile, @Nullable String leaderRole, List<String> candidates,
 		int workInFlight, List<Transition> history, @Nullable Instant lastConfirmation, Duration silence,
-		Duration lease, Duration leaseRemaining, boolean watching, @Nullable String blockedBy, @Nullable String problem,
-		boolean unusable) {
+		Duration lease, Duration leaseRemaining, @Nullable String takeover, boolean watching,
+		@Nullable String blockedBy, @Nullable String problem, boolean unusable) {
 
 	/**
 	 * The role of a node in an election.
@@ -124,8 +127,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null,
 				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, (leader != null) ? leader.role() : null,
 				candidates, election.gate().size(), state.history(), lastContact, silence, settings.lease(),
-				Duration.ofNanos(remaining), contact.watching(), blockedBy(state), problem(state, now),
-				isUnusable(state));
+				Duration.ofNanos(remaining), election.effects().loop().takeover(), contact.watching(), blockedBy(state),
+				problem(state, now), isUnusable(state));
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {

@@ -44,10 +44,10 @@ final class LeaderPhase {
 
 	/**
 	 * How long before the end of the takeover delay the last confirmation begins, so that
-	 * the grant does not have to wait for its reply. What it finds remains so while this
-	 * session holds the lock.
+	 * the grant does not have to wait for its reply: at once in a fast takeover. What it
+	 * finds remains so while this session holds the lock.
 	 */
-	private static final long CONFIRM_AHEAD = TimeUnit.MILLISECONDS.toNanos(5);
+	private static final long CONFIRM_AHEAD = ElectionSettings.SHORTEST_DELAY.toNanos();
 
 	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1);
 

@@ -66,10 +66,9 @@ final class StoreContact {
 	void answered(SupervisedSession session, boolean watching) {
 		Contact before = this.election.state().contact();
 		if (before.problem() != null && !this.quiet) {
-			this.log.info((session.isOpen() ? "Session " : "Database ")
-					+ (session.isOpen() ? (before.ever() ? "re-established" : "established")
-							: (before.ever() ? "reachable again" : "reachable"))
-					+ " (" + this.election + ")");
+			String message = session.isOpen() ? (before.ever() ? "Session re-established" : "Session established")
+					: (before.ever() ? "Database reachable again" : "Database reachable");
+			this.log.info(message + " (" + this.election + ")");
 		}
 		update(new Contact(this.election.nanoTime(), true, null, session.name(), watching));
 		this.watchdog.report();

@@ -122,6 +122,16 @@ public interface StoreSession {
 	}
 
 	/**
+	 * Return whether another node would take over fast if this node led and its process
+	 * was killed, or why not. May be called by any thread.
+	 * @return {@code "fast"} or a word for the reason, or {@code null} if the store has
+	 * no fast takeover
+	 */
+	default @Nullable String takeover() {
+		return null;
+	}
+
+	/**
 	 * Wait until every fenced transaction of earlier terms has ended, for at most the
 	 * given time. May be called repeatedly.
 	 * @param timeout the maximum time to wait

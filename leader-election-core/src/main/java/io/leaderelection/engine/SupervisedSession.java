@@ -148,6 +148,15 @@ final class SupervisedSession {
 	}
 
 	/**
+	 * Return whether a takeover from this session is fast, or {@code null} if there is
+	 * none.
+	 */
+	@Nullable String takeover() {
+		StoreSession opened = this.session;
+		return (opened != null) ? opened.takeover() : null;
+	}
+
+	/**
 	 * End a wait in the store. May be called by any thread; never blocks.
 	 */
 	void wake() {

@@ -44,9 +44,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The transitions of an election as pure functions: from a state and a moment to the next
- * state, or to the same state if the transition is not possible. {@link Election#apply}
- * applies them, and {@link ElectionEffects} derives events and everything else from the
- * states before and after. Not final, since seeded mistakes extend it.
+ * state, or to the same state if the transition is not possible. Events and everything
+ * else that a transition causes follow from the states before and after. Not final, since
+ * seeded mistakes extend it.
  */
 class Transitions {
 
@@ -163,16 +163,16 @@ class Transitions {
 	/**
 	 * Return whether a hand-over has no leader work to wait for.
 	 */
-	boolean isDrained(ElectionEffects effects) {
-		return effects.gate().isDrained();
+	boolean isDrained(WorkGate gate) {
+		return gate.isDrained();
 	}
 
 	/**
 	 * Return whether a hand-over has neither leader work nor listeners to wait for.
 	 */
-	boolean hasEnded(ElectionEffects effects) {
+	boolean hasEnded(WorkGate gate, SerialWorker relay) {
 		// In this order: the listeners stop services, whose work counts from then on
-		return effects.relay().isSettled() && effects.gate().isDrained();
+		return relay.isSettled() && gate.isDrained();
 	}
 
 	/**

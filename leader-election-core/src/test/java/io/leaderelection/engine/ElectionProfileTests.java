@@ -25,6 +25,7 @@ import java.util.Map;
 import io.leaderelection.Leader;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.StoreSession.Candidate;
@@ -51,9 +52,9 @@ class ElectionProfileTests {
 
 	private static final Map<String, String> METADATA = Map.of("url", "http://node-1");
 
-	private final ElectionFixture fixture = new ElectionFixture(
-			new ElectionSettings("default", "node-1", ElectionFixture.LEASE, Duration.ZERO, true, Duration.ofSeconds(1),
-					true, ElectionSettings.STANDBYS, new NodeProfile(NodeProfile.PROTOCOL, 10, METADATA), HOLD));
+	private final ElectionFixture fixture = new ElectionFixture(new ElectionSettings("default", "node-1",
+			ElectionFixture.LEASE, Duration.ZERO, FastTakeover.AUTO, Duration.ofSeconds(1), true,
+			ElectionSettings.STANDBYS, new NodeProfile(NodeProfile.PROTOCOL, 10, METADATA), HOLD));
 
 	private final FakeStore store = this.fixture.store;
 

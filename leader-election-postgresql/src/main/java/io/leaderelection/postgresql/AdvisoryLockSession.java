@@ -100,14 +100,10 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private final List<Integer> seats;
 
-	/**
-	 * How long a leader must be known before its end is examined, or {@code null} if it
-	 * never is.
-	 */
-	private final @Nullable Duration examineAfter;
+	private final Duration takeoverDelay;
 
-	/** Whether others may examine how this session has ended. */
-	private final boolean examinable;
+	/** Why a takeover from this session is slow, or {@code null} if it is fast. */
+	private final @Nullable SlowTakeover slowTakeover;
 
 	private final NodeProfile profile;
 
@@ -136,7 +132,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
-			boolean examinable, @Nullable Duration examineAfter, List<Integer> seats, NodeProfile profile,
+			Duration takeoverDelay, @Nullable SlowTakeover slowTakeover, List<Integer> seats, NodeProfile profile,
 			@Nullable String leaseHolder) {
 		this.connection = connection;
 		this.pgConnection = pgConnection;
@@ -150,8 +146,8 @@ final class AdvisoryLockSession implements StoreSession {
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
 		this.tokenCheck = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
-		this.examinable = examinable;
-		this.examineAfter = examineAfter;
+		this.takeoverDelay = takeoverDelay;
+		this.slowTakeover = slowTakeover;
 		this.seats = seats;
 		this.profile = profile;
 	}
@@ -172,8 +168,8 @@ final class AdvisoryLockSession implements StoreSession {
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
 		this.tokenCheck = other.tokenCheck;
-		this.examinable = other.examinable;
-		this.examineAfter = null;
+		this.takeoverDelay = other.takeoverDelay;
+		this.slowTakeover = SlowTakeover.DISABLED;
 		this.seats = other.seats;
 		this.profile = other.profile;
 		this.leaseHolder = other.leaseHolder;
@@ -181,7 +177,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	@Override
 	public boolean becomeCandidate() throws SessionException {
-		String publish = this.published ? "" : this.sql.publish(this.profile, this.examinable);
+		String publish = this.published ? "" : this.sql.publish(this.profile, this.slowTakeover == null);
 		this.seat = queryAgain(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
 		this.published = true;
 		this.node = this.node || this.seat != 0;
@@ -268,7 +264,7 @@ final class AdvisoryLockSession implements StoreSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
 		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
-		Predecessor predecessor = (this.examineAfter != null) ? this.peers.predecessor(this.examineAfter) : null;
+		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
 		Jdbc.Answer<Observation> attempt = attempt(
 				this.sql.acquire(wait, observe, this.seat, this.profile.priority(), predecessor), observe);
 		if (attempt == null || attempt.message().isEmpty()) {
@@ -381,6 +377,11 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public String name() {
 		return this.name;
+	}
+
+	@Override
+	public String takeover() {
+		return SlowTakeover.word(this.slowTakeover);
 	}
 
 	/**

@@ -91,6 +91,13 @@ class AdvisoryLockSql {
 	 */
 	static final String ANSWER = "leader_election ";
 
+	/** The ends of the connection as the server sees them. */
+	private static final String ENDS = """
+			, pg_catalog.host(pg_catalog.inet_client_addr()) AS client_addr,
+			pg_catalog.inet_client_port() AS client_port,
+			pg_catalog.host(pg_catalog.inet_server_addr()) AS server_addr,
+			pg_catalog.inet_server_port() AS server_port""";
+
 	static final String TOKEN = "leader_election.token";
 
 	static final String TIMELINE = """
@@ -173,11 +180,11 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Apply the settings that the server knows, each separately, and return the two that
-	 * implement the lease. Nothing is set on a session that has the token of another
+	 * Apply the settings that the server knows, each separately, and return those on
+	 * which elections depend. Nothing is set on a session that has the token of another
 	 * node: a pooler has given it to both nodes.
 	 */
-	static String settings(Map<String, String> settings) {
+	static String settings(Map<String, String> settings, boolean ends) {
 		String rows = settings.entrySet()
 			.stream()
 			.map((entry) -> "('" + entry.getKey() + "','" + entry.getValue().replace("'", "''") + "')")
@@ -200,10 +207,18 @@ class AdvisoryLockSql {
 				END $settings$;
 				SELECT pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
 				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
-				  (SELECT setting FROM pg_catalog.pg_settings
-				    WHERE name OPERATOR(pg_catalog.=) 'idle_session_timeout') AS lease,
-				  pg_catalog.current_setting('%1$s', true) AS token, pg_catalog.pg_backend_pid() AS pid
-				""".formatted(TOKEN, rows);
+				  %3$s AS lease, %4$s AS tcp_user_timeout, %5$s AS tcp_keepalives_idle,
+				  pg_catalog.current_setting('%1$s', true) AS token, pg_catalog.pg_backend_pid() AS pid%6$s
+				""".formatted(TOKEN, rows, applied("idle_session_timeout"), applied("tcp_user_timeout"),
+				applied("tcp_keepalives_idle"), ends ? ENDS : "");
+	}
+
+	/**
+	 * Return the value of a setting as the operating system of the server has applied it,
+	 * in the unit of the setting.
+	 */
+	private static String applied(String setting) {
+		return "(SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) '" + setting + "')";
 	}
 
 	/**
@@ -245,10 +260,10 @@ class AdvisoryLockSql {
 	 * Publish the profile of this node, before it becomes a candidate. This must not fail
 	 * if the server has no space for so many locks: shares that were taken remain, the
 	 * first of which is that of the priority.
-	 * @param examinable whether others may examine how this session has ended
+	 * @param fast whether a takeover from this session is fast
 	 */
-	String publish(NodeProfile profile, boolean examinable) {
-		String keys = Profiles.keys(profile, examinable).stream().map(String::valueOf).collect(Collectors.joining(","));
+	String publish(NodeProfile profile, boolean fast) {
+		String keys = Profiles.keys(profile, fast).stream().map(String::valueOf).collect(Collectors.joining(","));
 		return """
 				DO $publish$
 				DECLARE

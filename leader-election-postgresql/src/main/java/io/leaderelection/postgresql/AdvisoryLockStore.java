@@ -18,6 +18,7 @@ package io.leaderelection.postgresql;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.net.Socket;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -31,6 +32,7 @@ import java.util.regex.Pattern;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
@@ -89,8 +91,14 @@ public class AdvisoryLockStore implements ElectionStore {
 	/** Set by the thread that opens sessions. */
 	private volatile @Nullable Watcher watcher;
 
+	// Confined to the thread that opens sessions
+
 	/** Whether the last observation was made on a connection of the pool. */
 	private boolean poolUsed;
+
+	private boolean socketsUnknown;
+
+	private @Nullable Socket socket;
 
 	/**
 	 * Create a new {@code AdvisoryLockStore} instance.
@@ -174,7 +182,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	@Override
 	public StoreSession open() throws SessionException {
 		this.poolUsed = false;
-		return connect(this::open);
+		return connect((connection) -> open(connection, this.socket));
 	}
 
 	@Override
@@ -195,7 +203,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	private <T> T connect(Use<T> use) throws SessionException {
 		Connection connection = null;
 		try {
-			connection = this.source.connect(driverSettings());
+			connection = openConnection();
 			this.opening = connection;
 			return use.apply(connection);
 		}
@@ -209,6 +217,29 @@ public class AdvisoryLockStore implements ElectionStore {
 		}
 		finally {
 			this.opening = null;
+		}
+	}
+
+	/**
+	 * Open a connection, and note its socket.
+	 */
+	private Connection openConnection() throws SQLException {
+		this.socket = null;
+		if (this.socketsUnknown || this.settings.fastTakeover() != FastTakeover.AUTO) {
+			return this.source.connect(driverSettings());
+		}
+		try (SessionSockets.Opening sockets = new SessionSockets.Opening()) {
+			Connection connection = this.source.connect(sockets.addTo(driverSettings()));
+			this.socket = sockets.socket();
+			return connection;
+		}
+		catch (SQLException ex) {
+			if (!SessionSockets.Opening.isCauseOf(ex)) {
+				throw ex;
+			}
+			logger.debug("The driver cannot create sockets here, so takeovers are not fast", ex);
+			this.socketsUnknown = true;
+			return this.source.connect(driverSettings());
 		}
 	}
 
@@ -242,7 +273,7 @@ public class AdvisoryLockStore implements ElectionStore {
 		}
 	}
 
-	private StoreSession open(Connection connection) throws SQLException, SessionException {
+	private StoreSession open(Connection connection, @Nullable Socket socket) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
 		connection.setAutoCommit(true);
 		ServerInspection server = ServerInspection.inspect(connection, timelines());
@@ -251,15 +282,21 @@ public class AdvisoryLockStore implements ElectionStore {
 		long lease = this.settings.lease().toMillis();
 		long wait = server.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
-		SessionIdentity identity = Jdbc.query(connection, AdvisoryLockSql.settings(sessionSettings(lease, wait, token)),
-				(row) -> {
+		boolean pooled = pgConnection.getBackendPID() != server.pid();
+		record Applied(SessionIdentity identity, @Nullable SlowTakeover slowTakeover) {
+		}
+		Applied applied = Jdbc.query(connection,
+				AdvisoryLockSql.settings(sessionSettings(lease, wait, token), server.endings()), (row) -> {
 					String actual = row.getString("token");
 					if (token.equals(actual) && row.getLong("lease") != lease) {
 						throw new SQLException("The server does not accept idle_session_timeout=" + lease);
 					}
-					return new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
-							row.getString("idle_in_transaction"));
+					return new Applied(
+							new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
+									row.getString("idle_in_transaction")),
+							SlowTakeover.of(this.settings, server, pooled, row, socket));
 				});
+		SessionIdentity identity = applied.identity();
 		if (!token.equals(identity.token()) || identity.pid() != server.pid()) {
 			throw new UnusableStoreException(
 					"The connection pooler between this application and PostgreSQL gives one session of the server to "
@@ -271,13 +308,9 @@ public class AdvisoryLockStore implements ElectionStore {
 					null);
 		}
 		fence().heldOn(DatabaseIdentity.of(connection, server));
-		boolean pooled = pgConnection.getBackendPID() != server.pid();
-		// A pooler may end a session whose client lives
-		boolean examinable = this.settings.fastTakeover() && !pooled;
-		boolean examines = examinable && this.settings.distinguishesEndings() && server.endings();
 		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql(server),
-				this.names, this.settings.nodeId(), this.termEpoch, wait, lease, pooled, examinable,
-				examines ? this.settings.takeoverDelay() : null, seats(), this.settings.profile(), leaseHolder);
+				this.names, this.settings.nodeId(), this.termEpoch, wait, lease, pooled, this.settings.takeoverDelay(),
+				applied.slowTakeover(), seats(), this.settings.profile(), leaseHolder);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;

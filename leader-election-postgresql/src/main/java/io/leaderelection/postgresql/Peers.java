@@ -201,8 +201,7 @@ final class Peers {
 				if (pid == holder && !this.sql.login().equals(role)) {
 					this.otherRole = new ForeignHolder(ForeignSessions.words(rows), false, true);
 				}
-				if (pid == holder && rows.getObject("term") != null
-						&& Profiles.isExaminable(rows.getString("profile"))) {
+				if (pid == holder && rows.getObject("term") != null && Profiles.isFast(rows.getString("profile"))) {
 					precededBy(new Predecessor(pid, rows.getInt("term")));
 				}
 				sessions.put(pid, new Holder(this.names.nodeOf(name), name, term(rows), since(rows),

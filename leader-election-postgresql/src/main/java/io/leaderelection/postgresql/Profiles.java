@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * gone with the session. A key has the highest bit, which no other key of its class has,
  * seven bits for its position, and three bytes: at position 0 the protocol, the priority
  * and the length of the metadata, and then the metadata as text. The highest bit of the
- * protocol tells whether others may examine how the session has ended.
+ * protocol tells whether a takeover from the session is fast.
  */
 final class Profiles {
 
@@ -52,21 +52,19 @@ final class Profiles {
 	/** The other bits of the key at position 0. */
 	static final int HEADER = 1 << Byte.SIZE - 1;
 
-	/** The bit of the key at position 0 that allows an examination. */
-	private static final int EXAMINABLE = 1 << BITS - 1;
+	/** The bit of the key at position 0 that allows a fast takeover. */
+	private static final int FAST = 1 << BITS - 1;
 
 	private Profiles() {
 	}
 
 	/**
 	 * Return the second halves of the keys of a profile.
-	 * @param examinable whether the server counts how the session of the node ends, and
-	 * not how one of a pooler does
+	 * @param fast whether a takeover from the session of the node is fast
 	 */
-	static List<Integer> keys(NodeProfile profile, boolean examinable) {
+	static List<Integer> keys(NodeProfile profile, boolean fast) {
 		byte[] metadata = profile.metadataText().getBytes(StandardCharsets.UTF_8);
-		int header = (examinable ? EXAMINABLE : 0) | profile.protocol() << 2 * 8 | profile.priority() << 8
-				| metadata.length;
+		int header = (fast ? FAST : 0) | profile.protocol() << 2 * 8 | profile.priority() << 8 | metadata.length;
 		return IntStream.rangeClosed(0, (metadata.length + BYTES - 1) / BYTES)
 			.map((position) -> Integer.MIN_VALUE | position << BITS
 					| ((position == 0) ? header : bytes(metadata, (position - 1) * BYTES)))
@@ -80,13 +78,13 @@ final class Profiles {
 	}
 
 	/**
-	 * Return whether others may examine how the session with these keys has ended. Those
-	 * of earlier versions have no such key.
+	 * Return whether a takeover from the session with these keys is fast. Those of
+	 * earlier versions have no such key.
 	 * @param keys the keys of a session, separated by commas, in ascending order
 	 */
-	static boolean isExaminable(@Nullable String keys) {
+	static boolean isFast(@Nullable String keys) {
 		int first = (keys != null) ? Integer.parseUnsignedInt(keys.split(",", 2)[0]) : 0;
-		return first >>> BITS == HEADER && (first & EXAMINABLE) != 0;
+		return first >>> BITS == HEADER && (first & FAST) != 0;
 	}
 
 	/**

@@ -32,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
@@ -162,14 +163,14 @@ class EndingTests {
 
 	@Test
 	void leaderThatHasNotBeenKnownForTheTakeoverDelay() throws Exception {
-		ElectionSettings settings = settings(LEASE.dividedBy(2), true);
+		ElectionSettings settings = settings(LEASE.dividedBy(2), FastTakeover.AUTO);
 		assertThat(ending(settings, (follower) -> {
 		}, StoreSession::abort)).isEqualTo(Ending.UNKNOWN);
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "30, false", "10000, true", "5, true", "0, true" })
-	void settingsThatDoNotDistinguishEndings(int delay, boolean fastTakeover) throws Exception {
+	@CsvSource({ "30, FALSE", "10000, TRUE", "5, TRUE", "0, AUTO" })
+	void settingsThatDoNotDistinguishEndings(int delay, FastTakeover fastTakeover) throws Exception {
 		assertThat(ending(settings(Duration.ofMillis(delay), fastTakeover), EndingTests::settle, StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
@@ -205,21 +206,22 @@ class EndingTests {
 			StoreSession leader = lead();
 			this.port = this.server.port();
 			return leader;
-		}, settings(DELAY, true), EndingTests::settle, (leader) -> poolers.pop().close())).isEqualTo(Ending.UNKNOWN);
+		}, settings(DELAY, FastTakeover.AUTO), EndingTests::settle, (leader) -> poolers.pop().close()))
+			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void leaderThatHasDisabledFastTakeover() throws Exception {
-		assertThat(ending(() -> lead(settings(DELAY, false)), settings(DELAY, true), EndingTests::settle,
-				StoreSession::abort))
+		assertThat(ending(() -> lead(settings(DELAY, FastTakeover.FALSE)), settings(DELAY, FastTakeover.AUTO),
+				EndingTests::settle, StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void onlyTheHeadOfTheQueueWaitsForTheMainKey() throws Exception {
 		StoreSession leader = lead();
-		StoreSession second = open("node-b", settings(DELAY, true));
-		StoreSession third = open("node-c", settings(DELAY, true));
+		StoreSession second = open("node-b", settings(DELAY, FastTakeover.AUTO));
+		StoreSession third = open("node-c", settings(DELAY, FastTakeover.AUTO));
 		boolean queued = false;
 		for (int tries = 0; tries < MOST_TRIES && !queued; tries++) {
 			leader.confirm();
@@ -239,7 +241,7 @@ class EndingTests {
 	@Test
 	void waitIsNotLongerIfItIsSpentInBothQueues() throws Exception {
 		lead();
-		StoreSession follower = open("node-b", settings(DELAY, true));
+		StoreSession follower = open("node-b", settings(DELAY, FastTakeover.AUTO));
 		for (int tries = 1;; tries++) {
 			long start = System.nanoTime();
 			CompletableFuture<Acquisition> waiting;
@@ -264,8 +266,8 @@ class EndingTests {
 	@Test
 	void cancelAndTimeoutInEitherQueueLeaveNoLock() throws Exception {
 		StoreSession leader = lead();
-		StoreSession second = open("node-b", settings(DELAY, true));
-		StoreSession third = open("node-c", settings(DELAY, true));
+		StoreSession second = open("node-b", settings(DELAY, FastTakeover.AUTO));
+		StoreSession third = open("node-c", settings(DELAY, FastTakeover.AUTO));
 		for (StoreSession cancelled : List.of(second, third)) {
 			leader.confirm();
 			CompletableFuture<Acquisition> first = acquire(second, WAIT);
@@ -293,7 +295,7 @@ class EndingTests {
 	}
 
 	private Ending ending(End end) throws Exception {
-		return ending(settings(DELAY, true), EndingTests::settle, end);
+		return ending(settings(DELAY, FastTakeover.AUTO), EndingTests::settle, end);
 	}
 
 	/**
@@ -334,7 +336,7 @@ class EndingTests {
 	}
 
 	private StoreSession lead() throws SessionException {
-		return lead(settings(DELAY, true));
+		return lead(settings(DELAY, FastTakeover.AUTO));
 	}
 
 	private StoreSession lead(ElectionSettings settings) throws SessionException {
@@ -364,7 +366,7 @@ class EndingTests {
 		return session;
 	}
 
-	private ElectionSettings settings(Duration takeoverDelay, boolean fastTakeover) {
+	private ElectionSettings settings(Duration takeoverDelay, FastTakeover fastTakeover) {
 		return new ElectionSettings("endings", "node", LEASE, takeoverDelay, fastTakeover, Duration.ofSeconds(1), true,
 				ElectionSettings.STANDBYS, NodeProfile.DEFAULT, ElectionSettings.PRIORITY_HOLD);
 	}

@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
@@ -134,7 +135,7 @@ class PrioritySessionTests {
 	}
 
 	private StoreSession open(String node, int priority) throws SessionException {
-		ElectionSettings settings = new ElectionSettings(this.election, node, WAIT, Duration.ZERO, true,
+		ElectionSettings settings = new ElectionSettings(this.election, node, WAIT, Duration.ZERO, FastTakeover.AUTO,
 				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS,
 				new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of("url", "http://" + node)),
 				ElectionSettings.PRIORITY_HOLD);

@@ -53,13 +53,13 @@ class ProfilesTests {
 
 	@Test
 	void profileIsReadFromItsKeys() {
-		for (boolean examinable : new boolean[] { false, true }) {
-			String keys = unsigned(Profiles.keys(PROFILE, examinable));
+		for (boolean fast : new boolean[] { false, true }) {
+			String keys = unsigned(Profiles.keys(PROFILE, fast));
 			assertThat(Profiles.ofKeys(keys)).isEqualTo(PROFILE);
-			assertThat(Profiles.isExaminable(keys)).isEqualTo(examinable);
-			keys = unsigned(Profiles.keys(NodeProfile.DEFAULT, examinable));
+			assertThat(Profiles.isFast(keys)).isEqualTo(fast);
+			keys = unsigned(Profiles.keys(NodeProfile.DEFAULT, fast));
 			assertThat(Profiles.ofKeys(keys)).isEqualTo(NodeProfile.DEFAULT);
-			assertThat(Profiles.isExaminable(keys)).isEqualTo(examinable);
+			assertThat(Profiles.isFast(keys)).isEqualTo(fast);
 		}
 	}
 
@@ -72,7 +72,7 @@ class ProfilesTests {
 	@Test
 	void nodeThatPublishesNothingHasNoProfile() {
 		assertThat(Profiles.ofKeys(null)).isEqualTo(NodeProfile.UNKNOWN);
-		assertThat(Profiles.isExaminable(null)).isFalse();
+		assertThat(Profiles.isFast(null)).isFalse();
 		assertThat(Profiles.ofText(null)).isEqualTo(NodeProfile.UNKNOWN);
 	}
 
@@ -88,7 +88,7 @@ class ProfilesTests {
 		assertThat(Profiles.ofKeys(unsigned(keys.subList(0, keys.size() - 1))))
 			.isEqualTo(new NodeProfile(1, 10, Map.of()));
 		assertThat(Profiles.ofKeys(unsigned(keys.subList(1, keys.size())))).isEqualTo(NodeProfile.UNKNOWN);
-		assertThat(Profiles.isExaminable(unsigned(keys.subList(1, keys.size())))).isFalse();
+		assertThat(Profiles.isFast(unsigned(keys.subList(1, keys.size())))).isFalse();
 	}
 
 	private static String unsigned(List<Integer> keys) {

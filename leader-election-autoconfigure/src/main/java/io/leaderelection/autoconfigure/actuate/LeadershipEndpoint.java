@@ -290,6 +290,9 @@ public class LeadershipEndpoint {
 	 * @param lastConfirmation when the database last answered
 	 * @param lease the length of the lease
 	 * @param leaseRemaining how long leadership is trusted without a further confirmation
+	 * @param takeover {@code fast} if another node would take over fast from this node if
+	 * it led and its process was killed, or a word for the reason why not, if it has a
+	 * session
 	 * @param workInFlight the number of units of leader work that are running on this
 	 * node
 	 * @param blockedBy what an elected node waits for before it leads
@@ -301,7 +304,7 @@ public class LeadershipEndpoint {
 	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
 			@Nullable Instant since, boolean candidate, boolean watching, @Nullable LeaderDescriptor leader,
 			List<String> candidates, @Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining,
-			int workInFlight, @Nullable String blockedBy, @Nullable String problem,
+			@Nullable String takeover, int workInFlight, @Nullable String blockedBy, @Nullable String problem,
 			List<TransitionDescriptor> transitions,
 			@Nullable Map<String, ScheduleDescriptor> schedules) implements OperationResponseBody {
 
@@ -315,7 +318,7 @@ public class LeadershipEndpoint {
 			return new ElectionDescriptor(elector.storeName(), status.role().name().toLowerCase(Locale.ROOT),
 					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
 					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
-					status.workInFlight(), status.blockedBy(), status.problem(),
+					status.takeover(), status.workInFlight(), status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList(), schedules);
 		}
 

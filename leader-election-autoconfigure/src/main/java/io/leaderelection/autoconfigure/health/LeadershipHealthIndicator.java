@@ -137,6 +137,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		put(details, "lastConfirmation", status.lastConfirmation());
 		put(details, "lease", status.lease());
 		put(details, "leaseRemaining", (status.term() != null) ? status.leaseRemaining() : null);
+		put(details, "takeover", status.takeover());
 		if (status.watching()) {
 			details.put("watching", true);
 		}

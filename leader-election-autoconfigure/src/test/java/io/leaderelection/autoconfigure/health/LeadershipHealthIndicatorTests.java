@@ -123,7 +123,7 @@ class LeadershipHealthIndicatorTests {
 	private static Status status(boolean watching, Duration silence, Duration unreachableAfter) {
 		ElectionStatus status = new ElectionStatus("default", Role.FOLLOWER, "node-1", null, null, "node-2", null, null,
 				null, NodeProfile.UNKNOWN, null, List.of("node-2"), 0, List.of(), null, silence, Duration.ofSeconds(5),
-				Duration.ZERO, watching, null, null, false);
+				Duration.ZERO, null, watching, null, null, false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(status);
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);

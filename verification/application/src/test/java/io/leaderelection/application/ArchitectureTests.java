@@ -106,8 +106,8 @@ class ArchitectureTests {
 			"engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException", "engine.Work",
 			"engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices", "lifecycle.LeadershipSequence",
 			"postgresql.AdvisoryLockStore", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
-			"postgresql.LeaseTable", "schedule.DurableJob", "schedule.DurableSchedules", "schedule.ScheduleStore",
-			"transaction.TransactionFencing");
+			"postgresql.LeaseTable", "postgresql.SessionSockets", "schedule.DurableJob", "schedule.DurableSchedules",
+			"schedule.ScheduleStore", "transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or

@@ -76,12 +76,12 @@ public final class ElectorMutants {
 		}
 
 		@Override
-		boolean isDrained(ElectionEffects effects) {
+		boolean isDrained(WorkGate gate) {
 			return true;
 		}
 
 		@Override
-		boolean hasEnded(ElectionEffects effects) {
+		boolean hasEnded(WorkGate gate, SerialWorker relay) {
 			return true;
 		}
 

@@ -93,7 +93,7 @@ public final class EarlierStore implements ElectionStore {
 		}
 
 		@Override
-		String publish(NodeProfile profile, boolean examinable) {
+		String publish(NodeProfile profile, boolean fast) {
 			return "";
 		}
 

@@ -81,12 +81,12 @@ final class EngineMutants {
 		}
 
 		@Override
-		boolean isDrained(ElectionEffects effects) {
+		boolean isDrained(WorkGate gate) {
 			return true;
 		}
 
 		@Override
-		boolean hasEnded(ElectionEffects effects) {
+		boolean hasEnded(WorkGate gate, SerialWorker relay) {
 			return true;
 		}
 

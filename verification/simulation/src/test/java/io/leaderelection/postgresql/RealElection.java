@@ -40,6 +40,7 @@ import java.util.regex.Pattern;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
@@ -98,8 +99,8 @@ final class RealElection extends ComparedElection {
 
 	private AdvisoryLockStore opener(int number) {
 		ElectionSettings settings = new ElectionSettings("comparison", "node-" + number,
-				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, true, Duration.ZERO, true, standbys(), profile(number),
-				ElectionSettings.PRIORITY_HOLD);
+				Duration.ofMillis(LEASE_MILLIS), TAKEOVER_DELAY, FastTakeover.AUTO, Duration.ZERO, true, standbys(),
+				profile(number), ElectionSettings.PRIORITY_HOLD);
 		return new AdvisoryLockStore(settings, this.keys, 0, false, (driverSettings) -> {
 			driverSettings.setProperty("user", this.server.username());
 			driverSettings.setProperty("password", this.server.password());
@@ -183,7 +184,8 @@ final class RealElection extends ComparedElection {
 	 */
 	@Nullable KnownLeader knownLeader(int number) {
 		AdvisoryLockSession session = this.sessions.get(number).session;
-		Duration settled = (Duration) ReflectionTestUtils.getField(session, "examineAfter");
+		Duration settled = session.takeover().equals("fast")
+				? (Duration) ReflectionTestUtils.getField(session, "takeoverDelay") : null;
 		Peers peers = (Peers) ReflectionTestUtils.getField(session, "peers");
 		if (settled == null || peers.predecessor(Duration.ZERO) == null) {
 			return null;

@@ -279,7 +279,7 @@ final class SimulatedSession implements StoreSession {
 		Map<Integer, Holder> sessions = new HashMap<>();
 		for (NodeRow row : askAgain(() -> this.programs.describe(pids))) {
 			String session = row.applicationName();
-			boolean examinable = !this.node.world().hasPriorities() || Profiles.isExaminable(row.profile());
+			boolean examinable = !this.node.world().hasPriorities() || Profiles.isFast(row.profile());
 			if (row.pid() == this.leader && row.termObject() != null && examinable) {
 				precededBy(new Predecessor(row.pid(), row.termObject().intValue()));
 			}

@@ -24,6 +24,7 @@ import java.util.function.Function;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
@@ -165,7 +166,8 @@ public final class SimulatedSessions implements ElectionStore {
 	}
 
 	private boolean examines() {
-		return this.settings.distinguishesEndings() || this.node.world().mutant() == Mutant.FAST_DESPITE_LONG_DELAY;
+		return (this.settings.fastTakeover() != FastTakeover.FALSE && this.settings.isDelayShortened())
+				|| this.node.world().mutant() == Mutant.FAST_DESPITE_LONG_DELAY;
 	}
 
 	@Override

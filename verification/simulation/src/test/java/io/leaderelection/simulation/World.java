@@ -24,6 +24,7 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.AdvisoryLockPrograms;
@@ -233,8 +234,9 @@ public final class World {
 	}
 
 	ElectionSettings settings(String node, boolean candidate, int priority) {
-		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, true, this.drainTimeout, candidate,
-				this.standbys, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), this.priorityHold);
+		return new ElectionSettings("default", node, this.lease, this.takeoverDelay, FastTakeover.AUTO,
+				this.drainTimeout, candidate, this.standbys, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()),
+				this.priorityHold);
 	}
 
 	/**

@@ -51,6 +51,14 @@ final class ContainerServer implements PostgreSqlServer {
 		this.container.start();
 	}
 
+	/**
+	 * A published port of a container translates addresses, so no takeover is fast.
+	 */
+	@Override
+	public boolean countsEndings() {
+		return false;
+	}
+
 	@Override
 	public String host() {
 		return this.container.getHost();
