@@ -32,6 +32,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -104,8 +105,10 @@ class ConfigurationMetadataTests {
 
 	@Test
 	void explainsEveryValueOfAnEnum() {
-		assertThat(hints).containsOnlyKeys("leader-election.fencing", "leader-election.initialize-schema",
-				"leader-election.mode", "leader-election.store", "leader-election.resign-when-unhealthy.group");
+		assertThat(hints).containsOnlyKeys("leader-election.fast-takeover", "leader-election.fencing",
+				"leader-election.initialize-schema", "leader-election.mode", "leader-election.store",
+				"leader-election.resign-when-unhealthy.group");
+		assertThat(values("leader-election.fast-takeover")).isEqualTo(names(FastTakeover.values()));
 		assertThat(values("leader-election.fencing")).isEqualTo(names(Fencing.values()));
 		assertThat(values("leader-election.store")).isEqualTo(names(Store.values()));
 		assertThat(values("leader-election.initialize-schema")).isEqualTo(names(SchemaInitialization.values()));

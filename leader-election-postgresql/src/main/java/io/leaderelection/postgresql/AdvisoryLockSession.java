@@ -91,7 +91,8 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private final long leaseMillis;
 
-	private final String tokenCheck;
+	/** Precedes each message. */
+	private final String prefix;
 
 	/**
 	 * The query for a node with the other store that leads, if there is a lease table.
@@ -114,7 +115,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private Term term = NONE;
 
-	private final ForeignSessions foreignSessions = new ForeignSessions();
+	private final ForeignSessions foreignSessions;
 
 	/** A foreign session that the last confirmation has found. */
 	private @Nullable Integer foreign;
@@ -138,6 +139,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
+		this.foreignSessions = new ForeignSessions(sql.comment());
 		this.names = names;
 		this.name = names.of(nodeId);
 		this.peers = new Peers(sql, names, termEpoch);
@@ -145,7 +147,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
 		this.leaseHolder = leaseHolder;
-		this.tokenCheck = pooled ? AdvisoryLockSql.requireToken(identity.token()) : "";
+		this.prefix = sql.comment() + (pooled ? AdvisoryLockSql.requireToken(identity.token()) : "");
 		this.takeoverDelay = takeoverDelay;
 		this.slowTakeover = slowTakeover;
 		this.seats = seats;
@@ -161,13 +163,14 @@ final class AdvisoryLockSession implements StoreSession {
 		this.pgConnection = other.pgConnection;
 		this.identity = other.identity;
 		this.sql = sql;
+		this.foreignSessions = new ForeignSessions(sql.comment());
 		this.names = other.names;
 		this.name = other.name;
 		this.peers = other.peers;
 		this.termEpoch = other.termEpoch;
 		this.longestWaitMillis = other.longestWaitMillis;
 		this.leaseMillis = other.leaseMillis;
-		this.tokenCheck = other.tokenCheck;
+		this.prefix = other.prefix;
 		this.takeoverDelay = other.takeoverDelay;
 		this.slowTakeover = SlowTakeover.DISABLED;
 		this.seats = other.seats;
@@ -208,7 +211,7 @@ final class AdvisoryLockSession implements StoreSession {
 			return "";
 		}
 		try {
-			return Jdbc.query(this.connection, this.leaseHolder, (row) -> row.getString("holder"));
+			return Jdbc.query(this.connection, this.sql.comment() + this.leaseHolder, (row) -> row.getString("holder"));
 		}
 		catch (SQLException ex) {
 			if (Jdbc.isBroken(this.connection, ex)) {
@@ -292,7 +295,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
 		try {
-			return Jdbc.answer(this.connection, this.tokenCheck + text, AdvisoryLockSql.ANSWER,
+			return Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER,
 					observe ? Observation::of : null);
 		}
 		catch (SQLException ex) {
@@ -324,7 +327,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private Confirmation confirmOnce() throws SQLException {
 		long number = ++this.confirmations;
-		Others others = Jdbc.query(this.connection, this.sql.confirm(this.term, number), (row) -> {
+		Others others = Jdbc.query(this.connection, this.sql.comment() + this.sql.confirm(this.term, number), (row) -> {
 			this.identity.check(row);
 			if (row.getLong("number") != number) {
 				throw new SQLException("The answer belongs to another statement");
@@ -349,7 +352,9 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public String requester() throws SessionException {
 		Integer pid = this.requester;
-		return (pid != null) ? unlessCancelled(() -> ResignationRequest.describe(this.connection, pid, this.names))
+		return (pid != null)
+				? unlessCancelled(
+						() -> ResignationRequest.describe(this.connection, this.sql.comment(), pid, this.names))
 				: "another node";
 	}
 
@@ -470,7 +475,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
 		try {
-			return Jdbc.query(this.connection, this.tokenCheck + text, mapper);
+			return Jdbc.query(this.connection, this.prefix + text, mapper);
 		}
 		catch (SQLException ex) {
 			throw lost(ex);
@@ -481,7 +486,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 * Run statements as {@link #query}, and run them again if they were cancelled.
 	 */
 	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
-		return unlessCancelled(() -> Jdbc.query(this.connection, this.tokenCheck + text.get(), mapper));
+		return unlessCancelled(() -> Jdbc.query(this.connection, this.prefix + text.get(), mapper));
 	}
 
 	private static SessionException lost(SQLException ex) {

@@ -161,6 +161,8 @@ class AdvisoryLockSql {
 
 	private final ServerInspection server;
 
+	private final String comment;
+
 	private final AcquiringStatement acquiring;
 
 	private final String allLocks;
@@ -168,15 +170,31 @@ class AdvisoryLockSql {
 	private final String locks;
 
 	AdvisoryLockSql(ElectionKeys keys, ServerInspection server) {
-		this(keys, server, false);
+		this(keys, server, "");
 	}
 
-	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, boolean warmUp) {
+	/**
+	 * Create a new {@code AdvisoryLockSql} instance.
+	 * @param comment precedes each message of the session
+	 */
+	AdvisoryLockSql(ElectionKeys keys, ServerInspection server, String comment) {
+		this(keys, server, comment, false);
+	}
+
+	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, String comment, boolean warmUp) {
 		this.keys = keys;
 		this.server = server;
+		this.comment = comment;
 		this.acquiring = new AcquiringStatement(keys, server, warmUp);
 		this.allLocks = locks(server);
 		this.locks = this.allLocks + " AND granted";
+	}
+
+	/**
+	 * Return the comment that precedes each message of the session.
+	 */
+	String comment() {
+		return this.comment;
 	}
 
 	/**
@@ -258,24 +276,18 @@ class AdvisoryLockSql {
 
 	/**
 	 * Publish the profile of this node, before it becomes a candidate. This must not fail
-	 * if the server has no space for so many locks: shares that were taken remain, the
-	 * first of which is that of the priority.
+	 * if the server has no space for another lock.
 	 * @param fast whether a takeover from this session is fast
 	 */
 	String publish(NodeProfile profile, boolean fast) {
-		String keys = Profiles.keys(profile, fast).stream().map(String::valueOf).collect(Collectors.joining(","));
 		return """
 				DO $publish$
-				DECLARE
-				  key int;
 				BEGIN
-				  FOREACH key IN ARRAY ARRAY[%s]::int[] LOOP
-				    PERFORM pg_catalog.pg_try_advisory_lock_shared(%s, key);
-				  END LOOP;
+				  PERFORM pg_catalog.pg_try_advisory_lock_shared(%s, %s);
 				EXCEPTION WHEN OTHERS THEN
 				  NULL;
 				END $publish$;
-				""".formatted(keys, this.keys.observerClass());
+				""".formatted(this.keys.observerClass(), Profiles.key(profile, fast));
 	}
 
 	/**
@@ -425,7 +437,7 @@ class AdvisoryLockSql {
 				  WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted
 				    AND database::pg_catalog.int8 OPERATOR(pg_catalog.=) %3$s
 				    AND objsubid::pg_catalog.int8 OPERATOR(pg_catalog.=) 2)
-				SELECT activity.pid, activity.application_name,
+				SELECT activity.pid, activity.application_name, activity.query,
 				  pg_catalog.pg_get_userbyid(activity.usesysid) AS role,
 				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %1$s
 				    AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
@@ -433,11 +445,11 @@ class AdvisoryLockSql {
 				    AND objid OPERATOR(pg_catalog.<) 2147483648) AS since,
 				  pg_catalog.min(4294967295 OPERATOR(pg_catalog.-) objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %2$s
 				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS notice,
-				  pg_catalog.string_agg(objid::pg_catalog.text, ',' ORDER BY objid) FILTER (
-				    WHERE classid OPERATOR(pg_catalog.=) %5$s AND objid OPERATOR(pg_catalog.>=) 2147483648) AS profile
+				  pg_catalog.min(objid) FILTER (WHERE classid OPERATOR(pg_catalog.=) %5$s
+				    AND objid OPERATOR(pg_catalog.>=) 2147483648) AS profile
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity
 				  LEFT JOIN locks ON locks.pid OPERATOR(pg_catalog.=) activity.pid
-				WHERE %4$s GROUP BY activity.pid, activity.application_name, activity.usesysid
+				WHERE %4$s GROUP BY activity.pid, activity.application_name, activity.usesysid, activity.query
 				"""
 			.formatted(unsigned(this.keys.termClass()), unsigned(this.keys.noticeClass()), this.server.database(),
 					anyOf(pids), unsigned(this.keys.observerClass()));
@@ -636,7 +648,7 @@ class AdvisoryLockSql {
 	 */
 	AdvisoryLockSql warmUp() {
 		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
-		return new AdvisoryLockSql(scratch, this.server, true);
+		return new AdvisoryLockSql(scratch, this.server, this.comment, true);
 	}
 
 	/**

@@ -123,7 +123,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	}
 
 	AdvisoryLockSql sql(ServerInspection server) {
-		return new AdvisoryLockSql(this.keys, server);
+		return new AdvisoryLockSql(this.keys, server, SessionComment.of(this.settings.profile().metadata()));
 	}
 
 	String timelines() {

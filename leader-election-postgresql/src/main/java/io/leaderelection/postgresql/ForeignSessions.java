@@ -50,8 +50,18 @@ final class ForeignSessions {
 
 	private final Map<Integer, String> descriptions = new HashMap<>();
 
+	private final String comment;
+
 	/** Whether names may not be read. */
 	private boolean denied;
+
+	/**
+	 * Create a new {@code ForeignSessions} instance.
+	 * @param comment precedes each message of the session
+	 */
+	ForeignSessions(String comment) {
+		this.comment = comment;
+	}
 
 	/**
 	 * Determine the foreign sessions.
@@ -107,7 +117,8 @@ final class ForeignSessions {
 			return unnamed(pid);
 		}
 		try {
-			return Jdbc.query(connection, AdvisoryLockSql.nameSessions(List.of(pid)), ForeignSessions::words);
+			return Jdbc.query(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)),
+					ForeignSessions::words);
 		}
 		catch (SQLException ex) {
 			Jdbc.throwIfInterrupted(connection, ex);

@@ -53,13 +53,15 @@ final class Peers {
 	 */
 	private static final int PAUSE = 10;
 
+	private static final int MOST_METADATA_READS = 10;
+
 	private final AdvisoryLockSql sql;
 
 	private final SessionNames names;
 
 	private final int termEpoch;
 
-	private final ForeignSessions foreignSessions = new ForeignSessions();
+	private final ForeignSessions foreignSessions;
 
 	private List<Integer> knownPids = List.of();
 
@@ -73,6 +75,13 @@ final class Peers {
 	/** The leader, if its database role is another one than that of this node. */
 	private @Nullable ForeignHolder otherRole;
 
+	private @Nullable Predecessor observedLeader;
+
+	/** Whether the leader publishes metadata that could not be read so far. */
+	private boolean metadataMissing;
+
+	private int metadataReads;
+
 	private @Nullable Predecessor predecessor;
 
 	/** When {@link #predecessor} was observed first. */
@@ -82,6 +91,7 @@ final class Peers {
 
 	Peers(AdvisoryLockSql sql, SessionNames names, int termEpoch) {
 		this.sql = sql;
+		this.foreignSessions = new ForeignSessions(sql.comment());
 		this.names = names;
 		this.termEpoch = termEpoch;
 	}
@@ -132,10 +142,18 @@ final class Peers {
 		View view = describe(connection, this.leader, candidates);
 		// A winner may be observed before it has published its term
 		boolean complete = (this.leader == 0 || (view.leader() != null && view.leader().term() != null))
-				&& view.candidates().size() == candidates.size();
+				&& !isMetadataAwaited() && view.candidates().size() == candidates.size();
 		this.knownPids = complete ? pids : List.of();
 		this.knownTerm = term;
 		return view;
+	}
+
+	/**
+	 * Another message than one of the election, or none yet, may have been the last one
+	 * of the leader. Its metadata may also be hidden from this role.
+	 */
+	private boolean isMetadataAwaited() {
+		return this.metadataMissing && this.metadataReads < MOST_METADATA_READS;
 	}
 
 	/**
@@ -192,8 +210,9 @@ final class Peers {
 		pids.add(holder);
 		Map<Integer, Holder> sessions = new HashMap<>();
 		this.otherRole = null;
+		this.metadataMissing = false;
 		try (Statement statement = connection.createStatement();
-				ResultSet rows = statement.executeQuery(this.sql.describe(pids))) {
+				ResultSet rows = statement.executeQuery(this.sql.comment() + this.sql.describe(pids))) {
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");
@@ -201,11 +220,14 @@ final class Peers {
 				if (pid == holder && !this.sql.login().equals(role)) {
 					this.otherRole = new ForeignHolder(ForeignSessions.words(rows), false, true);
 				}
-				if (pid == holder && rows.getObject("term") != null && Profiles.isFast(rows.getString("profile"))) {
-					precededBy(new Predecessor(pid, rows.getInt("term")));
+				int profile = (int) rows.getLong("profile");
+				Map<String, String> metadata = Map.of();
+				if (pid == holder && rows.getObject("term") != null) {
+					metadata = SessionComment.values(rows.getString("query"));
+					leads(new Predecessor(pid, rows.getInt("term")), profile, metadata);
 				}
 				sessions.put(pid, new Holder(this.names.nodeOf(name), name, term(rows), since(rows),
-						Profiles.ofKeys(rows.getString("profile")), role));
+						Profiles.of(profile, metadata), role));
 			}
 		}
 		List<Candidate> candidates = candidatePids.stream()
@@ -216,9 +238,13 @@ final class Peers {
 		return new View(sessions.get(holder), candidates, null);
 	}
 
-	private void precededBy(Predecessor leader) {
-		if (!leader.equals(this.predecessor)) {
-			this.predecessor = leader;
+	private void leads(Predecessor observed, int profile, Map<String, String> metadata) {
+		boolean first = !observed.equals(this.observedLeader);
+		this.observedLeader = observed;
+		this.metadataMissing = Profiles.hasMetadata(profile) && metadata.isEmpty();
+		this.metadataReads = first ? 0 : this.metadataReads + 1;
+		if (Profiles.isFast(profile) && !observed.equals(this.predecessor)) {
+			this.predecessor = observed;
 			this.predecessorSince = System.nanoTime();
 		}
 	}

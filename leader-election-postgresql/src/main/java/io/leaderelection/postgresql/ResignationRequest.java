@@ -16,18 +16,14 @@
 
 package io.leaderelection.postgresql;
 
-import java.net.URLDecoder;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.SessionNames;
@@ -51,7 +47,7 @@ final class ResignationRequest {
 
 	private static final int LONGEST_CAUSE = 200;
 
-	private static final Pattern CAUSE = Pattern.compile("^/\\* leader-election cause=([^ ]*) \\*/");
+	private static final String CAUSE = "cause";
 
 	private final Connection connection;
 
@@ -65,16 +61,7 @@ final class ResignationRequest {
 		this.connection = connection;
 		this.keys = keys;
 		this.term = term;
-		this.comment = comment(cause);
-	}
-
-	/**
-	 * Return a comment that cannot end early, whatever the cause is.
-	 */
-	private static String comment(String cause) {
-		String shortened = cause.substring(0, Math.min(cause.length(), LONGEST_CAUSE));
-		return "/* leader-election cause="
-				+ URLEncoder.encode(shortened, StandardCharsets.UTF_8).replace("+", "%20").replace("*", "%2A") + " */";
+		this.comment = SessionComment.of(Map.of(CAUSE, cause.substring(0, Math.min(cause.length(), LONGEST_CAUSE))));
 	}
 
 	/**
@@ -114,7 +101,7 @@ final class ResignationRequest {
 	 */
 	boolean share() throws SQLException {
 		return Jdbc.query(this.connection, """
-				%s SELECT CASE WHEN pg_catalog.pg_try_advisory_lock_shared(%s, %s)
+				%sSELECT CASE WHEN pg_catalog.pg_try_advisory_lock_shared(%s, %s)
 				  THEN pg_catalog.pg_try_advisory_lock_shared(%s, %s) ELSE false END
 				""".formatted(this.comment, this.keys.observerClass(), ElectionKeys.OBSERVER, this.keys.requestClass(),
 				termObject()), (row) -> row.getBoolean(1));
@@ -125,7 +112,7 @@ final class ResignationRequest {
 	 * statement, and is no sign of a term.
 	 */
 	private String hasEnded() {
-		return "%s SELECT pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)".formatted(this.comment,
+		return "%sSELECT pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)".formatted(this.comment,
 				this.keys.termClass(), termObject());
 	}
 
@@ -135,11 +122,12 @@ final class ResignationRequest {
 
 	/**
 	 * Return the node and the cause of a request, as far as this session may read them.
+	 * @param comment precedes each message of the session that asks
 	 * @param pid the process id of the session that requests
 	 */
-	static String describe(Connection connection, int pid, SessionNames names) throws SQLException {
+	static String describe(Connection connection, String comment, int pid, SessionNames names) throws SQLException {
 		try {
-			List<String> found = Jdbc.rows(connection, AdvisoryLockSql.nameSessions(List.of(pid)),
+			List<String> found = Jdbc.rows(connection, comment + AdvisoryLockSql.nameSessions(List.of(pid)),
 					(row) -> describe(row, names));
 			return found.isEmpty() ? "session with pid " + pid : found.get(0);
 		}
@@ -151,11 +139,9 @@ final class ResignationRequest {
 	}
 
 	private static String describe(ResultSet row, SessionNames names) throws SQLException {
-		Matcher matcher = CAUSE.matcher(String.valueOf(row.getString("query")));
+		String cause = SessionComment.values(row.getString("query")).get(CAUSE);
 		String node = "node '" + names.nodeOf(String.valueOf(row.getString("application_name"))) + "'";
-		return matcher.lookingAt() ? node + " ("
-				+ URLDecoder.decode(matcher.group(1), StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", "?") + ")"
-				: node;
+		return (cause != null) ? node + " (" + cause + ")" : node;
 	}
 
 }

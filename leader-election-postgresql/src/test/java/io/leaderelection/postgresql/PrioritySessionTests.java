@@ -109,9 +109,16 @@ class PrioritySessionTests {
 	void profileIsSeenByOthersAndGoneWithItsSession() throws Exception {
 		StoreSession session = open("node", 7);
 		StoreSession other = open("other", 0);
+		NodeProfile profile = new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of());
 		await().untilAsserted(() -> assertThat(other.observe().candidates()).filteredOn("nodeId", "node")
 			.extracting("profile")
-			.containsExactly(new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of("url", "http://node"))));
+			.containsExactly(profile));
+		assertThat(session.acquire(WAIT)).isInstanceOf(Won.class);
+		await().untilAsserted(() -> {
+			session.confirm();
+			assertThat(other.observe().leader()).extracting("profile")
+				.isEqualTo(new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of("url", "http://node")));
+		});
 		close(session, other);
 		await().until(
 				() -> this.server

@@ -16,9 +16,7 @@
 
 package io.leaderelection.postgresql;
 
-import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 import io.leaderelection.engine.NodeProfile;
 import org.junit.jupiter.api.Tag;
@@ -38,29 +36,30 @@ class ProfilesTests {
 			Map.of("url", "http://10.0.0.7:8080", "zone", "ä"));
 
 	@Test
-	void keysAreAContractBetweenVersions() {
-		assertThat(Profiles.keys(NodeProfile.DEFAULT, false)).containsExactly(0x80010000);
-		assertThat(Profiles.keys(NodeProfile.DEFAULT, true)).containsExactly(0x80810000);
-		assertThat(Profiles.keys(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).containsExactly(0x80826405,
-				0x81613D62, 0x82636400);
+	void keyIsAContractBetweenVersions() {
+		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80010000);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80810000);
+		assertThat(Profiles.key(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80826405);
+	}
+
+	@Test
+	void profileIsReadFromItsKey() {
+		for (boolean fast : new boolean[] { false, true }) {
+			int key = Profiles.key(PROFILE, fast);
+			assertThat(Profiles.of(key, PROFILE.metadata())).isEqualTo(PROFILE);
+			assertThat(Profiles.hasMetadata(key)).isTrue();
+			assertThat(Profiles.isFast(key)).isEqualTo(fast);
+			key = Profiles.key(NodeProfile.DEFAULT, fast);
+			assertThat(Profiles.of(key, PROFILE.metadata())).isEqualTo(NodeProfile.DEFAULT);
+			assertThat(Profiles.hasMetadata(key)).isFalse();
+			assertThat(Profiles.isFast(key)).isEqualTo(fast);
+		}
 	}
 
 	@Test
 	void textIsAContractBetweenVersions() {
 		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("1 0 ");
 		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 url=http://10.0.0.7:8080\nzone=ä");
-	}
-
-	@Test
-	void profileIsReadFromItsKeys() {
-		for (boolean fast : new boolean[] { false, true }) {
-			String keys = unsigned(Profiles.keys(PROFILE, fast));
-			assertThat(Profiles.ofKeys(keys)).isEqualTo(PROFILE);
-			assertThat(Profiles.isFast(keys)).isEqualTo(fast);
-			keys = unsigned(Profiles.keys(NodeProfile.DEFAULT, fast));
-			assertThat(Profiles.ofKeys(keys)).isEqualTo(NodeProfile.DEFAULT);
-			assertThat(Profiles.isFast(keys)).isEqualTo(fast);
-		}
 	}
 
 	@Test
@@ -71,8 +70,9 @@ class ProfilesTests {
 
 	@Test
 	void nodeThatPublishesNothingHasNoProfile() {
-		assertThat(Profiles.ofKeys(null)).isEqualTo(NodeProfile.UNKNOWN);
-		assertThat(Profiles.isFast(null)).isFalse();
+		assertThat(Profiles.of(0, Map.of())).isEqualTo(NodeProfile.UNKNOWN);
+		assertThat(Profiles.isFast(0)).isFalse();
+		assertThat(Profiles.hasMetadata(0)).isFalse();
 		assertThat(Profiles.ofText(null)).isEqualTo(NodeProfile.UNKNOWN);
 	}
 
@@ -80,19 +80,6 @@ class ProfilesTests {
 	@ValueSource(strings = { "", " ", "1", "1 0", "a b c", "1234 0 ", "-1 0 " })
 	void textOfAnotherFormIsUnknown(String text) {
 		assertThat(Profiles.ofText(text)).isEqualTo(NodeProfile.UNKNOWN);
-	}
-
-	@Test
-	void incompleteMetadataIsIgnored() {
-		List<Integer> keys = Profiles.keys(PROFILE, true);
-		assertThat(Profiles.ofKeys(unsigned(keys.subList(0, keys.size() - 1))))
-			.isEqualTo(new NodeProfile(1, 10, Map.of()));
-		assertThat(Profiles.ofKeys(unsigned(keys.subList(1, keys.size())))).isEqualTo(NodeProfile.UNKNOWN);
-		assertThat(Profiles.isFast(unsigned(keys.subList(1, keys.size())))).isFalse();
-	}
-
-	private static String unsigned(List<Integer> keys) {
-		return keys.stream().map(Integer::toUnsignedString).collect(Collectors.joining(","));
 	}
 
 }

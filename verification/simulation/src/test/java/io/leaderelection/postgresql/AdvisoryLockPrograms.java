@@ -23,7 +23,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
 import io.leaderelection.simulation.server.Activity;
@@ -304,7 +303,7 @@ public class AdvisoryLockPrograms {
 
 	private NodeRow describe(SimServer server, Activity session) {
 		long[] least = { Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE };
-		List<Integer> profile = new ArrayList<>(1);
+		int[] profile = new int[1];
 		server.visitLocks((key, mode, pid, granted) -> {
 			if (!granted || pid != session.pid() || key.parts() != 2) {
 				return;
@@ -320,15 +319,11 @@ public class AdvisoryLockPrograms {
 				least[2] = Math.min(least[2], 4294967295L - object);
 			}
 			else if (isOfProfile(key)) {
-				profile.add(key.low());
+				profile[0] = key.low();
 			}
 		});
-		String keys = profile.stream()
-			.sorted(Integer::compareUnsigned)
-			.map(Integer::toUnsignedString)
-			.collect(Collectors.joining(","));
 		return new NodeRow(session.pid(), session.applicationName(), orNull(least[0]), orNull(least[1]),
-				orNull(least[2]), keys.isEmpty() ? null : keys);
+				orNull(least[2]), profile[0]);
 	}
 
 	private boolean isOfProfile(LockKey key) {
@@ -741,7 +736,7 @@ public class AdvisoryLockPrograms {
 				if (!granted && (key.equals(keys.main) || key.equals(keys.head))) {
 					waiting.add(pid);
 				}
-				if (mode == LockMode.SHARE && isOfProfile(key) && key.low() >>> Profiles.BITS == Profiles.HEADER
+				if (mode == LockMode.SHARE && isOfProfile(key) && Profiles.isKey(key.low())
 						&& (key.low() >> 8 & 0xFF) > this.priority) {
 					higher.add(pid);
 				}
@@ -1152,7 +1147,7 @@ public class AdvisoryLockPrograms {
 	 * A session with the data of its term, of which each may be missing.
 	 */
 	public record NodeRow(int pid, String applicationName, @Nullable Long termObject, @Nullable Long since,
-			@Nullable Long notice, @Nullable String profile) {
+			@Nullable Long notice, int profile) {
 	}
 
 	/**

@@ -256,7 +256,8 @@ final class SimulatedElection extends ComparedElection {
 		}
 
 		private List<Integer> profile() {
-			return this.published ? List.of() : Profiles.keys(SimulatedElection.this.profile(this.number), true);
+			return this.published ? List.of()
+					: List.of(Profiles.key(SimulatedElection.this.profile(this.number), true));
 		}
 
 		private @Nullable Predecessor predecessor(@Nullable KnownLeader known) {

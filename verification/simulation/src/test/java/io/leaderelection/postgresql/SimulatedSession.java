@@ -160,7 +160,7 @@ final class SimulatedSession implements StoreSession {
 	public boolean becomeCandidate() throws SessionException {
 		// Without priorities, all profiles are equal
 		boolean publishes = this.node.world().hasPriorities() && !this.published;
-		List<Integer> unpublished = publishes ? Profiles.keys(this.profile, this.settled != null) : List.of();
+		List<Integer> unpublished = publishes ? List.of(Profiles.key(this.profile, this.settled != null)) : List.of();
 		this.seat = askAgain(() -> this.programs.becomeCandidate(this.seats, unpublished));
 		this.published = true;
 		this.joined = this.joined || this.seat != 0;
@@ -287,7 +287,7 @@ final class SimulatedSession implements StoreSession {
 			sessions.put(row.pid(),
 					new Holder(this.names.nodeOf(session), session, term(row),
 							(since != null) ? Instant.ofEpochSecond(ElectionKeys.NOTICE_EPOCH + since) : null,
-							Profiles.ofKeys(row.profile()), null));
+							Profiles.of(row.profile(), Map.of()), null));
 		}
 		List<Candidate> candidates = new ArrayList<>();
 		for (Integer pid : candidatePids) {

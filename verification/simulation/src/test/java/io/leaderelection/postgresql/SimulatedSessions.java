@@ -166,6 +166,9 @@ public final class SimulatedSessions implements ElectionStore {
 	}
 
 	private boolean examines() {
+		if (this.node.world().isProxied() && this.node.world().mutant() != Mutant.PROXY_NOT_SEEN) {
+			return false;
+		}
 		return (this.settings.fastTakeover() != FastTakeover.FALSE && this.settings.isDelayShortened())
 				|| this.node.world().mutant() == Mutant.FAST_DESPITE_LONG_DELAY;
 	}

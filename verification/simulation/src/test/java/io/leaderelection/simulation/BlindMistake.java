@@ -106,10 +106,10 @@ enum BlindMistake {
 
 	/** G4, G2: a hand-over is clean although work runs that waits for it. */
 	CLEAN_DESPITE_DETACHED_WORK(List.of("G4 clean"), "HandOverPhase", """
-			return !this.election.gate().isEmpty() ? "leader work"
-					: !this.election.effects().relay().isIdle() ?""", """
-			return !this.election.gate().isDrained() ? "leader work"
-					: !this.election.effects().relay().isSettled() ?"""),
+			return !this.election.gate().isEmpty() ? "leader work" : !this.election.effects().relay().isIdle()
+			""", """
+			return !this.election.gate().isDrained() ? "leader work" : !this.election.effects().relay().isSettled()
+			"""),
 
 	/** G4: inner work looks for its outer work before it is counted. */
 	INNER_WORK_COUNTED_LATE(List.of("G4 drain"), "WorkGate", """

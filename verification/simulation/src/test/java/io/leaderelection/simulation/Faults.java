@@ -47,6 +47,9 @@ final class Faults {
 	/** What most sessions need to end, in nanoseconds. */
 	private static final long MOST_ENDING = 150_000;
 
+	/** How much later a proxy closes the side of a node than that of the server. */
+	private static final long LONGEST_CLOSE = 50 * World.MILLIS;
+
 	private final World world;
 
 	private final Scheduler scheduler;
@@ -82,7 +85,7 @@ final class Faults {
 	 * @see <a href="https://doi.org/10.1145/2338965.2336763">Swarm Testing</a>
 	 */
 	private List<Kind> kinds() {
-		List<Kind> all = EnumSet.complementOf(EnumSet.of(Kind.SERVER_RESET)).stream().toList();
+		List<Kind> all = EnumSet.complementOf(EnumSet.of(Kind.SERVER_RESET, Kind.PROXY_RESTART)).stream().toList();
 		int choice = this.random.nextInt(8);
 		if (choice == 0) {
 			return HAND_OVERS;
@@ -116,6 +119,9 @@ final class Faults {
 		Kind kind = this.kinds.get(this.random.nextInt(this.kinds.size()));
 		if (kind == Kind.RESET && this.world.resetsServer()) {
 			kind = Kind.SERVER_RESET;
+		}
+		else if (kind == Kind.RESET && this.world.isProxied()) {
+			kind = Kind.PROXY_RESTART;
 		}
 		Node node = target();
 		if (node == null) {
@@ -232,6 +238,8 @@ final class Faults {
 			}
 			case RESET -> onConnection(node, SimulatedConnection::reset);
 			case SERVER_RESET -> onConnection(node, SimulatedConnection::resetOnServer);
+			case PROXY_RESTART ->
+				onConnection(node, (connection) -> connection.closeByProxy(this.random.nextLong(LONGEST_CLOSE)));
 			case CANCEL -> {
 				session(node, (pid) -> {
 					this.world.server().cancel(pid);
@@ -433,8 +441,9 @@ final class Faults {
 	enum Kind {
 
 		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
-		SERVER_RESET, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE, PROMOTION,
-		CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST, BLOCKED_LOG
+		SERVER_RESET, PROXY_RESTART, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
+		PROMOTION, CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
+		BLOCKED_LOG
 
 	}
 

@@ -300,12 +300,13 @@ final class Invariants {
 	 * What the guarantees leave open if the takeover delay is shorter than the lease: the
 	 * server ended the session of a node that could not notice it in time: it was frozen,
 	 * its network was slow, or its election thread was blocked by the log. Or the server
-	 * took the node for gone, and the node has not confirmed its leadership since.
+	 * took the node for gone, and the node has not confirmed its leadership since. A
+	 * proxy that is seen is like the server.
 	 */
 	private boolean isExcused(Node older) {
 		SimulatedConnection session = older.winner();
 		if (this.world.takeoverDelay().compareTo(this.world.lease()) >= 0 || session == null
-				|| !(session.isEndedByServer() || session.isTakenForGone())) {
+				|| !(session.isEndedByServer() || session.isTakenForGone() || session.isClosedByProxy())) {
 			return false;
 		}
 		long ended = this.scheduler.now() - session.endedAt();

@@ -74,6 +74,10 @@ public final class SimulatedConnection {
 
 	private boolean replyLost;
 
+	private boolean closedByProxy;
+
+	private long closesLater;
+
 	private long endedAt;
 
 	private long noticedAt = Long.MAX_VALUE;
@@ -267,6 +271,19 @@ public final class SimulatedConnection {
 	}
 
 	/**
+	 * A proxy in between closes the side of the server, and that of the node a little
+	 * later.
+	 */
+	void closeByProxy(long later) {
+		Backend server = this.backend;
+		if (server != null && server.isAlive()) {
+			this.closedByProxy = true;
+			this.closesLater = later;
+			server.disconnect();
+		}
+	}
+
+	/**
 	 * Lose the rest of a message of the server: a driver may wait for it without a
 	 * timeout, and learns of nothing else but the end of the connection.
 	 */
@@ -298,10 +315,16 @@ public final class SimulatedConnection {
 			this.replyLost = this.waiter != null;
 			return;
 		}
-		arrive(() -> {
+		Runnable notice = () -> arrive(() -> {
 			this.noticedAt = this.scheduler.now();
 			breaks(end.toString());
 		});
+		if (this.closedByProxy) {
+			this.scheduler.after(this.closesLater, notice);
+		}
+		else {
+			notice.run();
+		}
 	}
 
 	/**
@@ -442,6 +465,13 @@ public final class SimulatedConnection {
 	 */
 	boolean isTakenForGone() {
 		return this.takenForGone;
+	}
+
+	/**
+	 * Return whether a proxy in between has closed the connection.
+	 */
+	boolean isClosedByProxy() {
+		return this.closedByProxy;
 	}
 
 	/**

@@ -45,7 +45,7 @@ class SimulationMutantTests {
 	@ParameterizedTest
 	@EnumSource(names = { "WATCHDOG_DIES", "SESSION_LOCK_IN_WAIT", "ANCHOR_AT_REPLY", "WAKE_UNDER_LOCK",
 			"INNER_WORK_CLEARS_INTERRUPT", "STOP_CUTS_RELEASE", "NO_HEAD", "RECENT_PREDECESSOR",
-			"FAST_DESPITE_LONG_DELAY", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
+			"FAST_DESPITE_LONG_DELAY", "PROXY_NOT_SEEN", "YIELDS_WITHOUT_UNLOCK", "YIELDS_WITH_TERM" })
 	void findsMistakeThatRarelyShows(Mutant mutant) {
 		assertFound(Store.ADVISORY_LOCK, mutant);
 	}
@@ -106,7 +106,7 @@ class SimulationMutantTests {
 			case STOP_CUTS_RELEASE -> List.of("G4 hand-over");
 			case SEAT_NOT_FREED, NO_SEAT_FREE -> List.of("G6 seats", "G6 liveness");
 			case SEAT_SHARED -> List.of("G7 seats");
-			case FAST_DESPITE_LONG_DELAY, RARE_CONFIRMATION -> List.of("G2 exclusion");
+			case FAST_DESPITE_LONG_DELAY, PROXY_NOT_SEEN, RARE_CONFIRMATION -> List.of("G2 exclusion");
 			case COUNTED_TOO_EARLY, BASELINE_AFTER_LOOK, TERM_KEY_LOOKED_AT, NO_HEAD, FATAL_IGNORED, RESET_IGNORED,
 					RECENT_PREDECESSOR ->
 				List.of("G2 cause", "G2 exclusion");

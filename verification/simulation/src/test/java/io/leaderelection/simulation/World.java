@@ -78,6 +78,8 @@ public final class World {
 
 	private final boolean resetsServer;
 
+	private final boolean proxied;
+
 	private final boolean priorities;
 
 	private final Duration priorityHold;
@@ -108,7 +110,9 @@ public final class World {
 		this.mutant = mutant;
 		this.random = new SplittableRandom(seed);
 		SplittableRandom variants = new SplittableRandom(~seed);
-		this.resetsServer = variants.nextInt(4) == 0;
+		int between = variants.nextInt(4);
+		this.resetsServer = between == 0;
+		this.proxied = between == 1;
 		this.priorities = variants.nextInt(4) == 0;
 		this.priorityHold = Duration.ofMillis(500L << 2 * variants.nextInt(3));
 		this.scheduler = new Scheduler(pool, this.random.split());
@@ -217,6 +221,13 @@ public final class World {
 	 */
 	boolean resetsServer() {
 		return this.resetsServer;
+	}
+
+	/**
+	 * Whether a proxy is between nodes and server, which nodes see.
+	 */
+	public boolean isProxied() {
+		return this.proxied;
 	}
 
 	/**

@@ -101,6 +101,9 @@ public enum Mutant {
 	/** Takes over fast although the takeover delay is as long as the lease. */
 	FAST_DESPITE_LONG_DELAY,
 
+	/** Takes over fast although a proxy is between node and server. */
+	PROXY_NOT_SEEN,
+
 	/** A leader confirms its leadership half as often. */
 	RARE_CONFIRMATION,
 
