@@ -95,31 +95,22 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	@Override
 	public boolean runIfLeader(Runnable work) {
-		try (Work entered = this.election.gate().enter(work)) {
-			if (entered == null) {
-				return false;
-			}
-			entered.instrument(work.getClass());
-			try {
-				work.run();
-			}
-			catch (Throwable ex) {
-				entered.failed(ex);
-				throw ex;
-			}
-			return true;
-		}
+		return run(work, (leadership) -> work.run());
 	}
 
 	@Override
 	public boolean runWithLeadership(Consumer<? super Leadership> work) {
+		return run(work, work);
+	}
+
+	private boolean run(Object work, Consumer<? super Leadership> body) {
 		try (Work entered = this.election.gate().enter(work)) {
 			if (entered == null) {
 				return false;
 			}
 			entered.instrument(work.getClass());
 			try {
-				work.accept(entered.getLeadership());
+				body.accept(entered.getLeadership());
 			}
 			catch (Throwable ex) {
 				entered.failed(ex);

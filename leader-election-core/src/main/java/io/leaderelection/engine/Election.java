@@ -138,6 +138,11 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.platform.nanoTime();
 	}
 
+	@Override
+	public @Nullable TermLeadership leading() {
+		return (this.state.position() instanceof Leading leading) ? leading.leadership() : null;
+	}
+
 	/**
 	 * Return the leadership of this node, or {@code null} if it may not start leader
 	 * work.

@@ -184,7 +184,8 @@ final class ElectionEffects {
 	}
 
 	/**
-	 * End the session first, since its lock must not outlive the leadership for long.
+	 * The session comes before work, since its lock must not outlive the leadership for
+	 * long.
 	 */
 	private void lost(List<Runnable> effects, TermLeadership leadership, boolean notified) {
 		effects.add(this.loop::abortSession);
@@ -209,9 +210,8 @@ final class ElectionEffects {
 		}
 		TermLeadership leadership = after.leadership();
 		if (handOver.interrupted() && known != null && !known.interrupted() && leadership != null) {
-			// The listener first: one that is notified at the end of the last work has
-			// its
-			// own deadline
+			// The listener first: one that is notified when work ends has its own
+			// deadline
 			effects.add(this.relay::interrupt);
 			effects.add(() -> this.gate.interruptAll(leadership));
 		}

@@ -261,8 +261,7 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	}
 
 	/**
-	 * End a session that has failed, after the leadership that rests on it. The only
-	 * place, besides the watchdog, that handles a loss.
+	 * End a session that has failed, after the leadership that rests on it.
 	 */
 	private void endSession() {
 		SupervisedSession failed = this.session;

@@ -30,7 +30,7 @@ sealed interface Position {
 	}
 
 	/**
-	 * Does not hold the lock.
+	 * Is not granted leadership: does not hold the lock, or is about to free it.
 	 */
 	record Following() implements Position {
 	}

@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A session on the store of an election: the session that holds the lock leads. Confined
- * to one thread, except for {@link #wake()} and {@link #abort()}. A session has ended
- * when one of its methods has thrown an exception, including the locks that it held.
+ * to one thread, except for methods that any thread may call. A session has ended when
+ * one of its methods has thrown an exception. The store frees its locks as soon as it
+ * knows, which takes a lease if the network is cut.
  */
 public interface StoreSession {
 

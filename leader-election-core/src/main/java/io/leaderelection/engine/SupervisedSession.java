@@ -199,8 +199,8 @@ final class SupervisedSession {
 	}
 
 	/**
-	 * A leader waits for at most the lease. If the lease is long, a node that does not
-	 * lead opens another session earlier.
+	 * The lease, within limits. If it is long, a node that does not lead opens another
+	 * session earlier. The end of the trust of a leader always comes first.
 	 */
 	private Duration callLimit() {
 		Duration lease = this.election.settings().lease();

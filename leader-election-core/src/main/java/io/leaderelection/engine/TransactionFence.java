@@ -81,7 +81,7 @@ public interface TransactionFence {
 		public static final Outcome REFUSED = new Outcome(Verdict.REFUSED, null);
 
 		/**
-		 * * The transaction is not on the store of the election, so its term cannot be
+		 * The transaction is not on the store of the election, so its term cannot be
 		 * verified.
 		 */
 		public static final Outcome ELSEWHERE = new Outcome(Verdict.ELSEWHERE, null);

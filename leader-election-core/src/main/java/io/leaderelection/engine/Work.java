@@ -31,8 +31,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Work implements AutoCloseable {
 
-	/** The work that each thread has begun last, of any election. */
-	private static final ThreadLocal<@Nullable Work> latest = new ThreadLocal<>();
+	/**
+	 * The work that each thread has begun last, of any election. In an array, which
+	 * remains when the work has ended: to set a value again would take longer. The array
+	 * does not keep the class loader of this class.
+	 */
+	private static final ThreadLocal<@Nullable Object[]> latest = ThreadLocal.withInitial(() -> new Object[1]);
 
 	private final WorkGate gate;
 
@@ -81,7 +85,7 @@ public final class Work implements AutoCloseable {
 		this.description = description;
 		this.sequence = sequence;
 		this.outer = null;
-		this.enclosing = latest.get();
+		this.enclosing = latest();
 		this.root = (this.enclosing != null) ? this.enclosing.root : this;
 		this.thread = Thread.currentThread();
 	}
@@ -113,7 +117,7 @@ public final class Work implements AutoCloseable {
 	 * @return the outermost work, or {@code null}
 	 */
 	static @Nullable Work current(WorkGate gate) {
-		Work work = latest.get();
+		Work work = latest();
 		while (work != null && work.gate != gate) {
 			work = work.enclosing;
 		}
@@ -124,19 +128,18 @@ public final class Work implements AutoCloseable {
 	 * Set this work as the one that the current thread has begun last.
 	 */
 	void bind() {
-		latest.set(this);
+		latest.get()[0] = this;
 	}
 
 	private void unbind() {
-		if (latest.get() != this) {
-			return;
+		@Nullable Object[] holder = latest.get();
+		if (holder[0] == this) {
+			holder[0] = this.enclosing;
 		}
-		if (this.enclosing != null) {
-			latest.set(this.enclosing);
-		}
-		else {
-			latest.remove();
-		}
+	}
+
+	private static @Nullable Work latest() {
+		return (Work) latest.get()[0];
 	}
 
 	/**
@@ -148,13 +151,11 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Count this work when it has ended.
+	 * Count this work when it has ended. Called before it continues on other threads.
 	 * @param counts the counts to be incremented
 	 */
 	public void countIn(InvocationCounts counts) {
-		synchronized (this.root) {
-			this.observation = counts;
-		}
+		this.observation = counts;
 	}
 
 	/**

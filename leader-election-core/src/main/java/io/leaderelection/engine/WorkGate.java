@@ -103,7 +103,8 @@ public final class WorkGate {
 				return work;
 			}
 		}
-		TermLeadership leadership = this.owner.leadership();
+		// The second check reads the clock
+		TermLeadership leadership = this.owner.leading();
 		if (leadership == null || (origin != null && origin.leadership() != leadership)) {
 			return null;
 		}
@@ -317,6 +318,12 @@ public final class WorkGate {
 		ElectionSettings settings();
 
 		long nanoTime();
+
+		/**
+		 * Return the leadership of this node, trusted or not, or {@code null} if it does
+		 * not lead or hands over.
+		 */
+		@Nullable TermLeadership leading();
 
 		/**
 		 * Return the leadership of this node, or {@code null} if it may not start leader

@@ -40,7 +40,7 @@
  *                                           flight: revoked event
  *   endTrust         Notified -> Following  the election thread, when the listeners have
  *                                           returned; the lock is freed after this
- *                                           transition, never before
+ *                                           transition, never before. Both have time limits
  *   lose, expire     granted -> Following   the election thread when the session has
  *                                           ended, or the watchdog when trust has expired:
  *                                           revoked event, unless enqueued
@@ -52,16 +52,16 @@
  * the transition.
  *
  * The threads. The election thread (ElectionLoop) owns the session and is the only thread
- * that calls it. It may block in a socket, so nothing that must happen on time depends on
+ * that calls it, except to wake or abort it. It may block in a socket, so nothing that must happen on time depends on
  * it. The watchdog (one for all elections) ends leadership whose trust has expired, and
  * aborts a session whose call takes too long. It logs nothing, runs no code of the
  * application and waits for no lock that is held for long. One thread runs listeners, and
  * one runs cancellations, either of which may block. All these threads exist from the
  * start to the end of a participation, and go on after every failure. What else may block
- * (requests to other nodes, the completion of futures) has a thread when needed. Work runs
+ * (requests to other nodes, the completion of resignations) has a thread when needed. Work runs
  * on the threads of the application.
  *
- * Without memory. Everything that a transition and its effects need is allocated before
+ * Without memory. Everything that a transition and its events need is allocated before
  * the new state is written, so a lack of memory changes nothing, and the thread tries
  * again. Only trust may end before its transition, and then without the lock. What holds
  * after an OutOfMemoryError: isLeader() is false in time, since it compares clocks and
@@ -93,7 +93,8 @@
  * and the hand-over becomes a loss.
  *
  * After a loss. The session is aborted and the work of the old term is interrupted. The
- * node is not a candidate again before that work has ended or drain-timeout has passed. A
+ * node is not a candidate again before that work has ended or drain-timeout, and at least
+ * 2 s, has passed. A
  * late confirmation never revives a term: the node must acquire the lock again, in a new
  * term.
  *
@@ -127,8 +128,8 @@
  */
 /**
  * The election: its states and transitions, its phases, the work gate and the watchdog.
- * Does not depend on SQL or on Spring Boot. Internal: types are public only for other
- * modules.
+ * Of SQL, it knows no more than that fenced transactions have connections, and of Spring,
+ * nothing. Internal: types are public only for other modules.
  */
 @NullMarked
 package io.leaderelection.engine;
