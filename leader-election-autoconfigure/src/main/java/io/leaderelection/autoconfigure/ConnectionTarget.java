@@ -64,7 +64,8 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 	/**
 	 * Return the properties for the driver. Properties in the URL take precedence over
 	 * all of them. If the URL has several hosts, only the primary can be used; which host
-	 * that is must not be cached, so that a promotion is noticed immediately.
+	 * that is must not be cached, so that a promotion is noticed immediately. A factory
+	 * of sockets that the application has is the only one.
 	 */
 	Properties properties(Properties driverSettings) {
 		Properties properties = new Properties();
@@ -73,7 +74,10 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 			properties.putIfAbsent("targetServerType", "primary");
 			properties.putIfAbsent("hostRecheckSeconds", "0");
 		}
+		boolean ownSockets = JdbcUrl.hasParameter(this.url, "socketFactory") || properties.containsKey("socketFactory");
 		driverSettings.stringPropertyNames()
+			.stream()
+			.filter((name) -> !ownSockets || !name.startsWith("socketFactory"))
 			.forEach((name) -> properties.setProperty(name, driverSettings.getProperty(name)));
 		if (this.username != null) {
 			properties.setProperty("user", this.username);

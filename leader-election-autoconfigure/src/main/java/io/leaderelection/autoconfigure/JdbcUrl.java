@@ -76,6 +76,13 @@ final class JdbcUrl {
 	}
 
 	/**
+	 * Return whether a URL for the PostgreSQL driver has a parameter of this name.
+	 */
+	static boolean hasParameter(String url, String name) {
+		return url.contains("?" + name + "=") || url.contains("&" + name + "=");
+	}
+
+	/**
 	 * Return the URL up to its parameters, which may contain a password, or only its
 	 * driver if another part may contain one.
 	 * @param url the URL

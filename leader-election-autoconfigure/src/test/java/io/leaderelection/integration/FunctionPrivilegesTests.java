@@ -132,8 +132,9 @@ class FunctionPrivilegesTests {
 		grantAsDocumented();
 		exercise(store);
 		for (String optional : List.of("pg_stat_get_activity", "pg_stat_get_db_sessions_killed", "pg_sleep",
-				"pg_stat_get_db_sessions_fatal", "pg_stat_get_db_stat_reset_time", "pg_stat_clear_snapshot",
-				"pg_control_system", "pg_terminate_backend", "pg_get_multixact_members")) {
+				"pg_stat_get_db_sessions_fatal", "pg_stat_get_db_stat_reset_time", "pg_stat_clear_snapshot", "host",
+				"inet_client_addr", "inet_client_port", "inet_server_addr", "inet_server_port", "pg_control_system",
+				"pg_terminate_backend", "pg_get_multixact_members")) {
 			assertThat(Files.readString(DOCUMENT)).contains("`" + optional + "`");
 			change("GRANT EXECUTE ON FUNCTION %s TO %s", optional);
 		}
@@ -254,7 +255,7 @@ class FunctionPrivilegesTests {
 			second.observe();
 			opened.requestResignation(term, "test", Duration.ofMillis(1));
 			if (opened.canWatch()) {
-				opened.watch();
+				opened.watch(false);
 			}
 			assertThat(opened.fence().covers(transaction)).isTrue();
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);

@@ -175,17 +175,19 @@ class ManyElectionsTests {
 	}
 
 	/**
-	 * Each election has a thread, and one that delivers events while it leads. One of the
-	 * nodes leads all elections.
+	 * Each election has a thread, one that delivers events and one that cancels work, on
+	 * every node.
 	 */
 	private void awaitThreadsAndSessions(int elections, int nodes) {
 		List<String> names = Stream
 			.concat(Stream.of("leader-election-default"),
 					IntStream.range(1, elections).mapToObj((number) -> "leader-election-job" + number))
 			.toList();
-		List<String> expected = new ArrayList<>(names.stream().map((name) -> name + "-events").toList());
+		List<String> expected = new ArrayList<>();
 		for (int node = 0; node < nodes; node++) {
-			expected.addAll(names);
+			for (String name : names) {
+				expected.addAll(List.of(name, name + "-events", name + "-cancellations"));
+			}
 			expected.add("leader-election-watchdog");
 		}
 		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {

@@ -56,9 +56,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 		this.election = new Election(settings, timings, transitions.apply(settings, timings), store.fence(), platform,
 				publisher, log);
 		this.store = store;
-		this.election.effects()
-			.runBy(new ElectionLoop(this.election, store, watchdog,
-					() -> this.election.effects().runInBackground(WarmUp::run)));
+		this.election.effects().runBy(new ElectionLoop(this.election, store, watchdog));
 	}
 
 	@Override

@@ -59,6 +59,7 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
 			Function<ElectionSettings, ElectionStore> stores,
 			BiConsumer<DefaultLeaderElector, ElectionEvent> publisher) {
+		WarmUp.begin();
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
 			this.electors.put(settings.election(), new DefaultLeaderElector(settings, timings, stores.apply(settings),

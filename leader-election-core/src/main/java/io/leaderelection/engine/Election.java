@@ -240,9 +240,10 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	// Changes
 
 	/**
-	 * Apply a transition. The only place where the state changes. Everything that the
-	 * transition and its effects need is allocated before the new state is written, so a
-	 * lack of memory changes nothing.
+	 * Apply a transition. The only place where the state changes. The new state and the
+	 * events of the transition are allocated before it is written, so that a lack of
+	 * memory at that moment changes nothing. An interrupt of work may need memory later,
+	 * and is lost without it.
 	 * @return the state after the transition
 	 */
 	ElectionState apply(Step step) {
@@ -282,8 +283,15 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param freed whether the lock was freed
 	 */
 	void handedOver(boolean freed) {
-		HandOver handOver = this.state.handOver();
-		apply(this.transitions::handedOver);
+		HandOver handOver;
+		this.lock.lock();
+		try {
+			handOver = this.state.handOver();
+			apply(this.transitions::handedOver);
+		}
+		finally {
+			this.lock.unlock();
+		}
 		if (handOver != null) {
 			this.effects.complete(handOver.completion(), freed);
 		}
@@ -367,10 +375,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 			ended = this.current;
 			goesOn = this.next != null;
 			// What may fail comes first: the thread then tries again
-			if (!goesOn) {
-				this.effects.loop().ended();
-				this.effects.retainThreads(false);
-			}
+			this.effects.loop().supervise(goesOn);
+			this.effects.retainThreads(goesOn);
 			apply((state, now) -> this.transitions.end(state));
 			this.current = this.next;
 			this.next = null;
@@ -477,7 +483,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private void request(Holder leader, Term term, String cause) {
 		apply((state, now) -> this.transitions.request(state, now, leader, term, cause));
 		try {
-			this.effects.runInBackground(() -> {
+			this.effects.runRequest(() -> {
 				try {
 					this.effects.loop().requestResignation(term, cause);
 				}

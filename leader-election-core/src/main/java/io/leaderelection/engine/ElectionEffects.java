@@ -60,8 +60,9 @@ final class ElectionEffects {
 	/** Runs cancellations, which are code of the application. */
 	private final Platform.Worker cancellers;
 
-	/** Runs what else may block. */
-	private final Platform.Worker background;
+	private final Platform platform;
+
+	private final Platform.Worker requests;
 
 	private final WorkGate gate;
 
@@ -77,12 +78,13 @@ final class ElectionEffects {
 			ElectionStatistics statistics) {
 		String name = election.settings().election();
 		this.election = election;
+		this.platform = platform;
 		this.publisher = publisher;
 		this.statistics = statistics;
 		this.names = new SessionNames(name);
 		this.relay = new SerialWorker(platform.newWorker(name + "-events"), election::wakeUp);
 		this.cancellers = platform.newWorker(name + "-cancellations");
-		this.background = platform.newWorker(name + "-background");
+		this.requests = platform.newWorker(name + "-requests");
 		this.gate = new WorkGate(election, this.cancellers);
 	}
 
@@ -273,21 +275,23 @@ final class ElectionEffects {
 	}
 
 	/**
-	 * Run a task that may block on another thread.
+	 * Run a request to another node, after those that were made before.
 	 */
-	void runInBackground(Runnable task) {
-		this.background.execute(task);
+	void runRequest(Runnable request) {
+		this.requests.execute(request);
 	}
 
 	/**
-	 * Complete a future, whose dependent stages are code of the application.
+	 * Complete a future on a thread of its own, since its dependent stages are code of
+	 * the application.
 	 */
 	void complete(CompletableFuture<Boolean> future, boolean result) {
 		if (future.isDone()) {
 			return;
 		}
 		try {
-			runInBackground(() -> future.complete(result));
+			this.platform.newThread(this.election.settings().election() + "-completion", () -> future.complete(result))
+				.start();
 		}
 		catch (OutOfMemoryError ex) {
 			// Completed on this thread rather than never
@@ -353,9 +357,9 @@ final class ElectionEffects {
 		}
 
 		/**
-		 * Note that no participation follows.
+		 * Set whether deadlines are checked.
 		 */
-		default void ended() {
+		default void supervise(boolean supervised) {
 		}
 
 	}

@@ -58,30 +58,26 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 
 	private boolean graceSpent;
 
-	/**
-	 * Create a new {@code ElectionLoop} instance.
-	 * @param warmUp called once, when this node is a follower for the first time
-	 */
-	ElectionLoop(Election election, ElectionStore store, Watchdog watchdog, Runnable warmUp) {
+	ElectionLoop(Election election, ElectionStore store, Watchdog watchdog) {
 		this.election = election;
 		this.transitions = election.transitions();
 		this.log = election.log();
 		this.store = store;
 		this.watchdog = watchdog;
 		this.contact = new StoreContact(election, watchdog);
-		this.follower = new FollowerPhase(election, store, this.contact, warmUp);
+		this.follower = new FollowerPhase(election, store, this.contact);
 	}
 
 	// Requests: on any thread
 
 	@Override
 	public void start() {
-		this.watchdog.add(this);
+		supervise(true);
 		try {
 			this.election.platform().newThread(this.election.settings().election(), this::run).start();
 		}
 		catch (Throwable ex) {
-			this.watchdog.remove(this);
+			supervise(false);
 			throw ex;
 		}
 	}
@@ -147,8 +143,13 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	}
 
 	@Override
-	public void ended() {
-		this.watchdog.remove(this);
+	public void supervise(boolean supervised) {
+		if (supervised) {
+			this.watchdog.add(this);
+		}
+		else {
+			this.watchdog.remove(this);
+		}
 	}
 
 	// Deadlines: on the watchdog
@@ -166,12 +167,16 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 			now = this.election.nanoTime();
 		}
 		long next = this.election.deadlineRemaining(now);
-		if (this.transitions.stopRemaining(this.election.state(), now) <= 0) {
-			abortSession();
+		// Before the state: a session that is opened after a stop is not its session
+		SupervisedSession current = this.session;
+		boolean late = this.transitions.stopRemaining(this.election.state(), now) <= 0;
+		if (late) {
 			next = Platform.PAUSE_AFTER_FAILURE;
 		}
-		SupervisedSession current = this.session;
 		if (current != null) {
+			if (late) {
+				current.abort();
+			}
 			next = Math.min(next, current.check());
 		}
 		return this.election.effects().relay().schedule() ? next : Math.min(next, Platform.PAUSE_AFTER_FAILURE);
@@ -235,8 +240,8 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 			if (won != null) {
 				lead(opened, won);
 			}
-			opened.close();
 		}
+		opened.close();
 		this.session = null;
 		this.follower.closed();
 	}

@@ -50,13 +50,15 @@ public interface ElectionStore {
 	/**
 	 * Observe the election without a session. The time is bounded as that of
 	 * {@link #open()}.
+	 * @param candidate whether this node wants to be a candidate: the store may then open
+	 * a session with the observation
 	 * @return the observation, or {@code null} if the store was slow: the last one
 	 * remains until the next
 	 * @throws UnusableStoreException if the store cannot hold elections without operator
 	 * action
 	 * @throws SessionException if the store cannot be reached
 	 */
-	default @Nullable Watch watch() throws SessionException {
+	default @Nullable Watch watch(boolean candidate) throws SessionException {
 		throw new UnsupportedOperationException();
 	}
 
@@ -116,8 +118,15 @@ public interface ElectionStore {
 	 *
 	 * @param view the leader and the candidates
 	 * @param open whether a session that is opened now may be admitted as a candidate
+	 * @param session such a session, if the store has opened one with the connection of
+	 * the observation
 	 */
-	record Watch(View view, boolean open) {
+	record Watch(View view, boolean open, @Nullable StoreSession session) {
+
+		public Watch(View view, boolean open) {
+			this(view, open, null);
+		}
+
 	}
 
 }

@@ -43,7 +43,7 @@ final class FollowerPhase {
 	 * The time within which nodes that start together make their first observation
 	 * without a session.
 	 */
-	private static final long LONGEST_DELAY = TimeUnit.MILLISECONDS.toNanos(250);
+	private static final long LONGEST_DELAY = TimeUnit.MILLISECONDS.toNanos(100);
 
 	private final Election election;
 
@@ -59,8 +59,6 @@ final class FollowerPhase {
 
 	private final StoreContact contact;
 
-	private final Runnable warmUp;
-
 	private final Preference preference;
 
 	private boolean warmedUp;
@@ -75,11 +73,7 @@ final class FollowerPhase {
 	 */
 	private boolean watches;
 
-	/**
-	 * Create a new {@code FollowerPhase} instance.
-	 * @param warmUp called once, when this node is a follower for the first time
-	 */
-	FollowerPhase(Election election, ElectionStore store, StoreContact contact, Runnable warmUp) {
+	FollowerPhase(Election election, ElectionStore store, StoreContact contact) {
 		this.election = election;
 		this.settings = election.settings();
 		this.timings = election.timings();
@@ -87,7 +81,6 @@ final class FollowerPhase {
 		this.log = election.log();
 		this.store = store;
 		this.contact = contact;
-		this.warmUp = warmUp;
 		this.preference = new Preference(election.settings());
 	}
 
@@ -106,12 +99,13 @@ final class FollowerPhase {
 	 */
 	void watch(SupervisedSession unopened) throws SessionException {
 		while (this.watches && !this.election.isStopping()) {
-			Watch watch = unopened.watch(this.election::isStopping);
 			boolean candidate = isCandidate();
+			Watch watch = unopened.watch(candidate, this.election::isStopping);
 			if (candidate && watch != null && watch.open()) {
 				this.contact.opening();
 				return;
 			}
+			unopened.close();
 			if (watch != null) {
 				follow(unopened, watch.view());
 			}
@@ -202,13 +196,12 @@ final class FollowerPhase {
 	}
 
 	/**
-	 * Run the code and the statements of a takeover in advance, but not during the start.
-	 * Without this, a failover would run them for the first time in its process.
+	 * Run the statements of a takeover in advance, but not during the start. Without
+	 * this, a failover would run them for the first time in its process.
 	 */
 	private void warmUp(SupervisedSession opened) throws SessionException {
 		if (!this.warmedUp) {
 			this.warmedUp = true;
-			this.warmUp.run();
 			opened.run(StoreSession::warmUp);
 		}
 	}

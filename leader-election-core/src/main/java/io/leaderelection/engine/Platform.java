@@ -121,6 +121,12 @@ public interface Platform {
 	interface Worker extends Executor {
 
 		/**
+		 * Create the thread again if it has ended for lack of memory and tasks wait.
+		 */
+		default void ensureThread() {
+		}
+
+		/**
 		 * Set whether the thread is kept while it is idle, and created now if there is
 		 * none.
 		 * @param retained whether to keep it

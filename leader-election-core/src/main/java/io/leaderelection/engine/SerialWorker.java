@@ -98,19 +98,28 @@ public final class SerialWorker {
 	 * @return whether there is a thread for them
 	 */
 	boolean schedule() {
+		boolean runs;
 		synchronized (this.monitor) {
-			if (this.scheduled || this.first == null) {
+			if (this.first == null) {
 				return true;
 			}
+			runs = this.scheduled;
 			this.scheduled = true;
 		}
 		try {
-			this.worker.execute(this.run);
+			if (runs) {
+				this.worker.ensureThread();
+			}
+			else {
+				this.worker.execute(this.run);
+			}
 			return true;
 		}
 		catch (Throwable ex) {
 			// No memory, perhaps not even for a message: another call retries
-			unschedule();
+			if (!runs) {
+				unschedule();
+			}
 			return false;
 		}
 	}

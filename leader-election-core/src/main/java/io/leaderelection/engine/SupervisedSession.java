@@ -56,17 +56,22 @@ final class SupervisedSession {
 	}
 
 	/**
-	 * Open the session, unless it is no longer wanted.
+	 * Open the session, unless an observation has done so or it is no longer wanted.
 	 */
 	void open(BooleanSupplier unwanted) throws SessionException {
-		this.session = unopened(unwanted, this.store::open);
+		if (this.session == null) {
+			this.session = unopened(unwanted, this.store::open);
+		}
 	}
 
 	/**
-	 * Observe the election without opening the session, unless this is no longer wanted.
+	 * Observe the election, unless this is no longer wanted. The store may open the
+	 * session with it.
 	 */
-	@Nullable Watch watch(BooleanSupplier unwanted) throws SessionException {
-		return this.<@Nullable Watch>unopened(unwanted, this.store::watch);
+	@Nullable Watch watch(boolean candidate, BooleanSupplier unwanted) throws SessionException {
+		Watch watch = this.<@Nullable Watch>unopened(unwanted, () -> this.store.watch(candidate));
+		this.session = (watch != null) ? watch.session() : null;
+		return watch;
 	}
 
 	private <T extends @Nullable Object> T unopened(BooleanSupplier unwanted, Request<T> request)
@@ -166,9 +171,15 @@ final class SupervisedSession {
 		}
 	}
 
+	/**
+	 * Close the session, if it is open.
+	 */
 	void close() {
 		try {
-			run(StoreSession::close);
+			if (this.session != null) {
+				run(StoreSession::close);
+				this.session = null;
+			}
 		}
 		catch (SessionException ex) {
 			throw new IllegalStateException("close() throws none", ex);

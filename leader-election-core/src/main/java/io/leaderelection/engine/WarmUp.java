@@ -17,18 +17,17 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Loads and links the code of a takeover in advance: runs an election without a store,
- * listeners and log from its start to its end, once per process. Without this, the first
- * takeover of a process would spend most of its time on loading and linking classes.
+ * Loads and links the code of an election in advance: runs one without a store, listeners
+ * and log from its start to its end, once per process, beside the start of the
+ * application. Without this, the first takeover of a process would spend most of its time
+ * on loading and linking classes.
  */
 final class WarmUp {
 
@@ -41,10 +40,37 @@ final class WarmUp {
 	private WarmUp() {
 	}
 
-	static void run() {
-		if (begun.getAndSet(true)) {
-			return;
+	/**
+	 * Begin on another thread, unless this process has done so.
+	 */
+	static void begin() {
+		if (!begun.getAndSet(true)) {
+			try {
+				Platform.SYSTEM.newThread("warm-up", WarmUp::run).start();
+			}
+			catch (OutOfMemoryError ex) {
+				failed(ex);
+			}
 		}
+	}
+
+	private static void failed(Throwable failure) {
+		logger.debug("The warm-up failed, so the first takeover may take longer", failure);
+	}
+
+	static void run() {
+		try {
+			elect();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		catch (Exception | OutOfMemoryError ex) {
+			failed(ex);
+		}
+	}
+
+	private static void elect() throws Exception {
 		ElectionSettings settings = new ElectionSettings("warm-up", "warm-up", LIMIT, Duration.ZERO, LIMIT, true);
 		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
 				() -> new LocalSession(() -> true, null), new Watchdog(Platform.SYSTEM), Platform.SYSTEM, (event) -> {
@@ -52,14 +78,9 @@ final class WarmUp {
 		try {
 			elector.start().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
 			elector.runIfLeader(elector::status);
+		}
+		finally {
 			elector.stop().get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
-		catch (ExecutionException | TimeoutException | OutOfMemoryError ex) {
-			logger.debug("The warm-up failed, so the first takeover may take longer", ex);
-			elector.stop();
 		}
 	}
 

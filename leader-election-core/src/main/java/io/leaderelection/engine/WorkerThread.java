@@ -55,9 +55,25 @@ final class WorkerThread extends ThreadPoolExecutor implements Platform.Worker {
 				task.run();
 			}
 			catch (Throwable ex) {
-				log.error("A task of leader election failed", ex);
+				failed(ex);
 			}
 		});
+	}
+
+	private static void failed(Throwable failure) {
+		try {
+			log.error("A task of leader election failed", failure);
+		}
+		catch (OutOfMemoryError ex) {
+			// The thread goes on without a message
+		}
+	}
+
+	@Override
+	public void ensureThread() {
+		if (!getQueue().isEmpty()) {
+			prestartCoreThread();
+		}
 	}
 
 	@Override

@@ -52,18 +52,17 @@
  * the transition.
  *
  * The threads. The election thread (ElectionLoop) owns the session and is the only thread
- * that calls it, except to wake or abort it. It may block in a socket, so nothing that must happen on time depends on
- * it. The watchdog (one for all elections) ends leadership whose trust has expired, and
+ * that calls it, except to wake or abort it. It may block in a socket, so nothing that
+ * must happen on time depends on it. The watchdog (one for all elections) ends leadership whose trust has expired, and
  * aborts a session whose call takes too long. It logs nothing, runs no code of the
  * application and waits for no lock that is held for long. One thread runs listeners, and
  * one runs cancellations, either of which may block. All these threads exist from the
- * start to the end of a participation, and go on after every failure. What else may block
- * (requests to other nodes, the completion of resignations) has a thread when needed. Work runs
- * on the threads of the application.
+ * start to the end of a participation, and go on after every failure. Requests to other
+ * nodes share a thread, which exists when needed; each resignation is completed on a
+ * thread of its own. Work runs on the threads of the application.
  *
- * Without memory. Everything that a transition and its events need is allocated before
- * the new state is written, so a lack of memory changes nothing, and the thread tries
- * again. Only trust may end before its transition, and then without the lock. What holds
+ * Without memory. The next state and its events are allocated before it is written, so a
+ * lack of memory at that moment changes nothing, and the thread tries again. Only trust may end before its transition, and then without the lock. What holds
  * after an OutOfMemoryError: isLeader() is false in time, since it compares clocks and
  * allocates nothing; the rules that the next leader follows do not depend on this
  * process; and the store ends the session after a lease. Order and completeness of

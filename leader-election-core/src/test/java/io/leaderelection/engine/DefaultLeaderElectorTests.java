@@ -21,6 +21,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
@@ -67,6 +69,26 @@ class DefaultLeaderElectorTests {
 		assertThat(this.events).hasSize(2)
 			.allSatisfy((event) -> assertThat(((LeadershipEvent) event).getLeadership()).isSameAs(leadership))
 			.allSatisfy((event) -> assertThat(event.getElection()).isEqualTo("default"));
+	}
+
+	@Test
+	void stageOfOneResignationDoesNotDelayAnother() throws Exception {
+		DefaultLeaderElector elector = elector(LocalStore.always());
+		assertThat(elector.start()).succeedsWithin(LONG);
+		CountDownLatch second = new CountDownLatch(1);
+		CompletableFuture<Boolean> first = elector.resign().thenApply((resigned) -> {
+			try {
+				return resigned && second.await(LONG.toSeconds(), TimeUnit.SECONDS);
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		assertThat(elector.awaitLeadership(LONG)).isTrue();
+		assertThat(elector.resign()).succeedsWithin(LONG);
+		second.countDown();
+		assertThat(first).succeedsWithin(LONG).isEqualTo(true);
+		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test

@@ -100,8 +100,7 @@ final class ElectionFixture {
 				new ElectionLog(LogFactory.getLog(Election.class)));
 		FakeTime idle = new FakeTime();
 		idle.threads = IdleThread::new;
-		this.run = new ElectionLoop(this.election, this.store, new Watchdog(idle), () -> {
-		});
+		this.run = new ElectionLoop(this.election, this.store, new Watchdog(idle));
 		this.election.effects().runBy(this.run);
 		this.time.at(END_OF_TEST, this::endOfTest);
 	}

@@ -94,7 +94,7 @@ class ElectionRobustnessTests {
 		this.store.next(Call.CONFIRM, () -> {
 			AtomicInteger reads = new AtomicInteger();
 			this.time.onRead(() -> {
-				if (reads.incrementAndGet() == 2) {
+				if (reads.incrementAndGet() == 1) {
 					// Registered, not checked: now trust expires and the watchdog looks
 					this.time.advance(ElectionFixture.TRUST);
 					this.fixture.checkDeadlines();

@@ -187,7 +187,7 @@ final class FakeStore implements ElectionStore {
 	}
 
 	@Override
-	public @Nullable Watch watch() throws SessionException {
+	public @Nullable Watch watch(boolean candidate) throws SessionException {
 		this.watches.add(this.time.elapsed());
 		play(Call.WATCH);
 		return this.slow ? null : new Watch(view(), this.open);

@@ -136,7 +136,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	}
 
 	@Override
-	public @Nullable Watch watch() throws SessionException {
+	public @Nullable Watch watch(boolean candidate) throws SessionException {
 		Watcher known = this.watcher;
 		Watch watch = (known != null) ? known.watchByPool() : null;
 		if (Thread.currentThread().isInterrupted()) {
@@ -145,25 +145,27 @@ public class AdvisoryLockStore implements ElectionStore {
 		// If the server is slow, connections of all nodes would make it slower
 		boolean failed = watch == null && this.poolUsed;
 		this.poolUsed = watch != null;
-		return (watch != null || failed) ? watch : connect(this::watchOnce);
+		return (watch != null || failed) ? watch : connect((connection) -> watchOnce(connection, candidate));
 	}
 
-	private Watch watchOnce(Connection connection) throws SQLException, SessionException {
-		try (connection) {
-			connection.setAutoCommit(true);
-			Watcher known = this.watcher;
-			Watch watch = (known != null) ? known.watch(connection) : null;
-			if (watch == null) {
-				// The first time, or the database has been replaced
-				known = watcher(connection);
-				watch = known.watch(connection);
-				this.watcher = (watch != null) ? known : null;
-			}
-			if (watch == null) {
-				throw new SessionException("The database for leader election is being replaced", null);
-			}
-			return watch;
+	private Watch watchOnce(Connection connection, boolean candidate) throws SQLException, SessionException {
+		connection.setAutoCommit(true);
+		Watcher known = this.watcher;
+		Watch watch = (known != null) ? known.watch(connection) : null;
+		if (watch == null) {
+			// The first time, or the database has been replaced
+			known = watcher(connection);
+			watch = known.watch(connection);
+			this.watcher = (watch != null) ? known : null;
 		}
+		if (watch == null) {
+			throw new SessionException("The database for leader election is being replaced", null);
+		}
+		if (candidate && watch.open()) {
+			return new Watch(watch.view(), true, open(connection, this.socket));
+		}
+		connection.close();
+		return watch;
 	}
 
 	private Watcher watcher(Connection connection) throws SQLException, SessionException {
@@ -197,6 +199,10 @@ public class AdvisoryLockStore implements ElectionStore {
 		catch (SQLException ex) {
 			abandon(connection);
 			throw translate(ex, connection == null);
+		}
+		catch (RuntimeException | Error ex) {
+			abandon(connection);
+			throw ex;
 		}
 	}
 

@@ -32,14 +32,15 @@ import org.jspecify.annotations.Nullable;
  * A lock, unlike the last message of a session, is visible to every role, and it is gone
  * with the session. The key has the highest bit, which no other key of its class has,
  * seven bits that are 0, and three bytes: the protocol, the priority and the length of
- * the metadata, which are in a {@link SessionComment}. The highest bit of the protocol
+ * the metadata, which are in a {@link SessionComment}. The second bit of the protocol
  * tells whether a takeover from the session is fast.
  */
 final class Profiles {
 
 	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (.*)", Pattern.DOTALL);
 
-	private static final int FAST = 1 << 23;
+	/** An earlier version used the next bit, which promised less. */
+	private static final int FAST = 1 << 22;
 
 	private Profiles() {
 	}
@@ -80,7 +81,7 @@ final class Profiles {
 	 * @param metadata the metadata, as far as they can be read
 	 */
 	static NodeProfile of(int key, Map<String, String> metadata) {
-		return isKey(key) ? new NodeProfile(key >>> 16 & 0x7F, key >>> 8 & 0xFF, hasMetadata(key) ? metadata : Map.of())
+		return isKey(key) ? new NodeProfile(key >>> 16 & 0x3F, key >>> 8 & 0xFF, hasMetadata(key) ? metadata : Map.of())
 				: NodeProfile.UNKNOWN;
 	}
 

@@ -45,7 +45,8 @@ final class ResignationRequest {
 	/** The server ends a session that is silent for this long. */
 	private static final long IDLE_MILLIS = 10_000;
 
-	private static final int LONGEST_CAUSE = 200;
+	/** The server shows so many characters of a message and some more. */
+	private static final int LONGEST_COMMENT = 800;
 
 	private static final String CAUSE = "cause";
 
@@ -61,7 +62,12 @@ final class ResignationRequest {
 		this.connection = connection;
 		this.keys = keys;
 		this.term = term;
-		this.comment = SessionComment.of(Map.of(CAUSE, cause.substring(0, Math.min(cause.length(), LONGEST_CAUSE))));
+		this.comment = comment(cause);
+	}
+
+	private static String comment(String cause) {
+		String comment = SessionComment.of(Map.of(CAUSE, cause));
+		return (comment.length() <= LONGEST_COMMENT) ? comment : comment(cause.substring(0, cause.length() / 2));
 	}
 
 	/**

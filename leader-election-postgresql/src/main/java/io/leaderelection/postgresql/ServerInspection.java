@@ -54,7 +54,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	private static final int OLDEST_VERSION_WITH_ENDINGS = 15;
 
 	private static final Set<String> ENDINGS = Set.of("pg_stat_get_db_sessions_killed", "pg_stat_get_db_sessions_fatal",
-			"pg_stat_get_db_stat_reset_time", "pg_stat_get_activity", "pg_stat_clear_snapshot", "pg_sleep",
+			"pg_stat_get_db_stat_reset_time", "pg_stat_get_activity", "pg_stat_clear_snapshot", "pg_sleep", "host",
 			"inet_client_addr", "inet_client_port", "inet_server_addr", "inet_server_port");
 
 	static final String INSPECT = AdvisoryLockSql.INSPECT

@@ -900,7 +900,7 @@ class AdvisoryLockSessionTests {
 			session.release(true);
 			request.get(5, TimeUnit.SECONDS);
 			session.withdraw();
-			assertThat(sessions(this.server, "node-b").watch().view().leader()).isNull();
+			assertThat(sessions(this.server, "node-b").watch(false).view().leader()).isNull();
 		}
 		finally {
 			Locale.setDefault(before);

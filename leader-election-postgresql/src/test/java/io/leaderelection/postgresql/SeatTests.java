@@ -118,17 +118,17 @@ class SeatTests {
 		for (int i = 0; i < STANDBYS; i++) {
 			assertThat(open("node-" + i, 5).becomeCandidate()).isTrue();
 		}
-		assertThat(sessions("other", 5).watch().open()).isTrue();
+		assertThat(sessions("other", 5).watch(false).open()).isTrue();
 		assertThat(open("node-5", 5).becomeCandidate()).isTrue();
-		assertThat(sessions("other", 5).watch().open()).isFalse();
+		assertThat(sessions("other", 5).watch(false).open()).isFalse();
 		assertThat(open("other", 5).becomeCandidate()).isFalse();
-		assertThat(sessions("node-10", 10).watch().open()).isTrue();
+		assertThat(sessions("node-10", 10).watch(false).open()).isTrue();
 		StoreSession preferred = open("node-10", 10);
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(STANDBYS + 2);
-		assertThat(sessions("other", 10).watch().open()).isFalse();
-		assertThat(sessions("node-0").watch().open()).isFalse();
+		assertThat(sessions("other", 10).watch(false).open()).isFalse();
+		assertThat(sessions("node-0").watch(false).open()).isFalse();
 		assertThat(preferred.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		assertThat(preferred.confirm().foreign()).isNull();
 		assertThat(seats()).hasSize(STANDBYS + 1);
@@ -212,7 +212,7 @@ class SeatTests {
 		try (Connection earlier = this.server.connect(); Statement statement = earlier.createStatement()) {
 			statement.execute("SET application_name = '" + new SessionNames(this.election).of("old") + "'");
 			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
-			Watch watch = sessions("node-4").watch();
+			Watch watch = sessions("node-4").watch(false);
 			assertThat(watch.open()).isFalse();
 			assertThat(watch.view().candidates()).extracting(Candidate::nodeId)
 				.containsExactlyInAnyOrder("node-1", "node-2", "node-3", "old");
@@ -221,24 +221,38 @@ class SeatTests {
 			statement
 				.execute("SELECT pg_advisory_lock(" + this.keys.termClass() + ", " + (won.term().transactionId() + 1)
 						+ "), pg_advisory_lock_shared(" + this.keys.noticeClass() + ", 1)");
-			Holder leader = sessions("node-4").watch().view().leader();
+			Holder leader = sessions("node-4").watch(false).view().leader();
 			assertThat(leader).isNotNull().extracting(Holder::nodeId).isEqualTo("old");
 		}
 	}
 
 	@Test
+	void firstWatchOfACandidateOpensItsSession() throws SessionException {
+		AdvisoryLockStore watching = sessions("node-1");
+		assertThat(watching.watch(false).session()).isNull();
+		StoreSession session = watching.watch(true).session();
+		assertThat(session).isNotNull();
+		this.sessions.add(session);
+		assertThat(session.becomeCandidate()).isTrue();
+		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Won.class);
+		open("node-2").becomeCandidate();
+		open("node-3").becomeCandidate();
+		assertThat(sessions("node-4").watch(true)).matches((watch) -> !watch.open() && watch.session() == null);
+	}
+
+	@Test
 	void watchReadsTheElectionWithoutAPool() throws SessionException {
 		AdvisoryLockStore watching = sessions("node-4");
-		Watch watch = watching.watch();
+		Watch watch = watching.watch(false);
 		assertThat(watch.view().leader()).isNull();
 		assertThat(watch.open()).isTrue();
 		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		Won won = (Won) first.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
-		assertThat(watching.watch().open()).isTrue();
+		assertThat(watching.watch(false).open()).isTrue();
 		open("node-3").becomeCandidate();
-		watch = watching.watch();
+		watch = watching.watch(false);
 		assertThat(watch.open()).isFalse();
 		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 		assertThat(watch.view().candidates()).hasSize(3);
@@ -263,7 +277,7 @@ class SeatTests {
 		}
 		this.pool.setNetworkTimeout(Runnable::run, 60_000);
 		AdvisoryLockStore watching = sessions("node-4");
-		watching.watch();
+		watching.watch(false);
 		StoreSession first = open("node-1");
 		first.becomeCandidate();
 		Won won = (Won) first.acquire(NO_WAIT);
@@ -271,7 +285,7 @@ class SeatTests {
 		int before = this.connections.get();
 		for (boolean autoCommit : new boolean[] { true, false }) {
 			this.pool.setAutoCommit(autoCommit);
-			Watch watch = watching.watch();
+			Watch watch = watching.watch(false);
 			assertThat(watch.open()).isTrue();
 			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 			assertThat(this.pool.getAutoCommit()).isEqualTo(autoCommit);
@@ -292,16 +306,16 @@ class SeatTests {
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
 				this.server.username(), this.server.password());
 		AdvisoryLockStore watching = sessions("node-4");
-		watching.watch();
+		watching.watch(false);
 		open("node-1").becomeCandidate();
 		open("node-2").becomeCandidate();
-		assertThat(watching.watch().open()).isFalse();
-		assertThat(watching.watch().view().candidates()).hasSize(2);
+		assertThat(watching.watch(false).open()).isFalse();
+		assertThat(watching.watch(false).view().candidates()).hasSize(2);
 		this.pool.close();
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
 		await().pollInterval(Duration.ZERO).pollDelay(Duration.ZERO).until(() -> {
 			int before = this.connections.get();
-			watching.watch();
+			watching.watch(false);
 			return this.connections.get() == before;
 		});
 	}
@@ -311,10 +325,10 @@ class SeatTests {
 		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
 		this.pool.close();
 		int before = this.connections.get();
-		assertThat(watching.watch()).as("the next one is awaited").isNull();
+		assertThat(watching.watch(false)).as("the next one is awaited").isNull();
 		assertThat(this.connections).hasValue(before);
 		for (int i = 1; i <= 2; i++) {
-			assertThat(watching.watch().open()).isTrue();
+			assertThat(watching.watch(false).open()).isTrue();
 			assertThat(this.connections).hasValue(before + i);
 		}
 	}
@@ -324,14 +338,14 @@ class SeatTests {
 		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
 		watching.open().close();
 		this.pool.close();
-		assertThat(watching.watch()).isNotNull();
+		assertThat(watching.watch(false)).isNotNull();
 	}
 
 	private AdvisoryLockStore watchByPool(String url) throws Exception {
 		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
 		AdvisoryLockStore watching = sessions("node-4");
-		watching.watch();
-		assertThat(watching.watch().open()).isTrue();
+		watching.watch(false);
+		assertThat(watching.watch(false).open()).isTrue();
 		return watching;
 	}
 
@@ -350,7 +364,7 @@ class SeatTests {
 				released.set(true);
 				proxy.release();
 			});
-			assertThat(watching.watch()).isNotNull();
+			assertThat(watching.watch(false)).isNotNull();
 			assertThat(released).isTrue();
 			assertThat(this.pool.isClosed()).isFalse();
 			assertThat(this.connections).hasValue(before);
@@ -364,9 +378,9 @@ class SeatTests {
 			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
 			int before = this.connections.get();
 			proxy.hold();
-			assertThat(watching.watch()).isNull();
+			assertThat(watching.watch(false)).isNull();
 			assertThat(this.connections).hasValue(before);
-			assertThat(watching.watch()).isNotNull();
+			assertThat(watching.watch(false)).isNotNull();
 			assertThat(this.connections).hasValue(before + 1);
 		}
 	}
@@ -379,14 +393,14 @@ class SeatTests {
 		try (Connection lent = this.server.connect()) {
 			this.pool = lent;
 			AdvisoryLockStore watching = sessions("node-4");
-			watching.watch();
+			watching.watch(false);
 			for (int i = 0; i < 2; i++) {
-				assertThat(watching.watch()).isNotNull();
+				assertThat(watching.watch(false)).isNotNull();
 				int before = this.connections.get();
 				this.pool = null;
-				assertThat(watching.watch()).isNull();
+				assertThat(watching.watch(false)).isNull();
 				assertThat(this.connections).hasValue(before);
-				assertThat(watching.watch()).isNotNull();
+				assertThat(watching.watch(false)).isNotNull();
 				assertThat(this.connections).hasValue(before + 1);
 				this.pool = lent;
 			}
@@ -404,9 +418,9 @@ class SeatTests {
 		StoreSession other = open("node-3");
 		other.becomeCandidate();
 		AdvisoryLockStore watching = sessions("node-4");
-		watching.watch();
+		watching.watch(false);
 		for (int i = 0; i < 3; i++) {
-			Watch watch = watching.watch();
+			Watch watch = watching.watch(false);
 			assertThat(watch.open()).isFalse();
 			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 			assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
@@ -415,17 +429,17 @@ class SeatTests {
 		}
 		other.close();
 		await().until(() -> seats().size() < STANDBYS);
-		assertThat(watching.watch().open()).isTrue();
+		assertThat(watching.watch(false).open()).isTrue();
 		assertThat(lastStatementOfThePool()).contains("pg_locks");
 		open("node-5").becomeCandidate();
-		assertThat(watching.watch().view().candidates()).as("as soon as no seat is free").hasSize(STANDBYS + 1);
-		watching.watch();
+		assertThat(watching.watch(false).view().candidates()).as("as soon as no seat is free").hasSize(STANDBYS + 1);
+		watching.watch(false);
 		assertThat(lastStatementOfThePool()).doesNotContain("pg_locks");
 		leader.close();
 		await().until(() -> standby.acquire(NO_WAIT) instanceof Won);
 		open("node-6").becomeCandidate();
 		assertThat(seats()).hasSize(STANDBYS);
-		Watch watch = watching.watch();
+		Watch watch = watching.watch(false);
 		assertThat(watch.open()).isFalse();
 		assertThat(watch.view().leader()).isNotNull().extracting(Holder::nodeId).isEqualTo("node-2");
 	}
@@ -449,7 +463,7 @@ class SeatTests {
 		for (boolean pooled : new boolean[] { false, true }) {
 			this.pool = pooled ? this.server.connect() : null;
 			for (int i = 0; i < 3; i++) {
-				Watch watch = watching.watch();
+				Watch watch = watching.watch(false);
 				assertThat(watch).isNotNull();
 				assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
 			}
@@ -480,11 +494,11 @@ class SeatTests {
 						return method.invoke(lent, arguments);
 					});
 			AdvisoryLockStore watching = sessions("node-4");
-			watching.watch();
-			assertThat(watching.watch().open()).isFalse();
+			watching.watch(false);
+			assertThat(watching.watch(false).open()).isFalse();
 			standby.close();
 			await().until(() -> seats().size() < STANDBYS);
-			assertThat(watching.watch().open()).isTrue();
+			assertThat(watching.watch(false).open()).isTrue();
 			assertThat(left).hasSize(2).containsOnly("0");
 		}
 	}
@@ -501,7 +515,7 @@ class SeatTests {
 			AdvisoryLockStore watching = sessions("node-4");
 			await().pollInterval(FOREIGN_INTERVAL)
 				.during(FOREIGN_INTERVAL.multipliedBy(3))
-				.until(() -> watching.watch().view().foreign() == null);
+				.until(() -> watching.watch(false).view().foreign() == null);
 		}
 	}
 
@@ -528,14 +542,14 @@ class SeatTests {
 				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
 						other.password());
 				AdvisoryLockStore watching = sessions("node-4");
-				watching.watch();
+				watching.watch(false);
 				if (identifier) {
 					open("node-1").becomeCandidate();
 					open("node-2").becomeCandidate();
 				}
 				int before = this.connections.get();
 				for (int i = 1; i <= 2; i++) {
-					Watch watch = watching.watch();
+					Watch watch = watching.watch(false);
 					assertThat(watch.open()).isFalse();
 					assertThat(watch.view().candidates()).hasSize(2);
 					assertThat(this.connections).hasValue(before + i);
@@ -553,9 +567,9 @@ class SeatTests {
 			statement.execute("SET extra_float_digits = 0");
 		}
 		AdvisoryLockStore watching = sessions("node-4");
-		watching.watch();
+		watching.watch(false);
 		int before = this.connections.get();
-		assertThat(watching.watch().open()).isTrue();
+		assertThat(watching.watch(false).open()).isTrue();
 		assertThat(this.connections).hasValue(before);
 	}
 
@@ -567,19 +581,19 @@ class SeatTests {
 		Won won = (Won) leader.acquire(NO_WAIT);
 		open("node-2").becomeCandidate();
 		AdvisoryLockStore watching = sessions("node-4");
-		assertThat(watching.watch().view().foreign()).isNull();
+		assertThat(watching.watch(false).view().foreign()).isNull();
 		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
 			statement.execute("SET application_name = 'psql'");
 			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", " + (STANDBYS + 1) + ")");
 			await().pollInterval(FOREIGN_INTERVAL)
 				.during(FOREIGN_INTERVAL.multipliedBy(2))
-				.until(() -> watching.watch().view().foreign() == null);
+				.until(() -> watching.watch(false).view().foreign() == null);
 			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", number) "
 					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE pg_try_advisory_lock("
 					+ this.keys.observerClass() + ", number)");
 			assertThat(seats()).hasSize(STANDBYS + 1);
-			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch().view().foreign() != null);
-			Watch watch = watching.watch();
+			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch(false).view().foreign() != null);
+			Watch watch = watching.watch(false);
 			assertThat(watch.open()).isFalse();
 			assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
 				.asString()
@@ -594,12 +608,12 @@ class SeatTests {
 			assertThat(leader.confirm().foreign()).contains("'psql'");
 			assertThat(leader.confirm().predecessor()).isNull();
 			leader.release(true);
-			View view = watching.watch().view();
+			View view = watching.watch(false).view();
 			assertThat(view.leader()).isNull();
 			assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
 		}
-		await().until(() -> watching.watch().view().foreign() == null);
-		assertThat(watching.watch().open()).isTrue();
+		await().until(() -> watching.watch(false).view().foreign() == null);
+		assertThat(watching.watch(false).open()).isTrue();
 	}
 
 	private List<String> seats() {

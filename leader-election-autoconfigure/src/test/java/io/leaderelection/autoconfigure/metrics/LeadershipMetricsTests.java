@@ -111,7 +111,7 @@ class LeadershipMetricsTests {
 			}
 
 			@Override
-			public Watch watch() {
+			public Watch watch(boolean candidate) {
 				return new Watch(View.NONE, false);
 			}
 

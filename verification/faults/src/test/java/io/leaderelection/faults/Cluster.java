@@ -70,6 +70,8 @@ final class Cluster implements AutoCloseable {
 	 */
 	static final String NO_FAST_TAKEOVER = "leader-election.fast-takeover=false";
 
+	private static final String FAST_TAKEOVER = "leader-election.fast-takeover=";
+
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
 	private final PostgreSqlServer server;
@@ -216,6 +218,10 @@ final class Cluster implements AutoCloseable {
 				"--faults.writes.password=" + this.server.password()));
 		if (this.table && !this.properties.contains("leader-election.store=" + TABLE)) {
 			arguments.addAll(List.of("--leader-election.store=" + TABLE, "--leader-election.initialize-schema=always"));
+		}
+		else if (!this.table && this.properties.stream().noneMatch((property) -> property.startsWith(FAST_TAKEOVER))) {
+			// The nodes see the proxies, which end a session only when its node does
+			arguments.add("--" + FAST_TAKEOVER + "true");
 		}
 		Stream.concat(this.properties.stream(), Stream.of(more)).forEach((property) -> arguments.add("--" + property));
 		// A test may set what the store requires, too

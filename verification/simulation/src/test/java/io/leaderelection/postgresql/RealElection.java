@@ -116,7 +116,7 @@ final class RealElection extends ComparedElection {
 		switch (operation.kind()) {
 			case OPEN -> open(number);
 			case WATCH -> {
-				Watch watch = opener(number).watch();
+				Watch watch = opener(number).watch(false);
 				answers.put(number, watched(words(watch.view()), watch.open()));
 			}
 			case CLOSE -> {

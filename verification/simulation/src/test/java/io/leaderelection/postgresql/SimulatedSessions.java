@@ -81,7 +81,7 @@ public final class SimulatedSessions implements ElectionStore {
 	 * Always on a connection of its own: a pool of the application is not simulated.
 	 */
 	@Override
-	public Watch watch() throws SessionException {
+	public Watch watch(boolean candidate) throws SessionException {
 		return connect((connection) -> {
 			Watched watched = connection.request(this.programs.watch(seats()), OPENING_TIMEOUT);
 			if (watched.inRecovery()) {

@@ -105,7 +105,7 @@ class ScheduleTests {
 					goesOn = this.next != null;
 					// What may fail comes first: the thread then tries again
 					if (!goesOn) {
-						this.effects.loop().ended();
+						this.effects.loop().supervise(false);
 						this.effects.retainThreads(false);
 					}
 					apply((state, now) -> this.transitions.end(state));
@@ -117,7 +117,7 @@ class ScheduleTests {
 					ended = this.current;
 					goesOn = following != null;
 					if (!goesOn) {
-						this.effects.loop().ended();
+						this.effects.loop().supervise(false);
 						this.effects.retainThreads(false);
 					}
 					apply((state, now) -> this.transitions.end(state));
