@@ -38,8 +38,8 @@ class ProfilesTests {
 	@Test
 	void keyIsAContractBetweenVersions() {
 		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80010000);
-		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80810000);
-		assertThat(Profiles.key(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80826405);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80410000);
+		assertThat(Profiles.key(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80426405);
 	}
 
 	@Test
@@ -54,6 +54,13 @@ class ProfilesTests {
 			assertThat(Profiles.hasMetadata(key)).isFalse();
 			assertThat(Profiles.isFast(key)).isEqualTo(fast);
 		}
+	}
+
+	@Test
+	void takeoverFromANodeOfAnEarlierVersionIsNotFast() {
+		int key = 0x80810000;
+		assertThat(Profiles.isFast(key)).isFalse();
+		assertThat(Profiles.of(key, Map.of())).isEqualTo(NodeProfile.DEFAULT);
 	}
 
 	@Test
