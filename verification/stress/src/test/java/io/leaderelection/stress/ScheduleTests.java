@@ -104,10 +104,8 @@ class ScheduleTests {
 					ended = this.current;
 					goesOn = this.next != null;
 					// What may fail comes first: the thread then tries again
-					if (!goesOn) {
-						this.effects.loop().supervise(false);
-						this.effects.retainThreads(false);
-					}
+					this.effects.loop().supervise(goesOn);
+					this.effects.retainThreads(goesOn);
 					apply((state, now) -> this.transitions.end(state));
 					this.current = this.next;
 				""", """
@@ -116,10 +114,8 @@ class ScheduleTests {
 				try {
 					ended = this.current;
 					goesOn = following != null;
-					if (!goesOn) {
-						this.effects.loop().supervise(false);
-						this.effects.retainThreads(false);
-					}
+					this.effects.loop().supervise(goesOn);
+					this.effects.retainThreads(goesOn);
 					apply((state, now) -> this.transitions.end(state));
 					this.current = following;
 				"""));
