@@ -145,12 +145,13 @@ final class SessionCheck {
 	 */
 	private static boolean isCounted(Connection connection, long before) throws SQLException, InterruptedException {
 		long start = System.nanoTime();
-		boolean counted = Rows.number(connection, FATAL) > before;
-		while (!counted && System.nanoTime() - start < TOLERANCE.toNanos()) {
+		while (Rows.number(connection, FATAL) <= before) {
+			if (System.nanoTime() - start >= TOLERANCE.toNanos()) {
+				return false;
+			}
 			Thread.sleep(POLL_INTERVAL.toMillis());
-			counted = Rows.number(connection, FATAL) > before;
 		}
-		return counted;
+		return true;
 	}
 
 	private boolean takeover(String word, boolean counted) {

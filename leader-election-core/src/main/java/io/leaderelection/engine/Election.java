@@ -242,8 +242,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Apply a transition. The only place where the state changes. The new state and the
 	 * events of the transition are allocated before it is written, so that a lack of
-	 * memory at that moment changes nothing. An interrupt of work may need memory later,
-	 * and is lost without it.
+	 * memory changes nothing then. An interrupt of work may need memory later, and is
+	 * lost without it.
 	 * @return the state after the transition
 	 */
 	ElectionState apply(Step step) {

@@ -106,7 +106,7 @@ final class ElectionEffects {
 
 	/**
 	 * Set whether the threads that a loss needs are kept: from the start to the end of a
-	 * participation, so that none must be created at that moment.
+	 * participation, so that none must be created then.
 	 */
 	void retainThreads(boolean retained) {
 		this.relay.retain(retained);

@@ -62,7 +62,7 @@
  * thread of its own. Work runs on the threads of the application.
  *
  * Without memory. The next state and its events are allocated before it is written, so a
- * lack of memory at that moment changes nothing, and the thread tries again. Only trust may end before its transition, and then without the lock. What holds
+ * lack of memory changes nothing then, and the thread tries again. Only trust may end before its transition, and then without the lock. What holds
  * after an OutOfMemoryError: isLeader() is false in time, since it compares clocks and
  * allocates nothing; the rules that the next leader follows do not depend on this
  * process; and the store ends the session after a lease. Order and completeness of

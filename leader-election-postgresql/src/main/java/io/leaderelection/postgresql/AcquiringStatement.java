@@ -250,8 +250,8 @@ final class AcquiringStatement {
 	}
 
 	private String higherPriority(int priority) {
-		return "mode = 'ShareLock' AND objsubid = 2 AND classid = %s AND objid::bigint >> 24 = 128 AND ((objid::bigint >> 8) & 255) > %s"
-			.formatted(AdvisoryLockSql.unsigned(this.keys.observerClass()), priority);
+		return "mode = 'ShareLock' AND objsubid = 2 AND classid = %s AND objid::bigint >> %s = %s AND ((objid::bigint >> 8) & 255) > %s"
+			.formatted(AdvisoryLockSql.unsigned(this.keys.observerClass()), Profiles.BITS, Profiles.PREFIX, priority);
 	}
 
 }

@@ -352,10 +352,14 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public String requester() throws SessionException {
 		Integer pid = this.requester;
-		return (pid != null)
-				? unlessCancelled(
-						() -> ResignationRequest.describe(this.connection, this.sql.comment(), pid, this.names))
-				: "another node";
+		if (pid == null) {
+			return "another node";
+		}
+		return unlessCancelled(() -> {
+			String requester = this.foreignSessions.read(this.connection, pid,
+					(row) -> ResignationRequest.describe(row, this.names));
+			return (requester != null) ? requester : "session with pid " + pid;
+		});
 	}
 
 	/**

@@ -149,12 +149,13 @@ public class AdvisoryLockStore implements ElectionStore {
 	}
 
 	private Watch watchOnce(Connection connection, boolean candidate) throws SQLException, SessionException {
-		connection.setAutoCommit(true);
+		ServerInspection server = null;
 		Watcher known = this.watcher;
 		Watch watch = (known != null) ? known.watch(connection) : null;
 		if (watch == null) {
 			// The first time, or the database has been replaced
-			known = watcher(connection);
+			server = inspect(connection);
+			known = watcher(connection, server);
 			watch = known.watch(connection);
 			this.watcher = (watch != null) ? known : null;
 		}
@@ -162,16 +163,20 @@ public class AdvisoryLockStore implements ElectionStore {
 			throw new SessionException("The database for leader election is being replaced", null);
 		}
 		if (candidate && watch.open()) {
-			return new Watch(watch.view(), true, open(connection, this.socket));
+			return new Watch(watch.view(), true, open(connection, (server != null) ? server : inspect(connection)));
 		}
 		connection.close();
 		return watch;
 	}
 
-	private Watcher watcher(Connection connection) throws SQLException, SessionException {
+	private ServerInspection inspect(Connection connection) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
 		ServerInspection server = ServerInspection.inspect(connection, timelines());
 		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
+		return server;
+	}
+
+	private Watcher watcher(Connection connection, ServerInspection server) throws SQLException {
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		fence().heldOn(identity);
 		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats());
@@ -184,33 +189,38 @@ public class AdvisoryLockStore implements ElectionStore {
 	@Override
 	public StoreSession open() throws SessionException {
 		this.poolUsed = false;
-		return connect((connection) -> open(connection, this.socket));
+		return connect((connection) -> open(connection, inspect(connection)));
 	}
 
 	@Override
 	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
-		Connection connection = null;
-		try {
-			connection = this.source.connect(driverSettings());
-			connection.setAutoCommit(true);
+		connect(() -> this.source.connect(driverSettings()), (connection) -> {
 			new ResignationRequest(connection, this.keys, term, cause).run(limit);
 			connection.close();
-		}
-		catch (SQLException ex) {
-			abandon(connection);
-			throw translate(ex, connection == null);
-		}
-		catch (RuntimeException | Error ex) {
-			abandon(connection);
-			throw ex;
-		}
+			return true;
+		});
 	}
 
 	private <T> T connect(Use<T> use) throws SessionException {
+		try {
+			return connect(this::openConnection, (connection) -> {
+				this.opening = connection;
+				return use.apply(connection);
+			});
+		}
+		finally {
+			this.opening = null;
+		}
+	}
+
+	/**
+	 * Use a new connection, which is abandoned if that fails. Called by any thread.
+	 */
+	private static <T> T connect(Opener opener, Use<T> use) throws SessionException {
 		Connection connection = null;
 		try {
-			connection = openConnection();
-			this.opening = connection;
+			connection = opener.open();
+			connection.setAutoCommit(true);
 			return use.apply(connection);
 		}
 		catch (SQLException ex) {
@@ -220,9 +230,6 @@ public class AdvisoryLockStore implements ElectionStore {
 		catch (SessionException | RuntimeException | Error ex) {
 			abandon(connection);
 			throw ex;
-		}
-		finally {
-			this.opening = null;
 		}
 	}
 
@@ -279,11 +286,8 @@ public class AdvisoryLockStore implements ElectionStore {
 		}
 	}
 
-	private StoreSession open(Connection connection, @Nullable Socket socket) throws SQLException, SessionException {
+	private StoreSession open(Connection connection, ServerInspection server) throws SQLException, SessionException {
 		PGConnection pgConnection = unwrap(connection);
-		connection.setAutoCommit(true);
-		ServerInspection server = ServerInspection.inspect(connection, timelines());
-		server.check(pgConnection.getBackendPID(), this.allowSessionPooler, false);
 		String leaseHolder = findLeaseHolder(connection);
 		long lease = this.settings.lease().toMillis();
 		long wait = server.longestWaitMillis();
@@ -300,7 +304,7 @@ public class AdvisoryLockStore implements ElectionStore {
 					return new Applied(
 							new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
 									row.getString("idle_in_transaction")),
-							SlowTakeover.of(this.settings, server, pooled, row, socket));
+							SlowTakeover.of(this.settings, server, pooled, row, this.socket));
 				});
 		SessionIdentity identity = applied.identity();
 		if (!token.equals(identity.token()) || identity.pid() != server.pid()) {
@@ -476,6 +480,16 @@ public class AdvisoryLockStore implements ElectionStore {
 	 * @param key the key of the row
 	 */
 	public record TableRow(String table, String key) {
+	}
+
+	/**
+	 * Opens a connection.
+	 */
+	@FunctionalInterface
+	private interface Opener {
+
+		Connection open() throws SQLException;
+
 	}
 
 	/**

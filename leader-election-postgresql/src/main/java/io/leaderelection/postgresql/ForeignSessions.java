@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
+import io.leaderelection.postgresql.Jdbc.RowMapper;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -113,18 +114,30 @@ final class ForeignSessions {
 	}
 
 	private String lookUp(Connection connection, int pid) throws SQLException {
+		String words = read(connection, pid, ForeignSessions::words);
+		return (words != null) ? words : unnamed(pid);
+	}
+
+	/**
+	 * Read what names a session.
+	 * @param connection the session that runs the query
+	 * @param pid the process id
+	 * @param mapper maps a row of {@link AdvisoryLockSql#nameSessions}
+	 * @return the result, or {@code null} if the session has ended or its name may not be
+	 * read
+	 */
+	@Nullable String read(Connection connection, int pid, RowMapper<String> mapper) throws SQLException {
 		if (this.denied) {
-			return unnamed(pid);
+			return null;
 		}
 		try {
-			return Jdbc.query(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)),
-					ForeignSessions::words);
+			return Jdbc.query(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)), mapper);
 		}
 		catch (SQLException ex) {
 			Jdbc.throwIfInterrupted(connection, ex);
 			logger.debug("The session with pid " + pid + " has no name", ex);
 			this.denied = Jdbc.isDenied(ex);
-			return unnamed(pid);
+			return null;
 		}
 	}
 

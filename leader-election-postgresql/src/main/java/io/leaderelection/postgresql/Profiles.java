@@ -39,6 +39,12 @@ final class Profiles {
 
 	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (.*)", Pattern.DOTALL);
 
+	/** The bits of a key below its prefix. */
+	static final int BITS = 24;
+
+	/** The other bits of a key. */
+	static final int PREFIX = 0x80;
+
 	/** An earlier version used the next bit, which promised less. */
 	private static final int FAST = 1 << 22;
 
@@ -50,7 +56,7 @@ final class Profiles {
 	 * @param fast whether a takeover from the session of the node is fast
 	 */
 	static int key(NodeProfile profile, boolean fast) {
-		return Integer.MIN_VALUE | (fast ? FAST : 0) | profile.protocol() << 16 | profile.priority() << 8
+		return PREFIX << BITS | (fast ? FAST : 0) | profile.protocol() << 16 | profile.priority() << 8
 				| profile.metadataText().length();
 	}
 
@@ -58,7 +64,7 @@ final class Profiles {
 	 * Return whether a key is that of a profile.
 	 */
 	static boolean isKey(int key) {
-		return key >>> 24 == 0x80;
+		return key >>> BITS == PREFIX;
 	}
 
 	/**

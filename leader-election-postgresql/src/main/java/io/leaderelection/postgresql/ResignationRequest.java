@@ -20,15 +20,12 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.SessionNames;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 
 /**
  * A request that a leader ends its term: a session that shares the request key of the
@@ -37,8 +34,6 @@ import org.apache.commons.logging.LogFactory;
  * not wait, since the server may log waits.
  */
 final class ResignationRequest {
-
-	private static final Log logger = LogFactory.getLog(ResignationRequest.class);
 
 	private static final long POLL_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -127,24 +122,11 @@ final class ResignationRequest {
 	}
 
 	/**
-	 * Return the node and the cause of a request, as far as this session may read them.
-	 * @param comment precedes each message of the session that asks
-	 * @param pid the process id of the session that requests
+	 * Return the node and the cause of a request, as far as they can be read.
+	 * @param row a row of {@link AdvisoryLockSql#nameSessions} for the session that
+	 * requests
 	 */
-	static String describe(Connection connection, String comment, int pid, SessionNames names) throws SQLException {
-		try {
-			List<String> found = Jdbc.rows(connection, comment + AdvisoryLockSql.nameSessions(List.of(pid)),
-					(row) -> describe(row, names));
-			return found.isEmpty() ? "session with pid " + pid : found.get(0);
-		}
-		catch (SQLException ex) {
-			Jdbc.throwIfInterrupted(connection, ex);
-			logger.debug("The session with pid " + pid + " has no name", ex);
-			return "session with pid " + pid;
-		}
-	}
-
-	private static String describe(ResultSet row, SessionNames names) throws SQLException {
+	static String describe(ResultSet row, SessionNames names) throws SQLException {
 		String cause = SessionComment.values(row.getString("query")).get(CAUSE);
 		String node = "node '" + names.nodeOf(String.valueOf(row.getString("application_name"))) + "'";
 		return (cause != null) ? node + " (" + cause + ")" : node;

@@ -17,9 +17,6 @@
 package io.leaderelection.postgresql;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -38,6 +35,7 @@ import io.leaderelection.testsupport.Certificates;
 import io.leaderelection.testsupport.HaProxy;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 import io.leaderelection.testsupport.RoundTrips;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Assumptions;
@@ -68,7 +66,7 @@ class FastTakeoverTests {
 	@ValueSource(strings = { "[::1]", "[::ffff:127.0.0.1]", "127.0.0.1" })
 	void directConnectionIsFastWithEachFormOfAddress(String host) throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start("listen_addresses=127.0.0.1,::1")) {
-			Assumptions.assumeTrue(isReachable(host, own.port()), "There is no IPv6");
+			Assumptions.assumeTrue(Processes.listens(host.replaceAll("[\\[\\]]", ""), own.port()), "There is no IPv6");
 			assertThat(takeover(own, FastTakeover.AUTO, host, own.port(), "")).isEqualTo(unless("fast"));
 		}
 	}
@@ -110,7 +108,7 @@ class FastTakeoverTests {
 	 */
 	@Test
 	void destinationThatTheKernelTranslatesIsSeen() throws Exception {
-		int port = freePort();
+		int port = Processes.freePort();
 		List<String> rule = List.of("OUTPUT", "-p", "tcp", "-d", "127.0.0.1", "--dport", Integer.toString(port), "-j",
 				"REDIRECT", "--to-ports", Integer.toString(this.server.port()));
 		Assumptions.assumeTrue(iptables("-A", rule), "iptables is not installed or not permitted");
@@ -188,21 +186,6 @@ class FastTakeoverTests {
 		}
 		finally {
 			session.close();
-		}
-	}
-
-	private static boolean isReachable(String host, int port) {
-		try (Socket socket = new Socket(host.replaceAll("[\\[\\]]", ""), port)) {
-			return socket.isConnected();
-		}
-		catch (IOException ex) {
-			return false;
-		}
-	}
-
-	private static int freePort() throws IOException {
-		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-			return socket.getLocalPort();
 		}
 	}
 

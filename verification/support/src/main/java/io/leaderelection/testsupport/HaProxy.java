@@ -19,17 +19,12 @@ package io.leaderelection.testsupport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assumptions;
-
-import org.springframework.util.FileSystemUtils;
 
 /**
  * An HAProxy for TCP in front of a {@link PostgreSqlServer}, from the binary that is
@@ -48,9 +43,7 @@ public final class HaProxy implements AutoCloseable {
 	private HaProxy(PostgreSqlServer server) {
 		try {
 			this.folder = Files.createTempDirectory("leader-election-haproxy");
-			try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-				this.port = socket.getLocalPort();
-			}
+			this.port = Processes.freePort();
 			Path configuration = this.folder.resolve("haproxy.cfg");
 			Files.writeString(configuration, """
 					defaults
@@ -90,23 +83,12 @@ public final class HaProxy implements AutoCloseable {
 		if (!this.process.isAlive()) {
 			throw new IllegalStateException("HAProxy ended with status " + this.process.exitValue());
 		}
-		try (Socket socket = new Socket("127.0.0.1", this.port)) {
-			return socket.isConnected();
-		}
-		catch (IOException ex) {
-			return false;
-		}
+		return Processes.listens("127.0.0.1", this.port);
 	}
 
 	@Override
 	public synchronized void close() {
-		try {
-			this.process.destroyForcibly().onExit().join();
-			FileSystemUtils.deleteRecursively(this.folder);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		Processes.end(this.process, this.folder);
 	}
 
 }

@@ -20,9 +20,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -34,8 +31,6 @@ import java.util.stream.Stream;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assumptions;
-
-import org.springframework.util.FileSystemUtils;
 
 /**
  * A PgBouncer in front of a {@link PostgreSqlServer}, from the binary that is installed.
@@ -56,7 +51,7 @@ public final class PgBouncer implements AutoCloseable {
 		try {
 			this.folder = Files.createTempDirectory("leader-election-pgbouncer");
 			this.log = this.folder.resolve("pgbouncer.log");
-			this.port = freePort();
+			this.port = Processes.freePort();
 			Path users = this.folder.resolve("users.txt");
 			Files.writeString(users, "\"%s\" \"%s\"\n".formatted(server.username(), server.password()));
 			Path configuration = this.folder.resolve("pgbouncer.ini");
@@ -73,7 +68,9 @@ public final class PgBouncer implements AutoCloseable {
 			throw new UncheckedIOException(ex);
 		}
 		Runtime.getRuntime().addShutdownHook(new Thread(this::close));
-		Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !this.process.isAlive() || listens());
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.until(() -> !this.process.isAlive() || Processes.listens("127.0.0.1", this.port));
 		if (!this.process.isAlive()) {
 			throw new IllegalStateException("PgBouncer ended: " + log());
 		}
@@ -128,13 +125,7 @@ public final class PgBouncer implements AutoCloseable {
 
 	@Override
 	public synchronized void close() {
-		try {
-			this.process.destroyForcibly().onExit().join();
-			FileSystemUtils.deleteRecursively(this.folder);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		Processes.end(this.process, this.folder);
 	}
 
 	private List<String> configuration(String host, int serverPort, Path users, String poolMode, String... settings) {
@@ -154,15 +145,6 @@ public final class PgBouncer implements AutoCloseable {
 		return lines;
 	}
 
-	private boolean listens() {
-		try (Socket socket = new Socket("127.0.0.1", this.port)) {
-			return socket.isConnected();
-		}
-		catch (IOException ex) {
-			return false;
-		}
-	}
-
 	private static List<String> command(Path configuration) {
 		List<String> command = new ArrayList<>(List.of(binary().orElseThrow().toString()));
 		if ("root".equals(System.getProperty("user.name"))) {
@@ -178,12 +160,6 @@ public final class PgBouncer implements AutoCloseable {
 			.map((folder) -> Path.of(folder, "pgbouncer"))
 			.filter(Files::isExecutable)
 			.findFirst();
-	}
-
-	private static int freePort() throws IOException {
-		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-			return socket.getLocalPort();
-		}
 	}
 
 }

@@ -18,13 +18,53 @@ package io.leaderelection.testsupport;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Path;
+
+import org.springframework.util.FileSystemUtils;
 
 /**
- * Signals to processes.
+ * Processes of tests: their signals, ports and ends.
  */
 public final class Processes {
 
 	private Processes() {
+	}
+
+	/**
+	 * Return a port on which nothing listens.
+	 */
+	public static int freePort() throws IOException {
+		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+			return socket.getLocalPort();
+		}
+	}
+
+	/**
+	 * Whether a process listens.
+	 */
+	public static boolean listens(String host, int port) {
+		try (Socket socket = new Socket(host, port)) {
+			return socket.isConnected();
+		}
+		catch (IOException ex) {
+			return false;
+		}
+	}
+
+	/**
+	 * End a process, and delete its folder.
+	 */
+	static void end(Process process, Path folder) {
+		try {
+			process.destroyForcibly().onExit().join();
+			FileSystemUtils.deleteRecursively(folder);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
 	}
 
 	/**
