@@ -859,9 +859,7 @@ class AdvisoryLockSessionTests {
 		StoreSession first = open(patient("node-a"));
 		win(first);
 		open("node-b");
-		CompletableFuture<Boolean> release = releaseThatWaits(first);
-		this.server.execute("SELECT " + cancel + " FROM pg_stat_activity WHERE application_name = '" + first.name()
-				+ "' AND wait_event = 'PgSleep'");
+		CompletableFuture<Boolean> release = releaseInterruptedBy(cancel, first);
 		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
 		first.close();
 		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
@@ -873,9 +871,7 @@ class AdvisoryLockSessionTests {
 		StoreSession first = open(patient("node-a"));
 		win(first);
 		open("node-b");
-		CompletableFuture<Boolean> release = releaseThatWaits(first);
-		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
-				+ first.name() + "' AND wait_event = 'PgSleep'");
+		CompletableFuture<Boolean> release = releaseInterruptedBy("pg_terminate_backend(pid)", first);
 		assertThat(release).failsWithin(LONG);
 		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
 	}
@@ -911,7 +907,11 @@ class AdvisoryLockSessionTests {
 	 * Begin a release, which waits for two seconds. The observer has its connection
 	 * before.
 	 */
-	private CompletableFuture<Boolean> releaseThatWaits(StoreSession session) throws SQLException {
+	/**
+	 * Start a release and signal its session while it waits. The statement that finds the
+	 * wait also signals, since the wait is a sequence of short sleeps.
+	 */
+	private CompletableFuture<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
 		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
 			CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
 				try {
@@ -925,9 +925,9 @@ class AdvisoryLockSessionTests {
 				.pollDelay(Duration.ZERO)
 				.pollInterval(Duration.ofMillis(5))
 				.until(() -> observer
-					.executeQuery(
-							"SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
-									+ session.name() + "'")
+					.executeQuery("SELECT " + signal
+							+ " FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
+							+ session.name() + "'")
 					.next());
 			return release;
 		}
