@@ -228,13 +228,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return for how long this node has led since the start of the application.
 	 */
 	Duration led() {
-		this.lock.lock();
-		try {
-			return Duration.ofNanos(this.statistics.led(this.state, this.platform.nanoTime()));
-		}
-		finally {
-			this.lock.unlock();
-		}
+		return locked(() -> Duration.ofNanos(this.statistics.led(this.state, this.platform.nanoTime())));
 	}
 
 	// Changes
@@ -247,8 +241,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @return the state after the transition
 	 */
 	ElectionState apply(Step step) {
-		this.lock.lock();
-		try {
+		return locked(() -> {
 			ElectionState before = this.state;
 			Moment now = new Moment(this.platform.nanoTime(), this.platform.now());
 			ElectionState after = step.apply(before, now);
@@ -259,10 +252,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 				this.changed.signalAll();
 			}
 			return after;
-		}
-		finally {
-			this.lock.unlock();
-		}
+		});
 	}
 
 	/**
@@ -283,15 +273,12 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param freed whether the lock was freed
 	 */
 	void handedOver(boolean freed) {
-		HandOver handOver;
-		this.lock.lock();
-		try {
-			handOver = this.state.handOver();
+		ElectionState before = locked(() -> {
+			ElectionState completed = this.state;
 			apply(this.transitions::handedOver);
-		}
-		finally {
-			this.lock.unlock();
-		}
+			return completed;
+		});
+		HandOver handOver = before.handOver();
 		if (handOver != null) {
 			this.effects.complete(handOver.completion(), freed);
 		}
@@ -306,8 +293,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * {@link SessionException} that makes this node a follower for now.
 	 */
 	CompletableFuture<@Nullable Void> start() {
-		this.lock.lock();
-		try {
+		return locked(() -> {
 			Participation running = this.current;
 			if (running == null) {
 				running = new Participation();
@@ -319,10 +305,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 				this.next = running;
 			}
 			return running.decision();
-		}
-		finally {
-			this.lock.unlock();
-		}
+		});
 	}
 
 	private void startThreads() {
@@ -341,8 +324,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @return a future that completes when the lock is free and the session has ended
 	 */
 	CompletableFuture<@Nullable Void> stop() {
-		this.lock.lock();
-		try {
+		return locked(() -> {
 			Participation running = this.current;
 			if (running == null) {
 				return CompletableFuture.<@Nullable Void>completedFuture(null);
@@ -356,10 +338,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 			apply((state, now) -> this.transitions.stop(state, now, completion));
 			wakeUp();
 			return running.end();
-		}
-		finally {
-			this.lock.unlock();
-		}
+		});
 	}
 
 	/**
@@ -368,22 +347,17 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	boolean end() {
 		handedOver(false);
-		Participation ended;
-		boolean goesOn;
-		this.lock.lock();
-		try {
-			ended = this.current;
-			goesOn = this.next != null;
+		Participation ended = this.current;
+		boolean goesOn = locked(() -> {
+			Participation following = this.next;
 			// What may fail comes first: the thread then tries again
-			this.effects.loop().supervise(goesOn);
-			this.effects.retainThreads(goesOn);
+			this.effects.loop().supervise(following != null);
+			this.effects.retainThreads(following != null);
 			apply((state, now) -> this.transitions.end(state));
-			this.current = this.next;
+			this.current = following;
 			this.next = null;
-		}
-		finally {
-			this.lock.unlock();
-		}
+			return following != null;
+		});
 		try {
 			if (ended != null) {
 				ended.complete();
@@ -549,16 +523,12 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @return whether the condition holds
 	 */
 	private boolean await(long nanos, BooleanSupplier enough) throws InterruptedException {
-		this.lock.lock();
-		try {
+		return locked(() -> {
 			if (nanos > 0 && !enough.getAsBoolean()) {
 				this.platform.await(this.changed, nanos);
 			}
 			return enough.getAsBoolean();
-		}
-		finally {
-			this.lock.unlock();
-		}
+		});
 	}
 
 	/**
@@ -588,10 +558,17 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Have the election thread evaluate the state again.
 	 */
 	void wakeUp() {
-		this.lock.lock();
-		try {
+		locked(() -> {
 			this.changed.signalAll();
 			this.effects.loop().wake();
+			return true;
+		});
+	}
+
+	private <T, X extends Exception> T locked(Action<T, X> action) throws X {
+		this.lock.lock();
+		try {
+			return action.run();
 		}
 		finally {
 			this.lock.unlock();
@@ -610,6 +587,13 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	interface Step {
 
 		ElectionState apply(ElectionState state, Moment now);
+
+	}
+
+	@FunctionalInterface
+	private interface Action<T, X extends Exception> {
+
+		T run() throws X;
 
 	}
 

@@ -48,6 +48,9 @@ public final class Work implements AutoCloseable {
 
 	private final @Nullable Work outer;
 
+	/** Where the thread of this work keeps its latest work. */
+	private final @Nullable Object[] slot;
+
 	private final @Nullable Work enclosing;
 
 	/**
@@ -85,7 +88,8 @@ public final class Work implements AutoCloseable {
 		this.description = description;
 		this.sequence = sequence;
 		this.outer = null;
-		this.enclosing = latest();
+		this.slot = latest.get();
+		this.enclosing = (Work) this.slot[0];
 		this.root = (this.enclosing != null) ? this.enclosing.root : this;
 		this.thread = Thread.currentThread();
 	}
@@ -99,6 +103,7 @@ public final class Work implements AutoCloseable {
 		this.description = description;
 		this.sequence = outer.sequence;
 		this.outer = outer;
+		this.slot = outer.slot;
 		this.enclosing = null;
 		this.root = outer.root;
 		this.service = outer.service;
@@ -117,7 +122,7 @@ public final class Work implements AutoCloseable {
 	 * @return the outermost work, or {@code null}
 	 */
 	static @Nullable Work current(WorkGate gate) {
-		Work work = latest();
+		Work work = (Work) latest.get()[0];
 		while (work != null && work.gate != gate) {
 			work = work.enclosing;
 		}
@@ -128,18 +133,13 @@ public final class Work implements AutoCloseable {
 	 * Set this work as the one that the current thread has begun last.
 	 */
 	void bind() {
-		latest.get()[0] = this;
+		this.slot[0] = this;
 	}
 
 	private void unbind() {
-		@Nullable Object[] holder = latest.get();
-		if (holder[0] == this) {
-			holder[0] = this.enclosing;
+		if (this.slot[0] == this) {
+			this.slot[0] = this.enclosing;
 		}
-	}
-
-	private static @Nullable Work latest() {
-		return (Work) latest.get()[0];
 	}
 
 	/**

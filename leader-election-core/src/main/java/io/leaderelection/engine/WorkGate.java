@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -48,9 +47,10 @@ public final class WorkGate {
 
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
-	private final AtomicInteger sequence = new AtomicInteger();
-
 	private final AtomicLong innerWork = new AtomicLong();
+
+	/** Not unique: a race of two threads costs a collision of two hashes. */
+	private int sequence;
 
 	private volatile @Nullable TermLeadership interrupted;
 
@@ -108,7 +108,7 @@ public final class WorkGate {
 		if (leadership == null || (origin != null && origin.leadership() != leadership)) {
 			return null;
 		}
-		Work work = new Work(this, leadership, description, this.sequence.incrementAndGet());
+		Work work = new Work(this, leadership, description, ++this.sequence);
 		register(work);
 		if (this.owner.leadership() != leadership) {
 			work.close();
@@ -123,7 +123,7 @@ public final class WorkGate {
 	 * work finds the inner work.
 	 */
 	private @Nullable Work enterWithin(Work origin, Object description) {
-		Work work = new Work(this, origin.leadership(), description, this.sequence.incrementAndGet());
+		Work work = new Work(this, origin.leadership(), description, ++this.sequence);
 		work.joinServiceOf(origin);
 		registerInner(work);
 		if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())

@@ -65,13 +65,11 @@ enum BlindMistake {
 	/** G4, G5: the state before a transition is read before the lock is taken. */
 	STATE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness", "G2 trust", "G2 exclusion",
 			"G2 revocation"), "Election", """
-					this.lock.lock();
-					try {
+					return locked(() -> {
 						ElectionState before = this.state;
 					""", """
 					ElectionState before = this.state;
-					this.lock.lock();
-					try {
+					return locked(() -> {
 					"""),
 
 	/** G5: the effects of a transition begin when the lock has been released. */

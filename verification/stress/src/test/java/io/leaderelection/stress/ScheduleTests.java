@@ -99,25 +99,11 @@ class ScheduleTests {
 		CHECK_BEFORE_REGISTRATION(Scenario.WORK_AND_HAND_OVER, SeededMistake.CHECK_BEFORE_REGISTRATION.change()),
 
 		NEXT_BEFORE_LOCK(Scenario.STOP_AND_START, new SourceChange("Election", """
-				this.lock.lock();
-				try {
-					ended = this.current;
-					goesOn = this.next != null;
-					// What may fail comes first: the thread then tries again
-					this.effects.loop().supervise(goesOn);
-					this.effects.retainThreads(goesOn);
-					apply((state, now) -> this.transitions.end(state));
-					this.current = this.next;
+				boolean goesOn = locked(() -> {
+					Participation following = this.next;
 				""", """
 				Participation following = this.next;
-				this.lock.lock();
-				try {
-					ended = this.current;
-					goesOn = following != null;
-					this.effects.loop().supervise(goesOn);
-					this.effects.retainThreads(goesOn);
-					apply((state, now) -> this.transitions.end(state));
-					this.current = following;
+				boolean goesOn = locked(() -> {
 				"""));
 
 		private final Scenario scenario;

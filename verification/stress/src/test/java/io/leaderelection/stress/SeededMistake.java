@@ -248,13 +248,11 @@ enum SeededMistake {
 
 	/** What is read before the lock, may have changed when it is held. */
 	static final SourceChange STATE_BEFORE_LOCK = new SourceChange("Election", """
-			this.lock.lock();
-			try {
+			return locked(() -> {
 				ElectionState before = this.state;
 			""", """
 			ElectionState before = this.state;
-			this.lock.lock();
-			try {
+			return locked(() -> {
 			""");
 
 	private final String test;
