@@ -251,7 +251,6 @@ class FunctionPrivilegesTests {
 			assertThat(first.passBarrier(Duration.ofMillis(1))).isNull();
 			StoreSession second = open(sessions(store, id, keys, "second"));
 			second.acquire(Duration.ofMillis(1));
-			second.warmUp();
 			second.observe();
 			opened.requestResignation(term, "test", Duration.ofMillis(1));
 			if (opened.canWatch()) {

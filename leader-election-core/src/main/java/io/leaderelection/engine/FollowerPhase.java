@@ -61,8 +61,6 @@ final class FollowerPhase {
 
 	private final Preference preference;
 
-	private boolean warmedUp;
-
 	private boolean announced;
 
 	private int failures;
@@ -163,7 +161,6 @@ final class FollowerPhase {
 			}
 			View view = ((Acquisition.Held) acquisition).view();
 			follow(opened, view);
-			warmUp(opened);
 			if (this.election.isStopping() || !isCandidate()) {
 				return null;
 			}
@@ -192,17 +189,6 @@ final class FollowerPhase {
 				&& this.preference.requested(now)) {
 			this.log.info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
 					+ this.election + ")");
-		}
-	}
-
-	/**
-	 * Run the statements of a takeover in advance, but not during the start. Without
-	 * this, a failover would run them for the first time in its process.
-	 */
-	private void warmUp(SupervisedSession opened) throws SessionException {
-		if (!this.warmedUp) {
-			this.warmedUp = true;
-			opened.run(StoreSession::warmUp);
 		}
 	}
 

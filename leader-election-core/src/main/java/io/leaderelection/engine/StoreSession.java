@@ -52,15 +52,6 @@ public interface StoreSession {
 	}
 
 	/**
-	 * Run the statements of a takeover once without effects, since the first execution of
-	 * a statement takes client and server much longer than a later one. Does nothing if
-	 * the store has no such statements.
-	 * @throws SessionException if the session has ended
-	 */
-	default void warmUp() throws SessionException {
-	}
-
-	/**
 	 * Wait in the store's queue until the lock is won, for at most the given time.
 	 * @param timeout the maximum time to wait; the session may choose a shorter one
 	 * @return {@link Acquisition.Won}, or {@link Acquisition.Held} after the timeout

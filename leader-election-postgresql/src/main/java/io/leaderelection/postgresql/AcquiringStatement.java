@@ -166,28 +166,13 @@ final class AcquiringStatement {
 
 	private static final String MESSAGE = "pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text)";
 
-	/**
-	 * False on a primary, but not before execution, so that the server does not optimize
-	 * the branch away.
-	 */
-	private static final String NEVER = "pg_catalog.pg_is_in_recovery()";
-
-	private static final String WARM_UP_TRANSACTION_ID = "CASE WHEN " + NEVER + " THEN " + TRANSACTION_ID
-			+ " ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint END";
-
-	private static final String WARM_UP_MESSAGE = "CASE WHEN " + NEVER + " THEN " + MESSAGE + " END";
-
 	private static final Predecessor NONE = new Predecessor(0, 0);
 
 	private final ElectionKeys keys;
 
 	private final String text;
 
-	/**
-	 * Create a new {@code AcquiringStatement} instance.
-	 * @param warmUp whether it neither assigns a transaction id nor writes a message
-	 */
-	AcquiringStatement(ElectionKeys keys, ServerInspection server, boolean warmUp) {
+	AcquiringStatement(ElectionKeys keys, ServerInspection server) {
 		Map<String, Object> values = new HashMap<>();
 		values.put("main", keys.main());
 		values.put("head", keys.requestClass() + ", " + ElectionKeys.HEAD);
@@ -205,8 +190,8 @@ final class AcquiringStatement {
 		values.put("isHeldTerm", "granted AND mode = 'ExclusiveLock' AND " + AdvisoryLockSql.anyTerm(keys));
 		values.put("endings", endings(server.database()));
 		values.put("timeline", server.timelines() ? AdvisoryLockSql.TIMELINE : "0");
-		values.put("transactionId", warmUp ? WARM_UP_TRANSACTION_ID : TRANSACTION_ID);
-		values.put("message", warmUp ? WARM_UP_MESSAGE : MESSAGE);
+		values.put("transactionId", TRANSACTION_ID);
+		values.put("message", MESSAGE);
 		values.put("outcome", AdvisoryLockSql.OUTCOME);
 		values.put("answer", AdvisoryLockSql.ANSWER);
 		this.keys = keys;

@@ -154,30 +154,6 @@ final class AdvisoryLockSession implements StoreSession {
 		this.profile = profile;
 	}
 
-	/**
-	 * Create a new {@code AdvisoryLockSession} instance on the connection of another
-	 * instance.
-	 */
-	private AdvisoryLockSession(AdvisoryLockSession other, AdvisoryLockSql sql) {
-		this.connection = other.connection;
-		this.pgConnection = other.pgConnection;
-		this.identity = other.identity;
-		this.sql = sql;
-		this.foreignSessions = new ForeignSessions(sql.comment());
-		this.names = other.names;
-		this.name = other.name;
-		this.peers = other.peers;
-		this.termEpoch = other.termEpoch;
-		this.longestWaitMillis = other.longestWaitMillis;
-		this.leaseMillis = other.leaseMillis;
-		this.prefix = other.prefix;
-		this.takeoverDelay = other.takeoverDelay;
-		this.slowTakeover = SlowTakeover.DISABLED;
-		this.seats = other.seats;
-		this.profile = other.profile;
-		this.leaseHolder = other.leaseHolder;
-	}
-
 	@Override
 	public boolean becomeCandidate() throws SessionException {
 		String publish = this.published ? "" : this.sql.publish(this.profile, this.slowTakeover == null);
@@ -237,29 +213,6 @@ final class AdvisoryLockSession implements StoreSession {
 		if (!this.node) {
 			withdraw();
 		}
-	}
-
-	/**
-	 * Uses separate keys, with the same code on both sides of the connection.
-	 */
-	@Override
-	public void warmUp() throws SessionException {
-		AdvisoryLockSql scratch = this.sql.warmUp();
-		try {
-			AdvisoryLockSession warmUp = new AdvisoryLockSession(this, scratch);
-			if (warmUp.acquire(Duration.ZERO) instanceof Acquisition.Won) {
-				warmUp.confirm();
-				warmUp.passBarrier(Duration.ZERO);
-				warmUp.release(true);
-			}
-		}
-		catch (SessionException ex) {
-			if (!(ex.getCause() instanceof SQLException cause && QUERY_CANCELED.equals(cause.getSQLState()))) {
-				throw ex;
-			}
-			logger.debug("The warm-up was cancelled", ex);
-		}
-		queryAgain(() -> scratch.forget(this.identity.idleSessionTimeout()), (row) -> true);
 	}
 
 	@Override

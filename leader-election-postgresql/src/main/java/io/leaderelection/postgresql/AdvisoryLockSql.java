@@ -20,7 +20,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
@@ -178,14 +177,10 @@ class AdvisoryLockSql {
 	 * @param comment precedes each message of the session
 	 */
 	AdvisoryLockSql(ElectionKeys keys, ServerInspection server, String comment) {
-		this(keys, server, comment, false);
-	}
-
-	private AdvisoryLockSql(ElectionKeys keys, ServerInspection server, String comment, boolean warmUp) {
 		this.keys = keys;
 		this.server = server;
 		this.comment = comment;
-		this.acquiring = new AcquiringStatement(keys, server, warmUp);
+		this.acquiring = new AcquiringStatement(keys, server);
 		this.allLocks = locks(server);
 		this.locks = this.allLocks + " AND granted";
 	}
@@ -640,45 +635,6 @@ class AdvisoryLockSql {
 	private static String key(String table, int parts, long first, long second) {
 		return "(%1$s.objsubid %2$s %3$s AND %1$s.classid %2$s %4$s AND %1$s.objid %2$s %5$s)".formatted(table,
 				"OPERATOR(pg_catalog.=)", parts, first, second);
-	}
-
-	/**
-	 * Return the statements of the warm-up: on keys that no other session uses, and with
-	 * an acquiring statement that neither assigns a transaction id nor writes a message.
-	 */
-	AdvisoryLockSql warmUp() {
-		ElectionKeys scratch = ElectionKeys.ofLockId(ThreadLocalRandom.current().nextLong());
-		return new AdvisoryLockSql(scratch, this.server, this.comment, true);
-	}
-
-	/**
-	 * Free all of these keys that this session holds. May be run repeatedly.
-	 * @param idle the setting of the session that {@link #release} has changed
-	 */
-	String forget(String idle) {
-		return """
-				DO $forget$
-				DECLARE
-				  held pg_catalog.record;
-				BEGIN
-				  FOR held IN SELECT objsubid, mode, ((classid::bigint << 32) >> 32)::int AS class,
-				      ((objid::bigint << 32) >> 32)::int AS object
-				      FROM %1$s AND pid = pg_catalog.pg_backend_pid()
-				        AND (%2$s OR (objsubid = 2 AND classid IN (%4$s, %5$s))) LOOP
-				    IF held.objsubid = 1 THEN
-				      PERFORM pg_catalog.pg_advisory_unlock(%3$s);
-				    ELSIF held.mode = 'ShareLock' THEN
-				      PERFORM pg_catalog.pg_advisory_unlock_shared(held.class, held.object);
-				    ELSE
-				      PERFORM pg_catalog.pg_advisory_unlock(held.class, held.object);
-				    END IF;
-				  END LOOP;
-				  PERFORM pg_catalog.set_config('idle_session_timeout', '%6$s', false);
-				  PERFORM pg_catalog.set_config('%7$s', '', false);
-				END $forget$;
-				SELECT pg_catalog.current_setting('%7$s') AS outcome
-				""".formatted(this.locks, bigint(this.keys.main()), this.keys.main(), unsigned(this.keys.termClass()),
-				unsigned(this.keys.noticeClass()), idle, OUTCOME);
 	}
 
 	static String locks(ServerInspection server) {

@@ -47,12 +47,10 @@ import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
-import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import io.leaderelection.testsupport.RoundTrips;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -73,9 +71,6 @@ import static org.awaitility.Awaitility.await;
  */
 @Tag("ring1")
 class AdvisoryLockSessionTests {
-
-	private static final String WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' "
-			+ "|| pg_current_wal_insert_lsn()";
 
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
 
@@ -745,74 +740,6 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
-	void warmUpLeavesNothing() throws Exception {
-		StoreSession leader = open("node-a");
-		win(leader);
-		AdvisoryLockStore counted = new AdvisoryLockStore(settings("node-b"), this.keys, 0, false, (properties) -> {
-			properties.setProperty("socketFactory", RoundTrips.class.getName());
-			return source(this.server).connect(properties);
-		}, null);
-		AdvisoryLockSession session = (AdvisoryLockSession) open(counted);
-		session.acquire(NO_WAIT);
-		String before = state(session.connection());
-		int roundTrips = RoundTrips.count();
-		session.warmUp();
-		assertThat(RoundTrips.count() - roundTrips).isLessThanOrEqualTo(6);
-		assertThat(state(session.connection())).isEqualTo(before);
-		assertThat(leader.confirm()).isEqualTo(new Confirmation(null, false, null));
-		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
-		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(session.name() + ",WARNING"));
-		// Others may write at any time
-		await().atMost(LONG).until(() -> {
-			List<String> written = this.server.query(WRITTEN);
-			session.warmUp();
-			return this.server.query(WRITTEN).equals(written);
-		});
-		leader.release(true);
-		assertThat(win(session).ending()).isEqualTo(Ending.CLEAN);
-		session.confirm();
-	}
-
-	private static String state(Connection connection) throws SQLException {
-		return Jdbc.query(connection, """
-				SELECT (SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings)
-				  || current_setting('leader_election.outcome') || current_setting('leader_election.token')
-				  || (SELECT string_agg(l::text, ',' ORDER BY l::text) FROM
-				    (SELECT locktype, database, classid, objid, objsubid, mode FROM pg_locks
-				      WHERE pid = pg_backend_pid() AND locktype = 'advisory') AS l)
-				""", (row) -> row.getString(1));
-	}
-
-	@Test
-	void warmUpThatIsCancelledLeavesNothing() throws Exception {
-		AtomicInteger warmUps = new AtomicInteger();
-		AdvisoryLockStore cancelling = new StatementsStore(settings("node-b"), this.keys, source(this.server),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
-
-					@Override
-					AdvisoryLockSql warmUp() {
-						return new AdvisoryLockSql(ElectionKeys.ofLockId(warmUps.incrementAndGet()), server) {
-
-							@Override
-							String release(Term term, boolean clean, long idleMillis, long waitMillis) {
-								return "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
-							}
-
-						};
-					}
-
-				});
-		AdvisoryLockSession session = (AdvisoryLockSession) open(cancelling);
-		StoreSession leader = open("node-a");
-		win(leader);
-		session.acquire(NO_WAIT);
-		String before = state(session.connection());
-		session.warmUp();
-		assertThat(warmUps).hasValue(1);
-		assertThat(state(session.connection())).isEqualTo(before);
-	}
-
-	@Test
 	void nodeIsACandidateUntilItWithdrawsAlsoAfterRepeatedCalls() throws SessionException {
 		StoreSession first = open("node-a");
 		StoreSession second = sessions(this.server, "node-b").open();
@@ -886,7 +813,6 @@ class AdvisoryLockSessionTests {
 		try {
 			assertThat("%d".formatted(1)).isNotEqualTo("1");
 			StoreSession session = open("node-a");
-			session.warmUp();
 			Won won = win(session);
 			assertThat(session.confirm().predecessor()).isNull();
 			assertThat(session.passBarrier(Duration.ofMillis(100))).isNull();

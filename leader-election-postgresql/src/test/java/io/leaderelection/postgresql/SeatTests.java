@@ -175,7 +175,6 @@ class SeatTests {
 		first.acquire(NO_WAIT);
 		StoreSession second = open("node-2");
 		second.becomeCandidate();
-		second.warmUp();
 		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(seats()).hasSize(1);
 	}

@@ -71,8 +71,6 @@ public class AdvisoryLockPrograms {
 
 	private final Mutant mutant;
 
-	private final boolean warmUp;
-
 	private Consumer<Backend> onHead = (backend) -> {
 	};
 
@@ -85,10 +83,6 @@ public class AdvisoryLockPrograms {
 	 * one of the statements.
 	 */
 	public AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant) {
-		this(keys, mutant, false);
-	}
-
-	private AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant, boolean warmUp) {
 		this.main = LockKey.of(keys.main());
 		this.fence = LockKey.of(keys.fence());
 		this.candidate = LockKey.of(keys.candidate());
@@ -100,7 +94,6 @@ public class AdvisoryLockPrograms {
 		this.noticeClass = keys.noticeClass();
 		this.observerClass = keys.observerClass();
 		this.mutant = mutant;
-		this.warmUp = warmUp;
 	}
 
 	/**
@@ -416,31 +409,6 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Return the programs of a warm-up, on keys of its own.
-	 * @param lockId the main key of the warm-up, at random
-	 */
-	public AdvisoryLockPrograms warmUp(long lockId) {
-		return new AdvisoryLockPrograms(ElectionKeys.ofLockId(lockId), this.mutant, true);
-	}
-
-	public Statement<Boolean> forget(long idleMillis) {
-		return new Query<>((backend) -> {
-			List<LockKey> shared = new ArrayList<>();
-			List<LockKey> exclusive = new ArrayList<>();
-			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && pid == backend.pid() && (key.equals(this.main) || isOfTerm(key)
-						|| (key.parts() == 2 && key.high() == this.noticeClass))) {
-					((mode == LockMode.SHARE) ? shared : exclusive).add(key);
-				}
-			});
-			shared.forEach((key) -> backend.unlock(key, LockMode.SHARE));
-			exclusive.forEach((key) -> backend.unlock(key, LockMode.EXCLUSIVE));
-			backend.set(Timeout.IDLE_SESSION, idleMillis, false);
-			return true;
-		});
-	}
-
-	/**
 	 * Pass the fence in the transaction block of the session. The result says whether the
 	 * key of the term is held.
 	 */
@@ -566,9 +534,7 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case BEFORE -> {
-					if (!keys.warmUp) {
-						keys.onHead.accept(backend);
-					}
+					keys.onHead.accept(backend);
 					if (keys.mutant == Mutant.BASELINE_AFTER_LOOK) {
 						lookForPredecessor(backend);
 					}
@@ -605,7 +571,7 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case ISSUE -> {
-					this.term = keys.warmUp ? backend.server().nextTransactionId() : backend.transactionId();
+					this.term = backend.transactionId();
 					if (backend.server().isInRecovery()) {
 						throw SqlError.IN_RECOVERY;
 					}
@@ -624,7 +590,7 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case WRITE -> {
-					if (!keys.warmUp && keys.mutant != Mutant.BARE_TRANSACTION_ID) {
+					if (keys.mutant != Mutant.BARE_TRANSACTION_ID) {
 						backend.write();
 					}
 				}

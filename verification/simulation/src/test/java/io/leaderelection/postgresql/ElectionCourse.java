@@ -112,8 +112,7 @@ final class ElectionCourse {
 		return switch (node) {
 			case CLOSED -> (choice < 80) ? Kind.OPEN : Kind.WATCH;
 			case OPEN -> (choice < 70) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
-			case FOLLOWING -> (choice < 50) ? Kind.ACQUIRE
-					: (choice < 60) ? Kind.WARM_UP : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
+			case FOLLOWING -> (choice < 60) ? Kind.ACQUIRE : (choice < 65) ? Kind.BECOME_CANDIDATE : ofFollower(choice);
 			case WAITING, AT_BARRIER -> (choice < 80) ? Kind.CANCEL : Kind.TERMINATE;
 			case ELECTED -> (choice < 50) ? Kind.CONFIRM : (choice < 85) ? Kind.PASS_BARRIER
 					: (choice < 90) ? Kind.RELEASE : (choice < 95) ? Kind.TERMINATE : Kind.CLOSE;

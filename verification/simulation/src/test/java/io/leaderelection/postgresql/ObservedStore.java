@@ -78,11 +78,6 @@ record ObservedStore(Node node, ElectionStore store) implements ElectionStore {
 		}
 
 		@Override
-		public void warmUp() throws SessionException {
-			this.session.warmUp();
-		}
-
-		@Override
 		public Acquisition acquire(Duration timeout) throws SessionException {
 			Acquisition acquisition = this.session.acquire(timeout);
 			if (acquisition instanceof Acquisition.Won won) {

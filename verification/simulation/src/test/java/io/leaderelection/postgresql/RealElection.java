@@ -313,7 +313,6 @@ final class RealElection extends ComparedElection {
 			return switch (operation.kind()) {
 				case BECOME_CANDIDATE -> attempt(() -> "admitted " + this.session.becomeCandidate());
 				case WITHDRAW -> done(this.session::withdraw);
-				case WARM_UP -> done(this.session::warmUp);
 				case ACQUIRE -> attempt(() -> (this.session.acquire(wait) instanceof Won won)
 						? won(won.term(), won.ending(), won.clear()) : "held");
 				case OBSERVE -> attempt(() -> words(this.session.observe()));

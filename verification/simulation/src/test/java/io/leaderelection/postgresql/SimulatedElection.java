@@ -219,7 +219,6 @@ final class SimulatedElection extends ComparedElection {
 					this.node = true;
 					say("done");
 				});
-				case WARM_UP -> warmUp();
 				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat,
 						SimulatedElection.this.profile(this.number).priority(), predecessor(operation.predecessor())),
 						this::acquired);
@@ -239,20 +238,6 @@ final class SimulatedElection extends ComparedElection {
 				case COMMIT, ROLLBACK -> end(operation.kind() == Kind.COMMIT);
 				default -> throw new IllegalStateException(operation.toString());
 			}
-		}
-
-		private void warmUp() {
-			AdvisoryLockPrograms scratch = SimulatedElection.this.programs.warmUp(this.number);
-			submit(scratch.acquire(1, true, 0, 0, null), (won) -> {
-				Term warm = new Term(0, won.timeline(), won.transactionId());
-				submit(scratch.confirm(warm, 1),
-						(confirmed) -> submit(scratch.passBarrier(1, LEASE_MILLIS),
-								(barrier) -> submit(scratch.release(warm, true, 1000, 200),
-										(released) -> submit(scratch.forget(LEASE_MILLIS),
-												(done) -> say((won.won() && won.clear() && !won.clean()
-														&& confirmed.held() == 2 && barrier.passed() && !released)
-																? "done" : "failed")))));
-			});
 		}
 
 		private List<Integer> profile() {

@@ -87,8 +87,6 @@ final class SimulatedSession implements StoreSession {
 	 */
 	private final @Nullable Duration settled;
 
-	private final boolean warmUp;
-
 	private final List<Integer> seats;
 
 	private final NodeProfile profile;
@@ -131,29 +129,8 @@ final class SimulatedSession implements StoreSession {
 		this.readTimeout = Duration.ofMillis(leaseMillis + 2000).toNanos();
 		this.observeAt = node.process().clock();
 		this.settled = settled;
-		this.warmUp = false;
 		this.seats = seats;
 		this.profile = profile;
-	}
-
-	/**
-	 * Create a new {@code SimulatedSession} instance on the connection of another one.
-	 */
-	private SimulatedSession(SimulatedSession other, AdvisoryLockPrograms programs) {
-		this.node = other.node;
-		this.connection = other.connection;
-		this.identity = other.identity;
-		this.programs = programs;
-		this.names = other.names;
-		this.name = other.name;
-		this.leaseMillis = other.leaseMillis;
-		this.longestWaitMillis = other.longestWaitMillis;
-		this.readTimeout = other.readTimeout;
-		this.observeAt = other.observeAt;
-		this.settled = null;
-		this.warmUp = true;
-		this.seats = other.seats;
-		this.profile = other.profile;
 	}
 
 	@Override
@@ -181,25 +158,6 @@ final class SimulatedSession implements StoreSession {
 	}
 
 	@Override
-	public void warmUp() throws SessionException {
-		AdvisoryLockPrograms scratch = this.programs.warmUp(this.node.random().nextLong());
-		try {
-			SimulatedSession copy = new SimulatedSession(this, scratch);
-			if (copy.acquire(Duration.ZERO) instanceof Acquisition.Won) {
-				copy.confirm();
-				copy.passBarrier(Duration.ZERO);
-				copy.release(true);
-			}
-		}
-		catch (SessionException ex) {
-			if (!(ex.getCause() instanceof SqlError cause && isCancelled(cause))) {
-				throw ex;
-			}
-		}
-		askAgain(() -> scratch.forget(this.identity.idleSessionMillis()));
-	}
-
-	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
@@ -207,18 +165,14 @@ final class SimulatedSession implements StoreSession {
 		Acquired acquired = attempt(
 				this.programs.acquire(wait, observe, this.seat, this.profile.priority(), settledPredecessor()));
 		if (acquired == null || !acquired.won()) {
-			if (!this.warmUp) {
-				this.node.waited(this.connection);
-			}
+			this.node.waited(this.connection);
 			Observation observation = (acquired != null) ? acquired.observation() : null;
 			return new Acquisition.Held((observation != null) ? view(observation) : this.known);
 		}
 		this.term = new Term(0, acquired.timeline(), acquired.transactionId());
 		this.seat = 0;
 		Ending ending = acquired.clean() ? Ending.CLEAN : acquired.abandoned() ? Ending.ABANDONED : Ending.UNKNOWN;
-		if (!this.warmUp) {
-			this.node.won(this.term, ending, this.connection);
-		}
+		this.node.won(this.term, ending, this.connection);
 		return new Acquisition.Won(this.term, ending, acquired.clear());
 	}
 
@@ -337,9 +291,7 @@ final class SimulatedSession implements StoreSession {
 			throw new SessionException(problem, null);
 		}
 		this.confirmed = row;
-		if (!this.warmUp) {
-			this.node.confirmed();
-		}
+		this.node.confirmed();
 		boolean requested = row.requests()
 			.stream()
 			.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
@@ -363,7 +315,7 @@ final class SimulatedSession implements StoreSession {
 	public @Nullable String passBarrier(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		Barrier barrier = askAgain(() -> this.programs.passBarrier(wait, this.leaseMillis));
-		if (barrier.passed() && !this.warmUp) {
+		if (barrier.passed()) {
 			this.node.passedBarrier(this.connection);
 		}
 		return barrier.passed() ? null : "the transaction of the session with pid " + barrier.holder();
@@ -397,9 +349,7 @@ final class SimulatedSession implements StoreSession {
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
 		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
-		if (!this.warmUp) {
-			this.node.releases(clean);
-		}
+		this.node.releases(clean);
 		try {
 			return this.connection.request(this.programs.release(this.term, clean, idle, wait), this.readTimeout);
 		}
