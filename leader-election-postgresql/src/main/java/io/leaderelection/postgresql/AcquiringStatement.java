@@ -123,7 +123,7 @@ final class AcquiringStatement {
 			    RETURN;
 			  END IF;
 
-			  term := ${transactionId};
+			  term := pg_catalog.pg_current_xact_id()::text::bigint;
 			  timeline := ${timeline};
 			  IF NOT pg_catalog.pg_try_advisory_lock(${termClass},
 			      ((term + (timeline - 1) * ${timelineDistance}) & 2147483647)::int) THEN
@@ -135,7 +135,7 @@ final class AcquiringStatement {
 			    PERFORM pg_catalog.pg_try_advisory_lock_shared(${noticeClass},
 			      (-1 - ((term >> 31 << ${timelineBits}) | timeline))::int);
 			  END IF;
-			  PERFORM ${message};
+			  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 
 			  IF clear THEN
 			    clear := pg_catalog.pg_try_advisory_xact_lock(${fence});
@@ -162,10 +162,6 @@ final class AcquiringStatement {
 
 	private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{(\\w+)}");
 
-	private static final String TRANSACTION_ID = "pg_catalog.pg_current_xact_id()::text::bigint";
-
-	private static final String MESSAGE = "pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text)";
-
 	private static final Predecessor NONE = new Predecessor(0, 0);
 
 	private final ElectionKeys keys;
@@ -190,8 +186,6 @@ final class AcquiringStatement {
 		values.put("isHeldTerm", "granted AND mode = 'ExclusiveLock' AND " + AdvisoryLockSql.anyTerm(keys));
 		values.put("endings", endings(server.database()));
 		values.put("timeline", server.timelines() ? AdvisoryLockSql.TIMELINE : "0");
-		values.put("transactionId", TRANSACTION_ID);
-		values.put("message", MESSAGE);
 		values.put("outcome", AdvisoryLockSql.OUTCOME);
 		values.put("answer", AdvisoryLockSql.ANSWER);
 		this.keys = keys;

@@ -157,7 +157,7 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public boolean becomeCandidate() throws SessionException {
 		String publish = this.published ? "" : this.sql.publish(this.profile, this.slowTakeover == null);
-		this.seat = queryAgain(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
+		this.seat = query(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
 		this.published = true;
 		this.node = this.node || this.seat != 0;
 		if (this.seat != 0) {
@@ -200,7 +200,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	@Override
 	public void withdraw() throws SessionException {
-		queryAgain(this.sql::withdraw, (row) -> true);
+		query(this.sql::withdraw, (row) -> true);
 		this.seat = 0;
 		this.node = true;
 	}
@@ -253,7 +253,7 @@ final class AdvisoryLockSession implements StoreSession {
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
-					|| queryAgain(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
+					|| query(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
 				throw lost(ex);
 			}
 			return null;
@@ -263,7 +263,7 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public View observe() throws SessionException {
 		join();
-		return view(queryAgain(this.sql::observe, Observation::of));
+		return view(query(this.sql::observe, Observation::of));
 	}
 
 	private View view(Observation observation) throws SessionException {
@@ -370,7 +370,7 @@ final class AdvisoryLockSession implements StoreSession {
 		record Barrier(boolean passed, int holder) {
 		}
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		Barrier barrier = queryAgain(() -> this.sql.passBarrier(wait, this.leaseMillis),
+		Barrier barrier = query(() -> this.sql.passBarrier(wait, this.leaseMillis),
 				(row) -> new Barrier("passed".equals(row.getString("outcome")), row.getInt("holder")));
 		if (barrier.passed()) {
 			return null;
@@ -400,7 +400,7 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public boolean release(boolean clean) throws SessionException {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
-		return query(this.sql.release(this.term, clean, idle, SUCCESSOR_WAIT_MILLIS),
+		return query(() -> this.sql.release(this.term, clean, idle, SUCCESSOR_WAIT_MILLIS),
 				(row) -> row.getBoolean("succeeded"));
 	}
 
@@ -425,24 +425,12 @@ final class AdvisoryLockSession implements StoreSession {
 	}
 
 	/**
-	 * Run statements that may acquire or free locks. Behind a pooler, they first verify
-	 * in the same transaction, during which the session cannot change, that this is the
-	 * session of this node. Otherwise, with a pooler in transaction mode, two nodes could
-	 * hold the same lock in one session.
+	 * Run statements that may acquire or free locks, and run them again if they were
+	 * cancelled. Behind a pooler, they first verify in the same transaction, during which
+	 * the session cannot change, that this is the session of this node. Otherwise, with a
+	 * pooler in transaction mode, two nodes could hold the same lock in one session.
 	 */
-	private <T> T query(String text, RowMapper<T> mapper) throws SessionException {
-		try {
-			return Jdbc.query(this.connection, this.prefix + text, mapper);
-		}
-		catch (SQLException ex) {
-			throw lost(ex);
-		}
-	}
-
-	/**
-	 * Run statements as {@link #query}, and run them again if they were cancelled.
-	 */
-	private <T> T queryAgain(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
+	private <T> T query(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
 		return unlessCancelled(() -> Jdbc.query(this.connection, this.prefix + text.get(), mapper));
 	}
 

@@ -24,6 +24,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -780,17 +781,23 @@ class AdvisoryLockSessionTests {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
 	}
 
+	/**
+	 * A second cancel may arrive when the first has ended the wait: the statement is then
+	 * run again.
+	 */
 	@ParameterizedTest
-	@ValueSource(strings = { "pg_cancel_backend(pid)", "pg_cancel_backend(pid), pg_cancel_backend(pid)" })
-	void cancelWhileAReleaseWaitsForASuccessorIsNoFailure(String cancel) throws Exception {
+	@ValueSource(ints = { 1, 2 })
+	void cancelWhileAReleaseWaitsForASuccessorIsNoFailure(int cancels) throws Exception {
 		StoreSession first = open(patient("node-a"));
 		win(first);
 		open("node-b");
-		CompletableFuture<Boolean> release = releaseInterruptedBy(cancel, first);
+		CompletableFuture<Boolean> release = releaseInterruptedBy(
+				String.join(", ", Collections.nCopies(cancels, "pg_cancel_backend(pid)")), first);
 		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
 		first.close();
 		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
-		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(first.name() + ",ERROR"));
+		assertThat(this.server.log().lines().filter((line) -> line.contains(first.name() + ",ERROR")))
+			.hasSizeLessThan(cancels);
 	}
 
 	@Test

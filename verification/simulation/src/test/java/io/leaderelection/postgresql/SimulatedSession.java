@@ -350,12 +350,7 @@ final class SimulatedSession implements StoreSession {
 		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
 		long wait = Math.min(SUCCESSOR_WAIT_MILLIS, this.longestWaitMillis);
 		this.node.releases(clean);
-		try {
-			return this.connection.request(this.programs.release(this.term, clean, idle, wait), this.readTimeout);
-		}
-		catch (SqlError | BrokenException ex) {
-			throw lost(ex);
-		}
+		return askAgain(() -> this.programs.release(this.term, clean, idle, wait));
 	}
 
 	@Override
