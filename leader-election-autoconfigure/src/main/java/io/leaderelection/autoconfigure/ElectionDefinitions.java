@@ -181,7 +181,7 @@ final class ElectionDefinitions {
 		int length = new NodeProfile(NodeProfile.PROTOCOL, 0, metadata).metadataText().length();
 		rejectIf(length > NodeProfile.MAX_METADATA_LENGTH, PREFIX + "metadata", metadata,
 				"As lines of the form name=value, all entries together have " + length
-						+ " characters, and a candidate holds a lock on the database for each three of them.",
+						+ " characters, and each statement of a session begins with them.",
 				"Publish at most " + NodeProfile.MAX_METADATA_LENGTH
 						+ " characters, for instance a URL from which other nodes can read the rest.");
 	}

@@ -236,8 +236,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Apply a transition. The only place where the state changes. The new state and the
 	 * events of the transition are allocated before it is written, so that a lack of
-	 * memory changes nothing then. An interrupt of work may need memory later, and is
-	 * lost without it.
+	 * memory changes nothing. An interrupt of work may need memory later, and is lost
+	 * without it.
 	 * @return the state after the transition
 	 */
 	ElectionState apply(Step step) {
@@ -273,12 +273,11 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * @param freed whether the lock was freed
 	 */
 	void handedOver(boolean freed) {
-		ElectionState before = locked(() -> {
-			ElectionState completed = this.state;
-			apply(this.transitions::handedOver);
+		HandOver handOver = this.<@Nullable HandOver, RuntimeException>locked(() -> {
+			HandOver completed = this.state.handOver();
+			apply((state, now) -> this.transitions.handedOver(state, now, freed));
 			return completed;
 		});
-		HandOver handOver = before.handOver();
 		if (handOver != null) {
 			this.effects.complete(handOver.completion(), freed);
 		}
@@ -565,7 +564,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		});
 	}
 
-	private <T, X extends Exception> T locked(Action<T, X> action) throws X {
+	private <T extends @Nullable Object, X extends Exception> T locked(Action<T, X> action) throws X {
 		this.lock.lock();
 		try {
 			return action.run();
@@ -591,7 +590,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	@FunctionalInterface
-	private interface Action<T, X extends Exception> {
+	private interface Action<T extends @Nullable Object, X extends Exception> {
 
 		T run() throws X;
 

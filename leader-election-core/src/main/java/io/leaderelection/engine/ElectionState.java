@@ -233,6 +233,15 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 		}
 
 		/**
+		 * Return this intent when nothing is left to hand over.
+		 * @param freed whether the lock was freed
+		 */
+		HandOver completed(boolean freed) {
+			return this.completion.isDone() ? this : new HandOver(this.reason, this.cause, this.stops, this.interruptAt,
+					this.interrupted, this.deadline, CompletableFuture.completedFuture(freed));
+		}
+
+		/**
 		 * Return this intent with a deadline that is not later than a time.
 		 */
 		HandOver endingBy(long time) {

@@ -41,7 +41,7 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 	/** The highest priority. */
 	public static final int MAX_PRIORITY = 100;
 
-	/** The longest metadata as text, so that a node needs few locks. */
+	/** The longest metadata as text, with which each statement of a session begins. */
 	public static final int MAX_METADATA_LENGTH = 128;
 
 	/** The profile of a node that publishes nothing. */

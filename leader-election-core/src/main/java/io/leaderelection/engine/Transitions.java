@@ -203,11 +203,13 @@ class Transitions {
 	/**
 	 * The lock was freed, or was lost before: nothing is left to hand over. Only a stop
 	 * remains a stop, and a node that has resigned lets other candidates go first.
+	 * @param freed whether the lock was freed
 	 */
-	ElectionState handedOver(ElectionState state, Moment now) {
+	ElectionState handedOver(ElectionState state, Moment now, boolean freed) {
 		ElectionState following = (state.position() instanceof Elected) ? state.following(View.NONE) : state;
-		if (state.handOver() == null || state.isStopping()) {
-			return following;
+		HandOver handOver = state.handOver();
+		if (handOver == null || handOver.stops()) {
+			return (handOver != null) ? following.handingOver(handOver.completed(freed)) : following;
 		}
 		Duration yields = (this.settings.lease().compareTo(this.timings.maxYield()) < 0) ? this.settings.lease()
 				: this.timings.maxYield();

@@ -53,20 +53,22 @@
  *
  * The threads. The election thread (ElectionLoop) owns the session and is the only thread
  * that calls it, except to wake or abort it. It may block in a socket, so nothing that
- * must happen on time depends on it. The watchdog (one for all elections) ends leadership whose trust has expired, and
- * aborts a session whose call takes too long. It logs nothing, runs no code of the
- * application and waits for no lock that is held for long. One thread runs listeners, and
- * one runs cancellations, either of which may block. All these threads exist from the
- * start to the end of a participation, and go on after every failure. Requests to other
- * nodes share a thread, which exists when needed; each resignation is completed on a
- * thread of its own. Work runs on the threads of the application.
+ * must happen on time depends on it. The watchdog (one for all elections) ends leadership
+ * whose trust has expired, and aborts a session whose call takes too long. It logs
+ * nothing, runs no code of the application and waits for no lock that is held for long.
+ * One thread runs listeners, and one runs cancellations, either of which may block. All
+ * these threads exist from the start to the end of a participation, and go on after every
+ * failure. Requests to other nodes share a thread, which exists when needed; each
+ * resignation is completed on a thread of its own. Work runs on the threads of the
+ * application.
  *
  * Without memory. The next state and its events are allocated before it is written, so a
- * lack of memory changes nothing then, and the thread tries again. Only trust may end before its transition, and then without the lock. What holds
- * after an OutOfMemoryError: isLeader() is false in time, since it compares clocks and
- * allocates nothing; the rules that the next leader follows do not depend on this
- * process; and the store ends the session after a lease. Order and completeness of
- * events, and the interrupts of work, hold unless the process is out of memory.
+ * lack of memory changes nothing, and the thread tries again. Only trust may end before
+ * its transition, without the lock. What holds after an OutOfMemoryError: isLeader() is
+ * false in time, since it compares clocks and allocates nothing; the rules that the next
+ * leader follows do not depend on this process; and the store ends the session after a
+ * lease. Order and completeness of events, and the interrupts of work, hold unless the
+ * process is out of memory.
  *
  * Before the grant. The winner waits for two conditions, in this order: no session holds a
  * lock of an earlier term (a session that ends frees its locks one by one); every fenced
@@ -93,9 +95,8 @@
  *
  * After a loss. The session is aborted and the work of the old term is interrupted. The
  * node is not a candidate again before that work has ended or drain-timeout, and at least
- * 2 s, has passed. A
- * late confirmation never revives a term: the node must acquire the lock again, in a new
- * term.
+ * 2 s, has passed. A late confirmation never revives a term: the node must acquire the
+ * lock again, in a new term.
  *
  * Suspension. A node suspends its candidacy in three cases: its application is unhealthy,
  * leader-only services could not be started, or it has resigned and lets other candidates

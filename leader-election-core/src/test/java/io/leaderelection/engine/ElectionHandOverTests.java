@@ -112,6 +112,28 @@ class ElectionHandOverTests {
 	}
 
 	@Test
+	void resultOfAResignationDoesNotDependOnTheOrderOfThreadsDuringAStop() {
+		Deque<Runnable> lastFirst = new ArrayDeque<>();
+		this.fixture.at(Duration.ofSeconds(1), this::enter);
+		this.fixture.at(Duration.ofSeconds(2), this::resign);
+		this.fixture.at(Duration.ofSeconds(4), () -> {
+			this.time.threads = (task) -> new Thread() {
+
+				@Override
+				public void start() {
+					lastFirst.push(task);
+				}
+
+			};
+			exit();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		lastFirst.forEach(Runnable::run);
+		assertThat(this.fixture.trace).contains("release clean");
+		assertThat(this.resignation).isCompletedWithValue(true);
+	}
+
+	@Test
 	void trustEndsBeforeTheLockIsFreed() {
 		this.fixture.at(Duration.ofSeconds(1), () -> {
 			enter();

@@ -311,7 +311,7 @@ final class AdvisoryLockSession implements StoreSession {
 		return unlessCancelled(() -> {
 			String requester = this.foreignSessions.read(this.connection, pid,
 					(row) -> ResignationRequest.describe(row, this.names));
-			return (requester != null) ? requester : "session with pid " + pid;
+			return (requester != null) ? requester : this.foreignSessions.unnamed(pid);
 		});
 	}
 
@@ -320,7 +320,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private String predecessor(int pid, Set<Integer> foreign) {
 		String words = this.foreignSessions.known(pid);
-		return "the " + ((words != null) ? words : "session with pid " + pid)
+		return "the " + ((words != null) ? words : this.foreignSessions.unnamed(pid))
 				+ (foreign.contains(pid) ? ", which is not, or no longer, a node of this election" : "");
 	}
 

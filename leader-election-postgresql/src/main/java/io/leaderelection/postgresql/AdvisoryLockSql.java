@@ -77,10 +77,10 @@ class AdvisoryLockSql {
 	 * when it occurs.
 	 */
 	static final Set<String> FUNCTIONS = Set.of("clock_timestamp", "pg_advisory_lock", "pg_advisory_unlock",
-			"pg_advisory_unlock_shared", "pg_advisory_xact_lock", "pg_current_snapshot", "pg_current_wal_lsn",
-			"pg_current_xact_id", "pg_lock_status", "pg_logical_emit_message", "pg_postmaster_start_time",
-			"pg_snapshot_xmax", "pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock",
-			"pg_try_advisory_xact_lock_shared", "pg_walfile_name", "set_config", "statement_timestamp");
+			"pg_advisory_unlock_shared", "pg_advisory_xact_lock", "pg_current_wal_lsn", "pg_current_xact_id",
+			"pg_lock_status", "pg_logical_emit_message", "pg_postmaster_start_time", "pg_try_advisory_lock",
+			"pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock", "pg_try_advisory_xact_lock_shared",
+			"pg_walfile_name", "set_config", "statement_timestamp");
 
 	static final String OUTCOME = "leader_election.outcome";
 
@@ -558,15 +558,16 @@ class AdvisoryLockSql {
 				DECLARE
 				  main_held boolean;
 				  term_held boolean;
-				  marked boolean := false;
+				  marked boolean;
 				  successors int := 0;
 				  candidates int;
 				  until timestamptz;
 				BEGIN
 				  PERFORM pg_catalog.set_config('idle_session_timeout', '%1$s', false);
-				  SELECT count(*) FILTER (WHERE %8$s) > 0, count(*) FILTER (WHERE %9$s) > 0 INTO main_held, term_held
+				  SELECT count(*) FILTER (WHERE %8$s) > 0, count(*) FILTER (WHERE %9$s) > 0,
+				    count(*) FILTER (WHERE %14$s) > 0 INTO main_held, term_held, marked
 				    FROM %10$s AND pid = pg_catalog.pg_backend_pid() AND mode = 'ExclusiveLock';
-				  IF %2$s AND main_held THEN
+				  IF %2$s AND main_held AND NOT marked THEN
 				    marked := pg_catalog.pg_try_advisory_lock(%3$s, %4$s);
 				  END IF;
 				  IF term_held THEN
@@ -600,7 +601,7 @@ class AdvisoryLockSql {
 				this.keys.main(), OUTCOME, bigint(this.keys.main()), pair(this.keys.termClass(), termObject(term)),
 				this.locks, waitMillis,
 				"mode = 'ExclusiveLock' AND " + anyTerm(this.keys) + " AND objid <> " + unsigned(ElectionKeys.CLEAN),
-				share(bigint(this.keys.candidate())));
+				share(bigint(this.keys.candidate())), pair(this.keys.termClass(), ElectionKeys.CLEAN));
 	}
 
 	/**

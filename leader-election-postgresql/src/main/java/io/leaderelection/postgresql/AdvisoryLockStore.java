@@ -203,10 +203,7 @@ public class AdvisoryLockStore implements ElectionStore {
 
 	private <T> T connect(Use<T> use) throws SessionException {
 		try {
-			return connect(this::openConnection, (connection) -> {
-				this.opening = connection;
-				return use.apply(connection);
-			});
+			return connect(() -> this.opening = openConnection(), use);
 		}
 		finally {
 			this.opening = null;

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Foreign sessions hold a lock of the election but are not nodes of it. A session that
  * ends frees its locks one by one, so a session counts as foreign only if two successive
- * observations with some time between them have shown it.
+ * observations with some time between them have shown it. Also reads the names of
+ * sessions.
  */
 final class ForeignSessions {
 
@@ -131,7 +132,9 @@ final class ForeignSessions {
 			return null;
 		}
 		try {
-			return Jdbc.query(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)), mapper);
+			List<String> names = Jdbc.rows(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)),
+					mapper);
+			return names.isEmpty() ? null : names.get(0);
 		}
 		catch (SQLException ex) {
 			Jdbc.throwIfInterrupted(connection, ex);
@@ -141,7 +144,7 @@ final class ForeignSessions {
 		}
 	}
 
-	private String unnamed(int pid) {
+	String unnamed(int pid) {
 		return "session with pid " + pid + (this.denied ? " (its name requires EXECUTE on pg_stat_get_activity)" : "");
 	}
 

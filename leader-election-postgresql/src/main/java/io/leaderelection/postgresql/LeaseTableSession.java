@@ -493,7 +493,7 @@ final class LeaseTableSession implements StoreSession {
 
 	@Override
 	public void close() {
-		this.requests.leave(this);
+		abort();
 		this.requests.awaitEnd(CLOSE_LIMIT);
 	}
 

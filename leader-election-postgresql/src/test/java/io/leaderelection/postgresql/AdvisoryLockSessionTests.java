@@ -801,6 +801,28 @@ class AdvisoryLockSessionTests {
 	}
 
 	@Test
+	void releaseThatIsRunAgainRemovesItsMark() throws Exception {
+		AtomicInteger releases = new AtomicInteger();
+		AdvisoryLockStore cancelling = new StatementsStore(settings("node-a"), this.keys, source(this.server),
+				(keys, server) -> new AdvisoryLockSql(keys, server) {
+
+					@Override
+					String release(Term term, boolean clean, long idleMillis, long waitMillis) {
+						String text = super.release(term, clean, idleMillis, waitMillis);
+						assertThat(text).contains("until :=");
+						return (releases.getAndIncrement() > 0) ? text : text.replace("until :=",
+								"PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(10); until :=");
+					}
+
+				});
+		StoreSession session = open(cancelling);
+		win(session);
+		session.release(true);
+		assertThat(releases).hasValue(2);
+		assertThat(heldAlone()).isEmpty();
+	}
+
+	@Test
 	void endOfTheSessionWhileAReleaseWaitsForASuccessorLeavesNoLock() throws Exception {
 		StoreSession first = open(patient("node-a"));
 		win(first);

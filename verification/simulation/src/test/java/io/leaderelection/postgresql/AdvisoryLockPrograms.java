@@ -884,9 +884,10 @@ public class AdvisoryLockPrograms {
 					backend.set(Timeout.IDLE_SESSION, this.idleMillis, false);
 					this.mainHeld = backend.holds(keys.main, LockMode.EXCLUSIVE);
 					this.termHeld = backend.holds(this.termKey, LockMode.EXCLUSIVE);
+					this.marked = backend.holds(keys.clean, LockMode.EXCLUSIVE);
 				}
-				case MARK -> this.marked = this.clean && this.mainHeld
-						&& backend.tryLock(keys.clean, LockMode.EXCLUSIVE, LockScope.SESSION);
+				case MARK -> this.marked = this.marked || (this.clean && this.mainHeld
+						&& backend.tryLock(keys.clean, LockMode.EXCLUSIVE, LockScope.SESSION));
 				case FREE_TERM -> {
 					if (this.termHeld) {
 						backend.unlock(this.termKey, LockMode.EXCLUSIVE);
