@@ -78,7 +78,7 @@ class ModelMappingTests {
 
 	private static String rows() throws IOException {
 		StringBuilder rows = new StringBuilder();
-		TABLE.matcher(Files.readString(PROJECT.resolve("docs/internals/verification.md")))
+		TABLE.matcher(Files.readString(PROJECT.resolve("verification/model/ACTIONS.md")))
 			.results()
 			.forEach((row) -> rows.append(row.group()).append('\n'));
 		return rows.toString();
