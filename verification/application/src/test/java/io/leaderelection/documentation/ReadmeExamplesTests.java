@@ -118,7 +118,7 @@ class ReadmeExamplesTests {
 				.atMost(LIMIT)
 				.until(() -> services(context).toList(),
 						(services) -> services.stream().allMatch(Lifecycle::isRunning));
-			assertThat(services(context)).hasSize(3);
+			assertThat(services(context)).hasSize(2);
 			SmartLifecycleRoleController roles = context.getBean(SmartLifecycleRoleController.class);
 			Awaitility.await("endpoints").atMost(LIMIT).until(() -> roles.allEndpointsRunning("default"));
 			assertThat(roles.getEndpointsRunningStatus("default")).hasSize(2);

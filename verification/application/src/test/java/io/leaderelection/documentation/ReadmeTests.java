@@ -61,7 +61,7 @@ class ReadmeTests {
 
 	@Test
 	void readmeIsShort() {
-		assertThat(Markdown.of(Path.of("README.md")).length()).isBetween(100, 250);
+		assertThat(Markdown.of(Path.of("README.md")).length()).isBetween(100, 180);
 	}
 
 	@Test
