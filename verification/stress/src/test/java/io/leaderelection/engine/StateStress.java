@@ -83,7 +83,8 @@ public final class StateStress {
 			if (status.role() == Role.ELECTED && last == null) {
 				return (leadership != null) ? INCOMPLETE : BEFORE;
 			}
-			return (status.role() == Role.FOLLOWER && last == Transition.Kind.REVOKED) ? AFTER : INCOMPLETE;
+			// Trust ends before its transition
+			return (status.role() == Role.FOLLOWER && last != null) ? AFTER : INCOMPLETE;
 		}
 
 		private static Transition.@Nullable Kind last(List<Transition> history) {

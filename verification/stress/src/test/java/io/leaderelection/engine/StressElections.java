@@ -135,15 +135,16 @@ final class StressElections {
 		}
 
 		/**
-		 * As the workers, the thread runs its task on the one that starts it.
+		 * As the workers, the thread runs its task on the one that starts it, which is no
+		 * run of a thread for Lincheck.
 		 */
 		@Override
 		public Thread newThread(String name, Runnable task) {
-			return new Thread(task) {
+			return new Thread() {
 
 				@Override
 				public synchronized void start() {
-					run();
+					task.run();
 				}
 
 			};

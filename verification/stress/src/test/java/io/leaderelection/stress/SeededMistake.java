@@ -109,7 +109,7 @@ enum SeededMistake {
 	CLEARED_FOR_OUTER_WORK("WorkInterruptStress.LossOfNestedElections", "Work", "if (this.interrupts > 0) {",
 			"if (false) {"),
 
-	CHECK_BEFORE_CONTINUATION("WorkInterruptStress.LossAndContinuation", "Work", """
+	CHECK_BEFORE_CONTINUATION("WorkInterruptStress.OverdueAndInnerContinuation", "Work", """
 			synchronized (this.root) {
 				this.cancellation = cancellation;
 				late = this.interrupted;
