@@ -208,8 +208,11 @@ class Transitions {
 	ElectionState handedOver(ElectionState state, Moment now, boolean freed) {
 		ElectionState following = (state.position() instanceof Elected) ? state.following(View.NONE) : state;
 		HandOver handOver = state.handOver();
-		if (handOver == null || handOver.stops()) {
-			return (handOver != null) ? following.handingOver(handOver.completed(freed)) : following;
+		if (handOver == null) {
+			return following;
+		}
+		if (handOver.stops()) {
+			return following.handingOver(handOver.completed(freed));
 		}
 		Duration yields = (this.settings.lease().compareTo(this.timings.maxYield()) < 0) ? this.settings.lease()
 				: this.timings.maxYield();
