@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -97,7 +98,7 @@ class BadInputTests {
 
 	@Test
 	void serverThatAPoolerCannotReachLeavesAFollower(CapturedOutput output) throws Exception {
-		try (PgBouncer pooler = PgBouncer.startAt(this.server, unusedPort(), "session", "query_wait_timeout=1");
+		try (PgBouncer pooler = PgBouncer.startAt(this.server, Processes.freePort(), "session", "query_wait_timeout=1");
 				LocalNode node = LocalNode.start(this.server, url(pooler, this.server.database()))) {
 			Awaitility.await()
 				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
@@ -149,7 +150,7 @@ class BadInputTests {
 
 	@Test
 	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
-		try (LocalNode node = LocalNode.startAt(this.server, unusedPort())) {
+		try (LocalNode node = LocalNode.startAt(this.server, Processes.freePort())) {
 			assertThat(node.leads()).isFalse();
 			// Logged after the decision, so that no start waits for a log
 			Awaitility.await()
@@ -160,7 +161,7 @@ class BadInputTests {
 
 	@Test
 	void unreachableDatabaseRefusesTheStartWithFailFast(CapturedOutput output) throws Exception {
-		String url = this.server.jdbcUrl(unusedPort());
+		String url = this.server.jdbcUrl(Processes.freePort());
 		refused("spring.datasource.url=" + url, "leader-election.fail-fast=true");
 		assertThat(output).contains("APPLICATION FAILED TO START").contains("leader-election.fail-fast");
 	}
@@ -206,12 +207,6 @@ class BadInputTests {
 
 	private void refused(String... properties) {
 		assertThatException().isThrownBy(() -> LocalNode.start(this.server, properties).close());
-	}
-
-	private static int unusedPort() throws Exception {
-		try (ServerSocket socket = new ServerSocket(0)) {
-			return socket.getLocalPort();
-		}
 	}
 
 }

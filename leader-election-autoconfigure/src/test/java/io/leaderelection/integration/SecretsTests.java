@@ -19,11 +19,11 @@ package io.leaderelection.integration;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.net.ServerSocket;
 
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -110,7 +110,7 @@ class SecretsTests {
 	@ValueSource(strings = { "", "&sslmode=nonsense", "&sslmode=require&sslcert=/missing&sslpassword=m4rk3r",
 			"&targetServerType=nonsense" })
 	void databaseThatCannotBeReachedLeavesAFollower(String parameters, CapturedOutput output) throws IOException {
-		String url = this.server.jdbcUrl(unusedPort()) + "?user=shop&password=" + MARKER + parameters;
+		String url = this.server.jdbcUrl(Processes.freePort()) + "?user=shop&password=" + MARKER + parameters;
 		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.url=" + url, DEBUG)) {
 			ElectionStatus status = Awaitility.await()
 				.until(() -> node.context().getBean(DefaultLeaderElectors.class).getDefault().status(),
@@ -119,12 +119,6 @@ class SecretsTests {
 			assertThat(node.leads()).isFalse();
 		}
 		assertThat(output).contains("Following without a session").doesNotContain(MARKER);
-	}
-
-	private static int unusedPort() throws IOException {
-		try (ServerSocket socket = new ServerSocket(0)) {
-			return socket.getLocalPort();
-		}
 	}
 
 }

@@ -19,7 +19,6 @@ package io.leaderelection.cli;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -41,6 +40,7 @@ import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.HostileSchema;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -437,11 +437,7 @@ class VerifyDatabaseTests {
 
 	@Test
 	void unreachableServer() throws IOException {
-		int port;
-		try (ServerSocket socket = new ServerSocket(0)) {
-			port = socket.getLocalPort();
-		}
-		Outcome outcome = verifyAt("jdbc:postgresql://127.0.0.1:" + port + "/shop?user=shop");
+		Outcome outcome = verifyAt("jdbc:postgresql://127.0.0.1:" + Processes.freePort() + "/shop?user=shop");
 		assertThat(outcome.status()).isEqualTo(2);
 		assertThat(outcome.output()).contains("The database cannot be reached: Connection to (host)")
 			.doesNotContain("127.0.0.1")

@@ -19,7 +19,6 @@ package io.leaderelection.documentation;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Redirect;
@@ -40,6 +39,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.documentation.JavaExample.Form;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -89,8 +89,8 @@ class RecipeTests {
 
 	@Test
 	void followerRedirectsRequestsToTheLeader() throws Exception {
-		int leaderPort = freePort();
-		int followerPort = freePort();
+		int leaderPort = Processes.freePort();
+		int followerPort = Processes.freePort();
 		try (ConfigurableApplicationContext leader = start("LeaderRedirect", leaderPort);
 				ConfigurableApplicationContext follower = start("LeaderRedirect", followerPort)) {
 			await(leader);
@@ -169,12 +169,6 @@ class RecipeTests {
 		return new SpringApplicationBuilder(Node.class, bean).registerShutdownHook(false)
 			.resourceLoader(new DefaultResourceLoader(examples.classLoader()))
 			.run(all);
-	}
-
-	private static int freePort() throws IOException {
-		try (ServerSocket socket = new ServerSocket(0)) {
-			return socket.getLocalPort();
-		}
 	}
 
 	/**
