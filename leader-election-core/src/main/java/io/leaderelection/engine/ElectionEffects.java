@@ -290,8 +290,8 @@ final class ElectionEffects {
 			return;
 		}
 		try {
-			this.platform.newThread(this.election.settings().election() + "-completion", () -> future.complete(result))
-				.start();
+			this.platform.newWorker(this.election.settings().election() + "-completion")
+				.execute(() -> future.complete(result));
 		}
 		catch (OutOfMemoryError ex) {
 			// Completed on this thread rather than never

@@ -117,14 +117,7 @@ class ElectionHandOverTests {
 		this.fixture.at(Duration.ofSeconds(1), this::enter);
 		this.fixture.at(Duration.ofSeconds(2), this::resign);
 		this.fixture.at(Duration.ofSeconds(4), () -> {
-			this.time.threads = (task) -> new Thread() {
-
-				@Override
-				public void start() {
-					lastFirst.push(task);
-				}
-
-			};
+			this.fixture.other = lastFirst::push;
 			exit();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
