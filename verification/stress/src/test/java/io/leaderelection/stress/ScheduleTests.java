@@ -74,11 +74,19 @@ class ScheduleTests {
 	private ClassPathProcess explore(@Nullable Path changed, Scenario scenario, Path directory)
 			throws IOException, InterruptedException {
 		ClassPathProcess explored = exploreOnce(changed, scenario, directory);
-		// Lincheck allows 30 seconds for a schedule, in which it also instruments classes
-		for (int attempt = 1; attempt < ATTEMPTS && explored.output().contains("test has hung"); attempt++) {
+		for (int attempt = 1; attempt < ATTEMPTS && isFailureOfTheTool(explored.output()); attempt++) {
 			explored = exploreOnce(changed, scenario, directory);
 		}
 		return explored;
+	}
+
+	/**
+	 * Lincheck allows 30 seconds for a schedule, in which it also instruments classes,
+	 * and cannot print each schedule that it has found.
+	 */
+	private static boolean isFailureOfTheTool(String output) {
+		return output.contains("test has hung")
+				|| output.contains("at org.jetbrains.kotlinx.lincheck.trace.TraceReporter");
 	}
 
 	private ClassPathProcess exploreOnce(@Nullable Path changed, Scenario scenario, Path directory)
