@@ -98,8 +98,7 @@ class SimulationMutantTests {
 			case UNLOCK_BEFORE_DRAIN -> List.of("G4 drain", "G4 hand-over");
 			case OPEN_FENCE -> List.of("G1 fence");
 			case NO_LIMIT_IN_FENCE -> List.of("G6 fence");
-			case THREAD_DIES -> List.of("G6 stop", "G6 liveness");
-			case WATCHDOG_DIES -> List.of("G2 revocation", "G6 stop", "G6 liveness");
+			case THREAD_DIES, WATCHDOG_DIES -> List.of("G2 revocation", "G6 stop", "G6 liveness");
 			case EVENT_NEEDS_THREAD -> List.of("G6 liveness", "G5 events");
 			case WAKE_UNDER_LOCK -> List.of("G2 revocation", "G2 exclusion", "G4 interrupt");
 			case INNER_WORK_CLEARS_INTERRUPT -> List.of("G4 interrupt");
