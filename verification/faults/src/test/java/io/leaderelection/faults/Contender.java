@@ -30,7 +30,9 @@ import java.util.function.Consumer;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
@@ -86,8 +88,10 @@ final class Contender {
 		this.node = node;
 		this.wins = wins;
 		CapturedConnection captured = new CapturedConnection(source);
-		ElectionSettings settings = new ElectionSettings("endings", node, LEASE, TAKEOVER_DELAY, Duration.ofSeconds(1),
-				true);
+		// The socket factory of this test hides the ends of the connection
+		ElectionSettings settings = new ElectionSettings("endings", node, LEASE, TAKEOVER_DELAY, FastTakeover.TRUE,
+				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS, NodeProfile.DEFAULT,
+				ElectionSettings.PRIORITY_HOLD);
 		ElectionStore sessions = (mutant != Mutant.NONE) ? SessionMutants.create(mutant, settings, keys, captured)
 				: new AdvisoryLockStore(settings, keys, 0, true, captured, null);
 		this.session = sessions.open();
