@@ -24,6 +24,7 @@ import ch.qos.logback.classic.Logger;
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.Position.Stopped;
@@ -185,8 +186,8 @@ public final class SimulatedElector {
 	 */
 	public boolean awaitsSeat() {
 		ElectionState state = this.election.state();
-		return this.election.settings().candidate() && state.handOver() == null && state.suspensions().isEmpty()
-				&& state.contact().watching() && state.contact().problem() == null;
+		return this.election.settings().candidate() && state.position() instanceof Following && state.handOver() == null
+				&& state.suspensions().isEmpty() && state.contact().watching() && state.contact().problem() == null;
 	}
 
 	public String describe() {
