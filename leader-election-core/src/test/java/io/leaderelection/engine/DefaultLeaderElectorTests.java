@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -76,6 +77,8 @@ class DefaultLeaderElectorTests {
 		DefaultLeaderElector elector = elector(LocalStore.always());
 		assertThat(elector.start()).succeedsWithin(LONG);
 		CountDownLatch second = new CountDownLatch(1);
+		// The hand-over waits for it, so that the stage does not run on this thread
+		Work work = Objects.requireNonNull(elector.election().gate().enter("work"));
 		CompletableFuture<Boolean> first = elector.resign().thenApply((resigned) -> {
 			try {
 				return resigned && second.await(LONG.toSeconds(), TimeUnit.SECONDS);
@@ -84,6 +87,7 @@ class DefaultLeaderElectorTests {
 				throw new IllegalStateException(ex);
 			}
 		});
+		work.close();
 		assertThat(elector.awaitLeadership(LONG)).isTrue();
 		assertThat(elector.resign()).succeedsWithin(LONG);
 		second.countDown();
