@@ -73,6 +73,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private volatile @Nullable PoolLender lender;
 
+	private volatile boolean shared;
+
 	/**
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
@@ -94,6 +96,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 		Origin resolved = resolve();
 		resolved.check();
 		this.origin = resolved;
+		this.shared = this.properties.username() == null && !StringUtils.hasText(this.properties.url())
+				&& this.dedicated.stream().findAny().isEmpty();
 		try {
 			DataSource own = this.dataSources.getIfUnique();
 			this.lender = (own != null && PooledDataSources.isPool(own)) ? new PoolLender(own) : null;
@@ -116,6 +120,11 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (SQLException ex) {
 			throw JdbcUrl.withoutSecrets(ex);
 		}
+	}
+
+	@Override
+	public boolean isShared() {
+		return this.shared;
 	}
 
 	@Override

@@ -33,7 +33,7 @@ import org.springframework.util.Assert;
  * @param mode Whether elections are held on a database.
  * @param store How an election is held on the database. The same for all nodes.
  * @param tableName Table for the store table, with or without a schema. The other tables
- * have this name and the suffixes _fence and _candidate, and _schedule for durable
+ * have this name and the suffixes _node and _candidate, and _schedule for durable
  * schedules.
  * @param initializeSchema Whether to create the tables of the store table and of durable
  * schedules if they are missing.

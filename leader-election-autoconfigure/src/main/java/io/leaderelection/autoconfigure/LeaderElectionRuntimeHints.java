@@ -19,7 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.leaderelection.postgresql.SessionSockets;
+import io.leaderelection.postgresql.advisory.SessionSockets;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.hint.ExecutableMode;

@@ -25,12 +25,13 @@ import java.util.regex.Pattern;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.postgresql.AdvisoryLockStore;
-import io.leaderelection.postgresql.AdvisoryLockStore.TableRow;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTable;
-import io.leaderelection.postgresql.LeaseTable.Node;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
+import io.leaderelection.postgresql.table.LeaseTable;
+import io.leaderelection.postgresql.table.LeaseTable.Node;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -97,7 +98,16 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 					"Set a name of letters, digits and underscores that needs no quotes, for instance "
 							+ "infra.leader_election.");
 		}
+		Duration lease = this.definitions.all().get(0).settings().lease();
 		for (ElectionDefinition definition : this.definitions.all()) {
+			if (isTable() && !definition.settings().lease().equals(lease)) {
+				throw new InvalidUsageException(
+						"leader-election.elections." + definition.election() + ".lease-duration",
+						definition.settings().lease().toMillis() + "ms",
+						"With leader-election.store=table, a node has one lease for all its elections, that of the "
+								+ "default election is " + lease.toMillis() + "ms.",
+						"Remove it, and set leader-election.lease-duration for all of them.");
+			}
 			if (isTable() && key(definition).length() > LONGEST_KEY) {
 				throw new InvalidUsageException(
 						"leader-election.group", this.group, "Together with the name of the election '"
@@ -108,15 +118,10 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 	}
 
 	private LeaseTable createTable() {
-		Duration shortest = this.definitions.all()
-			.stream()
-			.map((definition) -> definition.settings().lease())
-			.min(Duration::compareTo)
-			.orElseThrow();
-		Node node = new Node(this.definitions.all().get(0).settings().nodeId(), this.hostName.get(),
-				ProcessHandle.current().pid());
+		ElectionSettings settings = this.definitions.all().get(0).settings();
+		Node node = new Node(settings.nodeId(), this.hostName.get(), ProcessHandle.current().pid());
 		return new LeaseTable(this.source, node, this.properties.tableName(),
-				this.properties.initializeSchema() == SchemaInitialization.ALWAYS, shortest);
+				this.properties.initializeSchema() == SchemaInitialization.ALWAYS, settings.lease());
 	}
 
 	private String group(@Nullable String applicationName) {

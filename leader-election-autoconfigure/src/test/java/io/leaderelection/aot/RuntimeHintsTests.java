@@ -23,7 +23,7 @@ import java.util.List;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
-import io.leaderelection.postgresql.SessionSockets;
+import io.leaderelection.postgresql.advisory.SessionSockets;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -99,7 +99,7 @@ abstract class AbstractDurableScheduleTests {
 	void closeNodes() {
 		this.nodes.forEach(LocalNode::close);
 		this.server.execute(
-				"DROP TABLE IF EXISTS %1$s, %1$s_fence, %1$s_candidate, %1$s_schedule, durable_run".formatted(TABLE));
+				"DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate, %1$s_schedule, durable_run".formatted(TABLE));
 	}
 
 	static AbstractThrowableAssert<?, ?> assertRefused(ThrowingCallable start) {

@@ -74,7 +74,7 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 		LocalNode node = start(InTransaction.class, "leader-election.store=table", setting);
 		node.awaitLeader();
 		assertThat(this.server.query(TABLES.formatted(TABLE))).containsExactly(NAME + "." + TABLE,
-				NAME + "." + TABLE + "_candidate", NAME + "." + TABLE + "_fence", NAME + "." + TABLE + "_schedule");
+				NAME + "." + TABLE + "_candidate", NAME + "." + TABLE + "_node", NAME + "." + TABLE + "_schedule");
 	}
 
 	@Test

@@ -225,9 +225,9 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@Test
 	void electionAndApplicationMayHaveSeparateRoles() {
 		start(InTransaction.class, "leader-election.store=table").close();
-		createRole(ELECTION_ROLE, "SELECT, INSERT, UPDATE ON %1$s, %1$s_fence".formatted(TABLE),
-				"SELECT, INSERT, UPDATE, DELETE ON %s_candidate".formatted(TABLE));
-		createRole(ROLE, "SELECT ON " + TABLE, "SELECT, UPDATE (locked) ON %s_fence".formatted(TABLE),
+		createRole(ELECTION_ROLE, "SELECT, INSERT, UPDATE ON " + TABLE,
+				"SELECT, INSERT, UPDATE, DELETE ON %1$s_node, %1$s_candidate".formatted(TABLE));
+		createRole(ROLE, "SELECT, UPDATE (since) ON " + TABLE, "SELECT ON %s_node".formatted(TABLE),
 				"SELECT, INSERT, UPDATE ON %s_schedule".formatted(TABLE), "SELECT, INSERT ON durable_run",
 				"USAGE ON SEQUENCE durable_run_id_seq");
 		LocalNode node = start(InTransaction.class,

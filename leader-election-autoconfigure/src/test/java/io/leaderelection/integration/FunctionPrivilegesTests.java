@@ -37,13 +37,16 @@ import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.TransactionFence.Outcome;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
+import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -60,6 +63,7 @@ import org.springframework.boot.health.contributor.Status;
 import org.springframework.core.io.ClassPathResource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
@@ -141,6 +145,43 @@ class FunctionPrivilegesTests {
 		this.database.exercise(store);
 	}
 
+	/**
+	 * A node that may not read the tables is a candidate beside those with the other
+	 * store.
+	 */
+	@Test
+	void documentedFunctionsSufficeToFindNodesWithTheOtherStore() throws Exception {
+		grantAsDocumented();
+		String id = UUID.randomUUID().toString();
+		ElectionKeys keys = ElectionKeys.derive("test", id);
+		StoreSession leased = open(sessions("table", id, keys, "leased"));
+		acquire(leased, Won.class);
+		leased.confirm();
+		StoreSession locked = sessions("advisory-lock", id, keys, "locked").open();
+		this.sessions.add(locked);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(locked::becomeCandidate)
+			.withMessageContaining("Node 'leased' leads this election with leader-election.store=table");
+		leased.release(true);
+		leased.close();
+		locked.becomeCandidate();
+		acquire(locked, Won.class);
+		StoreSession later = open(sessions("table", id, keys, "later"));
+		assertThat(foreign(later)).contains("leader-election.store=advisory-lock");
+	}
+
+	/**
+	 * A node of the lease table goes on if it cannot register as a candidate.
+	 */
+	@Test
+	void documentedFunctionsSufficeToRegisterAsACandidate() throws Exception {
+		grantAsDocumented();
+		String id = UUID.randomUUID().toString();
+		StoreSession session = open(sessions("table", id, ElectionKeys.derive("test", id), "first"));
+		acquire(session, Won.class);
+		session.confirm();
+		assertThat(session.candidates()).extracting(Candidate::nodeId).containsExactly("first");
+	}
+
 	@Test
 	@Tag("ring3")
 	void functionThatIsMissingIsNamed() throws Exception {
@@ -163,8 +204,9 @@ class FunctionPrivilegesTests {
 			}
 			change("GRANT EXECUTE ON FUNCTION %s TO %s", function);
 		}
-		assertThat(unused).as("used by durable schedules, or to read names")
-			.containsExactlyInAnyOrder("int8ge", "int8mi", "pg_xact_status", "timestamptz_eq", "xid8eq", "xid8in");
+		assertThat(unused).as("used by durable schedules, at the end of a session, or to read names")
+			.containsExactlyInAnyOrder("int8ge", "int8le", "int8mi", "pg_xact_status", "timestamptz_eq", "xid8eq",
+					"xid8in");
 	}
 
 	@Test
@@ -205,19 +247,18 @@ class FunctionPrivilegesTests {
 		}
 	}
 
-	@ParameterizedTest
-	@ValueSource(strings = { "advisory-lock", "table" })
-	void winnerThatMayNotReadTheActivityWaitsForATransaction(String store) throws Exception {
+	@Test
+	void winnerThatMayNotReadTheActivityWaitsForATransaction() throws Exception {
 		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_stat_get_activity");
 		String id = UUID.randomUUID().toString();
 		ElectionKeys keys = ElectionKeys.derive("test", id);
-		ElectionStore opened = sessions(store, id, keys, "first");
+		ElectionStore opened = sessions("advisory-lock", id, keys, "first");
 		int logged = this.server.log().length();
 		try (Connection transaction = this.database.connect()) {
 			transaction.setAutoCommit(false);
 			StoreSession first = open(opened);
 			Term term = ((Won) acquire(first, Won.class)).term();
-			StoreSession second = open(sessions(store, id, keys, "second"));
+			StoreSession second = open(sessions("advisory-lock", id, keys, "second"));
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);
 			first.release(true);
 			acquire(second, Won.class);
@@ -233,6 +274,36 @@ class FunctionPrivilegesTests {
 		}
 		assertThat(this.server.log().substring(logged).lines().filter((line) -> line.contains("pg_stat_get_activity")))
 			.hasSizeLessThan(3);
+	}
+
+	@Test
+	void followerThatMayNotReadTheActivityNamesTheSessionThatHasLockedAnElection() throws Exception {
+		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_stat_get_activity");
+		String id = UUID.randomUUID().toString();
+		StoreSession session = open(sessions("table", id, ElectionKeys.derive("test", id), "first"));
+		acquire(session, Won.class);
+		session.release(true);
+		int logged = this.server.log().length();
+		try (Connection transaction = lock(id)) {
+			assertThat(foreign(session)).startsWith("session with pid")
+				.contains("its name requires EXECUTE on pg_stat_get_activity");
+			transaction.rollback();
+			acquire(session, Won.class);
+		}
+		assertThat(this.server.log().substring(logged)).doesNotContain("pg_stat_get_activity");
+	}
+
+	private Connection lock(String election) throws SQLException {
+		Connection transaction = this.database.connect();
+		transaction.setAutoCommit(false);
+		try (Statement statement = transaction.createStatement()) {
+			statement.execute("SELECT FROM leader_election WHERE election = '" + election + "' FOR SHARE");
+		}
+		return transaction;
+	}
+
+	private static String foreign(StoreSession session) throws SessionException {
+		return ((Held) session.acquire(Duration.ofMillis(1))).view().foreign().session();
 	}
 
 	/**
@@ -258,10 +329,21 @@ class FunctionPrivilegesTests {
 			}
 			assertThat(opened.fence().covers(transaction)).isTrue();
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.PASSED);
-			first.release(true);
-			acquire(second, Won.class);
-			assertThat(second.passBarrier(Duration.ofMillis(1))).contains("session with pid");
-			transaction.rollback();
+			if (store.equals("table")) {
+				transaction.rollback();
+				first.release(true);
+				try (Connection locking = lock(id)) {
+					assertThat(foreign(second)).contains("session with pid");
+					locking.rollback();
+				}
+				acquire(second, Won.class);
+			}
+			else {
+				first.release(true);
+				acquire(second, Won.class);
+				assertThat(second.passBarrier(Duration.ofMillis(1))).contains("session with pid");
+				transaction.rollback();
+			}
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.REFUSED);
 			second.withdraw();
 		}
@@ -293,7 +375,7 @@ class FunctionPrivilegesTests {
 		return store.equals("table")
 				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "public.leader_election", false, LEASE)
 					.store(settings, id, keys, 0)
-				: new AdvisoryLockStore(settings, keys, 0, false, source, null);
+				: new AdvisoryLockStore(settings, keys, 0, false, source, new TableRow("public.leader_election", id));
 	}
 
 }

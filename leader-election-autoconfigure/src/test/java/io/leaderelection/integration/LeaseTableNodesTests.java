@@ -17,6 +17,7 @@
 package io.leaderelection.integration;
 
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -25,6 +26,8 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -49,6 +52,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -95,7 +99,7 @@ class LeaseTableNodesTests {
 	@AfterEach
 	void closeNodes() {
 		this.nodes.forEach(LocalNode::close);
-		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_fence, %1$s_candidate, fenced_by_lease".formatted(TABLE));
+		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate, fenced_by_lease".formatted(TABLE));
 		if (!this.server.query("SELECT rolname FROM pg_roles WHERE rolname = '" + ROLE + "'").isEmpty()) {
 			this.server.execute("DROP OWNED BY " + ROLE);
 			this.server.execute("DROP ROLE " + ROLE);
@@ -209,7 +213,8 @@ class LeaseTableNodesTests {
 		awaitLeaderIs(second, first);
 		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
 			foreign.setAutoCommit(false);
-			statement.execute("SELECT FROM leader_election WHERE election = '" + this.group + ":default' FOR UPDATE");
+			statement.execute(
+					"SELECT FROM leader_election_node WHERE node = '" + first.elector().getNodeId() + "' FOR UPDATE");
 			Awaitility.await()
 				.during(LEASE.multipliedBy(2))
 				.atMost(LIMIT)
@@ -234,7 +239,7 @@ class LeaseTableNodesTests {
 		this.server.execute("CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS "
 				+ "'BEGIN RAISE disk_full; END'");
 		try {
-			this.server.execute("CREATE TRIGGER disk_full BEFORE UPDATE ON " + TABLE
+			this.server.execute("CREATE TRIGGER disk_full BEFORE UPDATE ON " + TABLE + "_node"
 					+ " FOR EACH ROW EXECUTE FUNCTION public.disk_full()");
 			assertExpired(seen(node, 1));
 			assertThat(node.leads()).isFalse();
@@ -262,7 +267,7 @@ class LeaseTableNodesTests {
 		this.server.execute("DROP TABLE " + TABLE);
 		Awaitility.await()
 			.atMost(LIMIT)
-			.until(() -> String.valueOf(status(node).problem()).contains("One of the tables " + TABLE));
+			.until(() -> String.valueOf(status(node).problem()).contains("Of the tables " + TABLE));
 		assertThat(seen(node, 1).event()).isInstanceOf(LeadershipRevokedEvent.class);
 		assertThat(node.leads()).isFalse();
 	}
@@ -272,7 +277,7 @@ class LeaseTableNodesTests {
 		assertThatException()
 			.isThrownBy(() -> start("leader-election.table-name=nowhere", "leader-election.initialize-schema=never"));
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Elections cannot be held on the configured database. One of the tables nowhere, nowhere_fence")
+			.contains("Elections cannot be held on the configured database. Of the tables nowhere, nowhere_node")
 			.contains("Run the script io/leaderelection/postgresql/schema-postgresql.sql")
 			.contains("leader-election.initialize-schema=always");
 	}
@@ -284,9 +289,37 @@ class LeaseTableNodesTests {
 		this.server.execute("GRANT SELECT ON leader_election TO " + ROLE);
 		assertThatException().isThrownBy(() -> start(as(ROLE, "right")));
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The role \"" + ROLE + "\" lacks privileges on the tables of leader election.")
-			.contains("GRANT SELECT, INSERT, UPDATE ON public.leader_election, public.leader_election_fence TO \""
-					+ ROLE + "\"");
+			.contains("The role \"" + ROLE
+					+ "\" lacks privileges on the tables of leader election: INSERT, UPDATE on leader_election, ")
+			.contains("GRANT SELECT, INSERT, UPDATE ON public.leader_election TO \"" + ROLE + "\"");
+	}
+
+	/**
+	 * Nodes of that version may lead in these tables.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "always", "never" })
+	void startFailsWithTablesOfAnEarlierVersion(String initialization, CapturedOutput output) {
+		this.server.execute("CREATE TABLE %1$s (election text, holder text); CREATE TABLE %1$s_candidate (session uuid)"
+			.formatted(TABLE));
+		assertThatException().isThrownBy(() -> start("leader-election.table-name=" + TABLE,
+				"leader-election.initialize-schema=" + initialization));
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("cannot hold elections: " + TABLE + " is that of an earlier version")
+			.contains("If they belong to an earlier version, stop all its nodes, drop them and create those of");
+		assertThat(this.server.query("SELECT relname FROM pg_class WHERE relname = '" + TABLE + "_node'")).isEmpty();
+	}
+
+	@Test
+	void electionsOfANodeHaveOneLease(CapturedOutput output) {
+		assertThatException().isThrownBy(() -> start("leader-election.elections.reports.lease-duration=3s"));
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("Property: leader-election.elections.reports.lease-duration")
+			.contains("Value: 3000ms")
+			.contains("With leader-election.store=table, a node has one lease for all its elections, that of the "
+					+ "default election is 1000ms.")
+			.contains("set leader-election.lease-duration for all of them");
+		start("leader-election.elections.reports.lease-duration=1000ms").awaitLeader();
 	}
 
 	@Test
@@ -341,7 +374,6 @@ class LeaseTableNodesTests {
 				insert(jdbc, "late");
 				String election = " WHERE election = '" + this.group + ":default'";
 				this.server.execute("UPDATE leader_election SET term = term + 1" + election);
-				this.server.execute("UPDATE leader_election_fence SET term = term + 1" + election);
 			})));
 		assertThat(rows("kept")).isOne();
 		assertThat(rows("late")).isZero();
@@ -380,6 +412,26 @@ class LeaseTableNodesTests {
 			.contains("(leader-election.store=advisory-lock; all nodes must use the same store) holds the lock");
 	}
 
+	@Test
+	void nodeWithAnEarlierProtocolIsReported(CapturedOutput output) {
+		LocalNode node = start().awaitLeader();
+		String token = UUID.randomUUID().toString();
+		this.server.execute("""
+				INSERT INTO leader_election_node VALUES ('%1$s', 'earlier', 'host', 1, 1, 1000, now(), now());
+				INSERT INTO leader_election_candidate VALUES ('%2$s:default', '%1$s', true, '1 0 ');
+				""".formatted(token, this.group));
+		try {
+			Awaitility.await()
+				.atMost(LIMIT)
+				.untilAsserted(() -> assertThat(output)
+					.containsOnlyOnce("Node 'earlier' uses protocol 1 of leader election, but this node uses 2"));
+			assertThat(node.leads()).isTrue();
+		}
+		finally {
+			this.server.execute("DELETE FROM leader_election_node WHERE token = '" + token + "'");
+		}
+	}
+
 	@ParameterizedTest
 	@CsvSource({ "transaction, 2", "statement, 2", "session, 10" })
 	void nodesWorkBehindAPooler(String mode, int sessions) {
@@ -395,6 +447,39 @@ class LeaseTableNodesTests {
 			next.close();
 			((next == second) ? third : second).awaitLeader();
 			this.nodes.forEach(LocalNode::close);
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "0, false", "1, true" })
+	void leadershipOutlastsAPoolerWhoseConnectionsAreBusyOnlyIfItHasAReserve(int reserve, boolean outlasts,
+			CapturedOutput output) throws Exception {
+		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction", "default_pool_size=2",
+				"reserve_pool_size=" + reserve, "reserve_pool_timeout=0.2")) {
+			LocalNode node = startAt(this.server, pooler.port(), "leader-election.lease-duration=2s").awaitLeader();
+			assertThat(output).contains("The elections connect through a pooler as the role of the application");
+			List<CompletableFuture<Void>> busy = IntStream.range(0, 2)
+				.mapToObj((number) -> CompletableFuture.runAsync(() -> sleepBehind(pooler, Duration.ofSeconds(6))))
+				.toList();
+			for (CompletableFuture<Void> each : busy) {
+				each.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+			}
+			assertThat(node.events().size() == 1).isEqualTo(outlasts);
+			if (!outlasts) {
+				assertExpired(seen(node, 1));
+			}
+			node.awaitLeader();
+			node.close();
+		}
+	}
+
+	private void sleepBehind(PgBouncer pooler, Duration time) {
+		try (Connection connection = DriverManager.getConnection(this.server.jdbcUrl(pooler.port()),
+				this.server.username(), this.server.password()); Statement statement = connection.createStatement()) {
+			statement.execute("SELECT pg_sleep(" + time.toSeconds() + ")");
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException(ex);
 		}
 	}
 
@@ -422,9 +507,10 @@ class LeaseTableNodesTests {
 	}
 
 	private long beat() {
-		return Long.parseLong(
-				this.server.query("SELECT beat FROM leader_election WHERE election = '" + this.group + ":default'")
-					.get(0));
+		return Long.parseLong(this.server
+			.query("SELECT max(beat) FROM leader_election_node JOIN leader_election ON owner = token "
+					+ "WHERE election = '" + this.group + ":default'")
+			.get(0));
 	}
 
 	private static String[] with(String[] properties, String... further) {

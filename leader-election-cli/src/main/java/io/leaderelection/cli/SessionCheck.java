@@ -26,8 +26,8 @@ import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
-import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 
 /**
  * Checks one session of an election: that the server accepts its settings, how long its

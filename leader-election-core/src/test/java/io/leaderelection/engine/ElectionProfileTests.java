@@ -264,11 +264,11 @@ class ElectionProfileTests {
 
 	@Test
 	void otherProtocolIsLoggedOnce(CapturedOutput output) {
-		this.store.leader = leader(1, new NodeProfile(2, 20, Map.of()));
+		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
 		this.store.candidates = candidates();
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(2, 20, Map.of())));
+		this.fixture.at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(1, 20, Map.of())));
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 2 of leader election, but this node uses 1");
+		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 1 of leader election, but this node uses 2");
 	}
 
 	@Test
@@ -276,7 +276,7 @@ class ElectionProfileTests {
 		this.store.candidates = List.of(new Candidate("node-1", "pid 1", NodeProfile.DEFAULT),
 				new Candidate("node-3", "pid 3", new NodeProfile(3, 0, Map.of())));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(output).containsOnlyOnce("Node 'node-3' uses protocol 3 of leader election, but this node uses 1");
+		assertThat(output).containsOnlyOnce("Node 'node-3' uses protocol 3 of leader election, but this node uses 2");
 	}
 
 	@Test

@@ -40,6 +40,15 @@ public interface ConnectionSource {
 	Connection connect(Properties driverSettings) throws SQLException;
 
 	/**
+	 * Return whether the application uses the same database and role, so that a pooler
+	 * has one pool for both.
+	 * @return whether a pool is known to be shared
+	 */
+	default boolean isShared() {
+		return false;
+	}
+
+	/**
 	 * Borrow a connection from a pool of the application, for one short read. It may lead
 	 * to another database.
 	 * @param timeout how long to wait for it

@@ -34,19 +34,32 @@ import org.jspecify.annotations.Nullable;
  * @param cluster the system identifier of the cluster, or {@code null} if the role may
  * not read it
  */
-record DatabaseIdentity(long database, @Nullable Long cluster) {
+public record DatabaseIdentity(long database, @Nullable Long cluster) {
 
 	private static final Log logger = LogFactory.getLog(DatabaseIdentity.class);
+
+	/**
+	 * Identifies the database. Runs in a session of the application, so that everything
+	 * is schema-qualified here too.
+	 */
+	public static final String DATABASE = """
+			SELECT oid::pg_catalog.int8 AS database,
+			  pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS control_system
+			FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+			""";
+
+	/** Returns the identifier of the cluster. */
+	public static final String CLUSTER = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
 
 	private static final int TIMEOUT_SECONDS = 10;
 
 	/**
 	 * Return the database of a connection of the application.
 	 */
-	static DatabaseIdentity of(Connection connection) throws SQLException {
+	public static DatabaseIdentity of(Connection connection) throws SQLException {
 		record Answer(long database, boolean controlSystem) {
 		}
-		Answer answer = query(connection, AdvisoryLockSql.DATABASE,
+		Answer answer = query(connection, DATABASE,
 				(row) -> new Answer(row.getLong("database"), row.getBoolean("control_system")));
 		return new DatabaseIdentity(answer.database(), answer.controlSystem() ? cluster(connection) : null);
 	}
@@ -55,7 +68,7 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	 * Return the database of a session of an election. The cluster is left out if it
 	 * cannot be determined for any reason: this must not prevent a node from leading.
 	 */
-	static DatabaseIdentity of(Connection connection, ServerInspection server) throws SQLException {
+	public static DatabaseIdentity of(Connection connection, ServerInspection server) throws SQLException {
 		try {
 			return new DatabaseIdentity(server.database(),
 					server.mayExecute("pg_control_system") ? cluster(connection) : null);
@@ -70,7 +83,7 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	}
 
 	private static long cluster(Connection connection) throws SQLException {
-		return query(connection, AdvisoryLockSql.CLUSTER, (row) -> row.getLong("system_identifier"));
+		return query(connection, CLUSTER, (row) -> row.getLong("system_identifier"));
 	}
 
 	private static <T> T query(Connection connection, String sql, RowMapper<T> mapper) throws SQLException {
@@ -88,7 +101,7 @@ record DatabaseIdentity(long database, @Nullable Long cluster) {
 	 * databases are compared: a fence on the wrong database refuses all transactions,
 	 * whereas a missing fence lets all of them pass.
 	 */
-	boolean matches(DatabaseIdentity other) {
+	public boolean matches(DatabaseIdentity other) {
 		return this.database == other.database
 				&& (this.cluster == null || other.cluster == null || this.cluster.equals(other.cluster));
 	}

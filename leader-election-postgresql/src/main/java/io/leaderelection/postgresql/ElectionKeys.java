@@ -49,43 +49,43 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 * The second half of the marker that a term has ended cleanly. Negative, as no term
 	 * is.
 	 */
-	static final int CLEAN = -1;
+	public static final int CLEAN = -1;
 
 	/**
 	 * The second half of the key that a candidate holds while it waits for the main key.
 	 * The others wait for this one. Negative, as no term is.
 	 */
-	static final int HEAD = -1;
+	public static final int HEAD = -1;
 
 	/** The second half of the key of nodes that only observe. Those of seats follow. */
-	static final int OBSERVER = 0;
+	public static final int OBSERVER = 0;
 
 	/** The second half of the key of the first seat. */
-	static final int FIRST_SEAT = 1;
+	public static final int FIRST_SEAT = 1;
 
 	/**
 	 * The second half of the key of the seat of priority 0, which no node takes. Those of
 	 * other priorities follow.
 	 */
-	static final int FIRST_SEAT_OF_PRIORITY = 1 << 16;
+	public static final int FIRST_SEAT_OF_PRIORITY = 1 << 16;
 
 	/**
 	 * The second from which those in notices are counted, 2020-01-01: sufficient for 68
 	 * years.
 	 */
-	static final long NOTICE_EPOCH = 1_577_836_800;
+	public static final long NOTICE_EPOCH = 1_577_836_800;
 
 	/**
 	 * The number of bits for the timeline in a notice. Another 17 bits are for the part
 	 * of the transaction id that is not in the key of the term.
 	 */
-	static final int TIMELINE_BITS = 14;
+	public static final int TIMELINE_BITS = 14;
 
 	/**
 	 * 2^31 divided by the golden ratio, so that the keys of different timelines are far
 	 * apart.
 	 */
-	static final long TIMELINE_DISTANCE = 1_327_217_885;
+	public static final long TIMELINE_DISTANCE = 1_327_217_885;
 
 	/**
 	 * Return the keys of an election by its name.
@@ -130,7 +130,7 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 * @param standbys the number of standbys
 	 * @param priority the priority of the node
 	 */
-	static List<Integer> seats(int standbys, int priority) {
+	public static List<Integer> seats(int standbys, int priority) {
 		IntStream general = IntStream.range(FIRST_SEAT, FIRST_SEAT + standbys);
 		IntStream own = (priority > 0) ? IntStream.of(FIRST_SEAT_OF_PRIORITY + priority) : IntStream.empty();
 		return IntStream.concat(general, own).boxed().toList();
@@ -140,7 +140,7 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	 * Return the transaction id of a term from the second half of its key, which contains
 	 * 31 bits of it, and from the bits above.
 	 */
-	static long transactionId(long timeline, long termObject, long highBits) {
+	public static long transactionId(long timeline, long termObject, long highBits) {
 		return (highBits << 31) | ((termObject - (timeline - 1) * TIMELINE_DISTANCE) & Integer.MAX_VALUE);
 	}
 
@@ -151,6 +151,27 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException("Every Java platform has SHA-256", ex);
 		}
+	}
+
+	/**
+	 * Return the condition for a key of two parts in {@code pg_locks}.
+	 */
+	public static String pair(int first, int second) {
+		return "(objsubid = 2 AND classid = %s AND objid = %s)".formatted(unsigned(first), unsigned(second));
+	}
+
+	/**
+	 * Return the condition for a key of one part in {@code pg_locks}.
+	 */
+	public static String bigint(long key) {
+		return "(objsubid = 1 AND classid = %s AND objid = %s)".formatted(key >>> 32, key & 0xFFFFFFFFL);
+	}
+
+	/**
+	 * Return a part of a key as {@code pg_locks} shows it.
+	 */
+	public static long unsigned(int half) {
+		return half & 0xFFFFFFFFL;
 	}
 
 }

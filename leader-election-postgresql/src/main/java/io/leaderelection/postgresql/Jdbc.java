@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * JDBC operations of this package.
  */
-final class Jdbc {
+public final class Jdbc {
 
 	private static final Log logger = LogFactory.getLog(Jdbc.class);
 
@@ -41,8 +41,15 @@ final class Jdbc {
 
 	/**
 	 * Run one or more statements, the last of which returns one row.
+	 * @param <T> the type to which a row is mapped
+	 * @param connection the connection
+	 * @param text the statements
+	 * @param mapper maps the row
+	 * @return what the row is mapped to
+	 * @throws SQLException if a statement fails, or the last one returns another number
+	 * of rows
 	 */
-	static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+	public static <T> T query(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
 		List<T> rows = rows(connection, text, mapper);
 		if (rows.size() != 1) {
 			throw new SQLException("The statement returned " + rows.size() + " rows");
@@ -59,8 +66,14 @@ final class Jdbc {
 
 	/**
 	 * Run one or more statements, and return all rows of the last one.
+	 * @param <T> the type to which a row is mapped
+	 * @param connection the connection
+	 * @param text the statements
+	 * @param mapper maps a row
+	 * @return what the rows are mapped to
+	 * @throws SQLException if a statement fails
 	 */
-	static <T> List<T> rows(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
+	public static <T> List<T> rows(Connection connection, String text, RowMapper<T> mapper) throws SQLException {
 		try (Statement statement = connection.createStatement()) {
 			ResultSet last = null;
 			boolean rows = statement.execute(text);
@@ -87,10 +100,15 @@ final class Jdbc {
 
 	/**
 	 * Run one or more statements that answer by a message.
+	 * @param <T> the type to which a row is mapped
+	 * @param connection the connection
+	 * @param text the statements
 	 * @param prefix the prefix of the message
 	 * @param mapper maps the row of the last statement, if it returns one
+	 * @return the answer
+	 * @throws SQLException if a statement fails, or the message is missing
 	 */
-	static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
+	public static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
 			throws SQLException {
 		try (Statement statement = connection.createStatement()) {
 			execute(statement, text);
@@ -109,16 +127,21 @@ final class Jdbc {
 
 	/**
 	 * Return the first line of the message, without the position in the statement.
+	 * @param ex the failure
+	 * @return the first line
 	 */
-	static String summary(SQLException ex) {
+	public static String summary(SQLException ex) {
 		return String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
 	}
 
 	/**
 	 * Throw the failure of a statement that failed for an external reason: its session
 	 * has ended or it was cancelled.
+	 * @param connection the connection of the statement
+	 * @param ex the failure
+	 * @throws SQLException the failure, for an external reason
 	 */
-	static void throwIfInterrupted(Connection connection, SQLException ex) throws SQLException {
+	public static void throwIfInterrupted(Connection connection, SQLException ex) throws SQLException {
 		String state = String.valueOf(ex.getSQLState());
 		if (connection.isClosed() || state.startsWith("08") || state.startsWith("57")) {
 			throw ex;
@@ -128,15 +151,20 @@ final class Jdbc {
 	/**
 	 * Return whether a statement failed for lack of a privilege. The server logs each
 	 * such failure as an error.
+	 * @param ex the failure
+	 * @return whether a privilege was missing
 	 */
-	static boolean isDenied(Exception ex) {
+	public static boolean isDenied(Exception ex) {
 		return ex instanceof SQLException failure && "42501".equals(failure.getSQLState());
 	}
 
 	/**
 	 * Return whether a statement failed because its session has ended.
+	 * @param connection the connection of the statement
+	 * @param ex the failure
+	 * @return whether the session has ended
 	 */
-	static boolean isBroken(Connection connection, SQLException ex) {
+	public static boolean isBroken(Connection connection, SQLException ex) {
 		String state = String.valueOf(ex.getSQLState());
 		return isClosed(connection) || state.startsWith("08") || state.startsWith("57P");
 	}
@@ -153,8 +181,9 @@ final class Jdbc {
 
 	/**
 	 * End a connection at once. Never blocks.
+	 * @param connection the connection
 	 */
-	static void abort(Connection connection) {
+	public static void abort(Connection connection) {
 		try {
 			connection.abort(Jdbc::runAside);
 		}
@@ -170,13 +199,28 @@ final class Jdbc {
 	}
 
 	/**
+	 * Return the description of the session of a row.
+	 * @param row the row, with its process id and the names of its application and role
+	 * @return the description
+	 * @throws SQLException if the row cannot be read
+	 */
+	public static String describeSession(ResultSet row) throws SQLException {
+		return "session with pid " + row.getInt("pid") + " ('" + printable(row.getString("application_name"))
+				+ "', role '" + printable(row.getString("role")) + "')";
+	}
+
+	private static String printable(@Nullable String name) {
+		return (name != null) ? name.replaceAll("\\p{Cntrl}", "?") : "";
+	}
+
+	/**
 	 * The answer of statements.
 	 *
 	 * @param <T> the type to which the row is mapped
 	 * @param message the message without its prefix
 	 * @param row the row, if one was expected
 	 */
-	record Answer<T>(String message, @Nullable T row) {
+	public record Answer<T>(String message, @Nullable T row) {
 	}
 
 	/**
@@ -185,7 +229,7 @@ final class Jdbc {
 	 * @param <T> the type to which it is mapped
 	 */
 	@FunctionalInterface
-	interface RowMapper<T> {
+	public interface RowMapper<T> {
 
 		T map(ResultSet row) throws SQLException;
 

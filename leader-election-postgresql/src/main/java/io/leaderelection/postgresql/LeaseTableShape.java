@@ -21,58 +21,142 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Matcher;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.postgresql.LeaseTableSql.Tables;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The tables as a connection finds them.
  *
- * @param tables their qualified names
- * @param permanent whether they are tables that survive a crash of the server
- * @param missing the columns that are missing or have another type
- * @param keys whether the primary keys that the statements need exist
- * @param privileges whether the role has the necessary privileges
- * @param readable whether the role may read the lease table
+ * @param tables their qualified names, of which those that are missing are null
+ * @param mismatch why they cannot hold elections, or an empty text
+ * @param privileges the privileges that the role lacks, or an empty text
+ * @param readable whether the role may read those that exist
  */
-record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean keys, boolean privileges,
-		boolean readable) {
+public record LeaseTableShape(Tables tables, String mismatch, String privileges, boolean readable) {
 
 	/** The script that creates tables with the default names. */
-	static final String SCHEMA = "/io/leaderelection/postgresql/schema-postgresql.sql";
+	public static final String SCHEMA = "/io/leaderelection/postgresql/schema-postgresql.sql";
 
-	static LeaseTableShape of(ResultSet row) throws SQLException {
-		return new LeaseTableShape(
-				new Tables(row.getString("leases"), row.getString("fences"), row.getString("candidates")),
-				row.getBoolean("permanent"), row.getString("missing"), row.getBoolean("keys"),
-				row.getBoolean("privileges"), row.getBoolean("readable"));
+	/** The name of the table of elections, unless it is configured. */
+	public static final String DEFAULT_TABLE = "leader_election";
+
+	/**
+	 * Returns a row for each table. Names are resolved with the search path of the role,
+	 * as those in a script are. A table must be permanent, since a crash empties others.
+	 */
+	private static final String INSPECT = """
+			SELECT pg_catalog.set_config('leader_election.tables',
+			    pg_catalog.concat(pg_catalog.to_regclass(%s)::pg_catalog.oid, ',',
+			      pg_catalog.to_regclass(%s)::pg_catalog.oid, ',', pg_catalog.to_regclass(%s)::pg_catalog.oid), true),
+			  pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+			SELECT number, quote_ident(nspname) || '.' || quote_ident(relname) AS name, concat_ws('; ',
+			    CASE WHEN has_earlier THEN relname || ' is that of an earlier version' END,
+			    CASE WHEN relkind = 'r' AND relpersistence = 'p' THEN NULL ELSE relname || ' is not a permanent table' END,
+			    CASE WHEN relrowsecurity THEN relname || ' has row security' END,
+			    CASE WHEN has_reference THEN relname || ' has a foreign key' END,
+			    'columns are missing or have another type: ' || missing,
+			    CASE WHEN NOT has_key THEN relname || ' has no primary key (' || array_to_string(key, ', ') || ')' END) AS mismatch,
+			  CASE WHEN NOT has_schema_privilege(namespace.oid, 'USAGE') THEN 'USAGE on schema ' || nspname
+			    ELSE lacking || ' on ' || relname END AS privileges,
+			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(class.oid, 'SELECT') AND missing IS NULL AS readable
+			FROM unnest(string_to_array(current_setting('leader_election.tables'), ',', '')::oid[]) WITH ORDINALITY AS found (oid, number)
+			  JOIN (VALUES
+			    (1, '{election varchar,term int8,timeline int8,owner uuid,clean bool,since timestamptz}'::text[], '{election}'::text[],
+			      '{SELECT,INSERT,UPDATE}'::text[]),
+			    (2, '{token uuid,node varchar,host varchar,pid int8,beat int8,lease_ms int4,since timestamptz,heartbeat timestamptz}',
+			      '{token}', '{SELECT,INSERT,UPDATE,DELETE}'),
+			    (3, '{election varchar,token uuid,candidate bool,profile varchar,resign_term int8,resign_cause varchar}',
+			      '{election,token}', '{SELECT,INSERT,UPDATE,DELETE}')) AS required (number, columns, key, rights) USING (number)
+			  JOIN pg_class AS class ON class.oid = found.oid JOIN pg_namespace AS namespace ON namespace.oid = relnamespace
+			  CROSS JOIN LATERAL (SELECT array_agg(attname || ' ' || typname) AS present, bool_or(attname = 'holder') AS has_earlier
+			    FROM pg_attribute JOIN pg_type AS type ON type.oid = atttypid
+			    WHERE attrelid = class.oid AND NOT attisdropped AND typnamespace = 'pg_catalog'::regnamespace) AS actual
+			  CROSS JOIN LATERAL (SELECT string_agg(relname || '.' || name, ', ') AS missing
+			    FROM unnest(columns) AS name WHERE NOT EXISTS (SELECT FROM unnest(present) AS other WHERE other = name)) AS columns_missing
+			  CROSS JOIN LATERAL (SELECT string_agg(name, ', ') AS lacking FROM unnest(rights) AS name
+			    WHERE NOT has_table_privilege(class.oid, name)) AS rights_missing
+			  CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = class.oid AND contype = 'f') AS has_reference,
+			    EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisunique AND indisvalid AND indimmediate
+			      AND indpred IS NULL AND indexprs IS NULL AND key = (SELECT array_agg(attname::text ORDER BY attname)
+			        FROM pg_attribute WHERE attrelid = indrelid AND attnum = ANY (indkey))) AS has_key) AS constraints
+			ORDER BY number
+			""";
+
+	/** For sessions whose leadership or candidacy must not depend on the table. */
+	private static final String BRIEFLY = """
+			SELECT pg_catalog.set_config('lock_timeout', '100', true),
+			  pg_catalog.set_config('statement_timeout', '500', true);
+			""";
+
+	/**
+	 * Return the shape of the tables, or {@code null} if none exists.
+	 * @param query the query for it
+	 */
+	public static @Nullable LeaseTableShape find(Connection connection, String query) throws SQLException {
+		String[] names = new String[3];
+		List<String> mismatches = new ArrayList<>();
+		List<String> privileges = new ArrayList<>();
+		List<Boolean> readable = Jdbc.rows(connection, query, (row) -> {
+			names[row.getInt("number") - 1] = row.getString("name");
+			mismatches.add(row.getString("mismatch"));
+			privileges.add(row.getString("privileges"));
+			return row.getBoolean("readable");
+		});
+		return readable.isEmpty() ? null : new LeaseTableShape(new Tables(names[0], names[1], names[2]),
+				joined(mismatches), joined(privileges), !readable.contains(false));
+	}
+
+	private static String joined(List<String> texts) {
+		return texts.stream().filter((text) -> text != null && !text.isEmpty()).collect(Collectors.joining(", "));
 	}
 
 	/**
-	 * Return the shape of the tables, or {@code null} if they do not exist.
-	 * @param query the query for it
+	 * Return a query for the tables with a name.
 	 */
-	static @Nullable LeaseTableShape find(Connection connection, String query) throws SQLException {
-		List<LeaseTableShape> found = Jdbc.rows(connection, query, LeaseTableShape::of);
-		return found.isEmpty() ? null : found.get(0);
+	public static String inspect(String table) {
+		Tables tables = Tables.named(table);
+		return INSPECT.formatted(quote(tables.elections()), quote(tables.nodes()), quote(tables.candidates()));
+	}
+
+	/**
+	 * Return the query of {@link #inspect}, for a session that need not know the answer.
+	 */
+	public static String inspectBriefly(String table) {
+		return BRIEFLY + inspect(table);
+	}
+
+	/**
+	 * Return a query for a node that takes part in an election by the lease table, for a
+	 * node that would use the advisory lock. Each of the two writes first and looks
+	 * second.
+	 */
+	public static String activeNode(Tables tables, String election) {
+		return BRIEFLY + """
+				SELECT coalesce(max(node), '') AS holder FROM (
+				  SELECT token FROM %1$s WHERE election = %3$s AND candidate
+				  UNION ALL SELECT owner FROM %4$s WHERE election = %3$s) AS part JOIN %2$s USING (token)
+				WHERE clock_timestamp() - heartbeat < concat(greatest(lease_ms, 5000), 'ms')::interval
+				""".formatted(tables.candidates(), tables.nodes(), quote(election), tables.elections());
 	}
 
 	/**
 	 * Return the script that creates the tables with a name.
 	 */
-	static String script(String table) {
+	public static String script(String table) {
 		try (InputStream script = LeaseTableShape.class.getResourceAsStream(SCHEMA)) {
 			if (script == null) {
 				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
 			}
 			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
-			return text.replaceAll("\\b" + LeaseTableSql.DEFAULT_TABLE + "(_\\w+)? \\(",
-					Matcher.quoteReplacement(table) + "$1 (");
+			return text.replaceAll("\\b" + DEFAULT_TABLE + "(_\\w+)? \\(", Matcher.quoteReplacement(table) + "$1 (");
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -80,46 +164,89 @@ record LeaseTableShape(Tables tables, boolean permanent, String missing, boolean
 	}
 
 	/**
-	 * Return whether there is a table of leases that the role may read: another
+	 * Return whether there are tables of leases that the role may read: another
 	 * application may have a table with the same name.
 	 */
-	boolean isReadable() {
-		return this.readable;
+	public boolean isReadable() {
+		return this.readable && isComplete();
 	}
 
-	private @Nullable String mismatch() {
-		if (!this.permanent) {
-			return "one of them is not a permanent table, or not a table at all";
+	/**
+	 * Return whether all tables exist.
+	 */
+	public boolean isComplete() {
+		return present().size() == 3;
+	}
+
+	/**
+	 * Return the tables that exist.
+	 */
+	public List<String> present() {
+		return Stream.of(this.tables.elections(), this.tables.nodes(), this.tables.candidates())
+			.filter(Objects::nonNull)
+			.toList();
+	}
+
+	/**
+	 * Check that those tables that exist have the right shape: they may be those of an
+	 * earlier version, in which its nodes may lead.
+	 * @throws UnusableStoreException if operator action is required
+	 */
+	public void checkShape() throws UnusableStoreException {
+		if (!this.mismatch.isEmpty()) {
+			throw new UnusableStoreException(
+					"The tables " + String.join(", ", present()) + " cannot hold elections: " + this.mismatch + ".",
+					"If they belong to an earlier version, stop all its nodes, drop them and create those of the "
+							+ "script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of "
+							+ "leader-election-postgresql. If they belong to something else, set "
+							+ "leader-election.table-name to another name.",
+					null);
 		}
-		if (!this.missing.isEmpty()) {
-			return "columns are missing or have another type: " + this.missing;
-		}
-		return this.keys ? null
-				: "a primary key is missing, on (election) or, in the table of candidates, on (session)";
 	}
 
 	/**
 	 * Check that the tables can hold elections.
+	 * @param server the server
 	 * @throws UnusableStoreException if operator action is required
 	 */
-	void check(ServerInspection server) throws UnusableStoreException {
-		String reason = mismatch();
-		if (reason != null) {
-			throw new UnusableStoreException("The tables " + this.tables + " cannot hold elections: " + reason + ".",
-					"Create them with the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of leader-election-postgresql, add what an earlier "
-							+ "version lacks (see docs/operations/rolling-upgrades.md), or set "
-							+ "leader-election.table-name to another name.",
-					null);
-		}
-		if (!this.privileges) {
+	public void check(ServerInspection server) throws UnusableStoreException {
+		checkShape();
+		if (!this.privileges.isEmpty()) {
 			throw new UnusableStoreException(
-					"The role \"" + server.role() + "\" lacks privileges on the tables of leader election.",
-					"Run as their owner: GRANT SELECT, INSERT, UPDATE ON " + this.tables.leases() + ", "
-							+ this.tables.fences() + " TO \"" + server.role()
-							+ "\"; GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.tables.candidates() + " TO \""
-							+ server.role() + "\"",
+					"The role \"" + server.role() + "\" lacks privileges on the tables of leader election: "
+							+ this.privileges + ".",
+					"Run as their owner: GRANT SELECT, INSERT, UPDATE ON " + this.tables.elections() + " TO \""
+							+ server.role() + "\"; GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.tables.nodes()
+							+ ", " + this.tables.candidates() + " TO \"" + server.role() + "\"",
 					null);
 		}
+	}
+
+	/**
+	 * Return a literal that does not depend on {@code standard_conforming_strings}.
+	 */
+	public static String quote(String value) {
+		return "E'" + value.replace("\\", "\\\\").replace("'", "''") + "'";
+	}
+
+	/**
+	 * The tables.
+	 *
+	 * @param elections who owns each election
+	 * @param nodes the sessions
+	 * @param candidates in which elections a node is a candidate, and what it requests
+	 */
+	public record Tables(String elections, String nodes, String candidates) {
+
+		public static Tables named(String table) {
+			return new Tables(table, table + "_node", table + "_candidate");
+		}
+
+		@Override
+		public String toString() {
+			return this.elections + ", " + this.nodes + " and " + this.candidates;
+		}
+
 	}
 
 }

@@ -32,18 +32,18 @@ import org.jspecify.annotations.Nullable;
  * A lock, unlike the last message of a session, is visible to every role, and it is gone
  * with the session. The key has the highest bit, which no other key of its class has,
  * seven bits that are 0, and three bytes: the protocol, the priority and the length of
- * the metadata, which are in a {@link SessionComment}. The second bit of the protocol
- * tells whether a takeover from the session is fast.
+ * the metadata, which are in a comment. The second bit of the protocol tells whether a
+ * takeover from the session is fast.
  */
-final class Profiles {
+public final class Profiles {
 
 	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (.*)", Pattern.DOTALL);
 
 	/** The bits of a key below its prefix. */
-	static final int BITS = 24;
+	public static final int BITS = 24;
 
 	/** The other bits of a key. */
-	static final int PREFIX = 0x80;
+	public static final int PREFIX = 0x80;
 
 	/** An earlier version used the next bit, which promised less. */
 	private static final int FAST = 1 << 22;
@@ -53,55 +53,69 @@ final class Profiles {
 
 	/**
 	 * Return the second half of the key of a profile.
+	 * @param profile the profile
 	 * @param fast whether a takeover from the session of the node is fast
+	 * @return the second half of the key
 	 */
-	static int key(NodeProfile profile, boolean fast) {
+	public static int key(NodeProfile profile, boolean fast) {
 		return PREFIX << BITS | (fast ? FAST : 0) | profile.protocol() << 16 | profile.priority() << 8
 				| profile.metadataText().length();
 	}
 
 	/**
 	 * Return whether a key is that of a profile.
+	 * @param key the second half of the key
+	 * @return whether it is
 	 */
-	static boolean isKey(int key) {
+	public static boolean isKey(int key) {
 		return key >>> BITS == PREFIX;
 	}
 
 	/**
 	 * Return whether a takeover from the session with this key is fast. Those of earlier
 	 * versions have no such key.
+	 * @param key the second half of the key
+	 * @return whether it is
 	 */
-	static boolean isFast(int key) {
+	public static boolean isFast(int key) {
 		return isKey(key) && (key & FAST) != 0;
 	}
 
 	/**
 	 * Return whether the node with this key publishes metadata.
+	 * @param key the second half of the key
+	 * @return whether it does
 	 */
-	static boolean hasMetadata(int key) {
+	public static boolean hasMetadata(int key) {
 		return isKey(key) && (key & 0xFF) != 0;
 	}
 
 	/**
 	 * Return the profile with this key.
+	 * @param key the second half of the key
 	 * @param metadata the metadata, as far as they can be read
+	 * @return the profile
 	 */
-	static NodeProfile of(int key, Map<String, String> metadata) {
+	public static NodeProfile of(int key, Map<String, String> metadata) {
 		return isKey(key) ? new NodeProfile(key >>> 16 & 0x3F, key >>> 8 & 0xFF, hasMetadata(key) ? metadata : Map.of())
 				: NodeProfile.UNKNOWN;
 	}
 
 	/**
 	 * Return a profile as text.
+	 * @param profile the profile
+	 * @return the text
 	 */
-	static String text(NodeProfile profile) {
+	public static String text(NodeProfile profile) {
 		return profile.protocol() + " " + profile.priority() + " " + profile.metadataText();
 	}
 
 	/**
 	 * Return the profile with this text, or an unknown one if the text has another form.
+	 * @param text the text, if there is one
+	 * @return the profile
 	 */
-	static NodeProfile ofText(@Nullable String text) {
+	public static NodeProfile ofText(@Nullable String text) {
 		if (text == null) {
 			return NodeProfile.UNKNOWN;
 		}

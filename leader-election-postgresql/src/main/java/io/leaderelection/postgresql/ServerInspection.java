@@ -57,12 +57,93 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 			"pg_stat_get_db_stat_reset_time", "pg_stat_get_activity", "pg_stat_clear_snapshot", "pg_sleep", "host",
 			"inet_client_addr", "inet_client_port", "inet_server_addr", "inet_server_port");
 
-	static final String INSPECT = AdvisoryLockSql.INSPECT
-		.formatted(Stream.of(AdvisoryLockSql.FUNCTIONS, LeaseTableSql.FUNCTIONS, ENDINGS, Set.of("pg_control_system"))
+	/** Returns the version as text. */
+	public static final String VERSION = "SELECT pg_catalog.version()";
+
+	/**
+	 * The number of seconds from which on the server logs a statement, or checks a wait
+	 * for a deadlock.
+	 */
+	public static final String THRESHOLD = """
+			(SELECT pg_catalog.min(extract(epoch FROM duration)) FROM (
+			    SELECT pg_catalog.current_setting(name)::pg_catalog.interval FROM (VALUES ('deadlock_timeout'),
+			      ('log_min_duration_statement'), ('log_min_duration_sample')) AS settings (name)) AS settings (duration)
+			    WHERE pg_catalog.interval_gt(duration, '0')) AS threshold
+			""";
+
+	/**
+	 * Reads the version and the configuration of the server from catalogues that every
+	 * role may read. The session still has the search path of its role, so operators and
+	 * types are schema-qualified here, as functions and tables always are.
+	 */
+	private static final String QUERY = """
+			SELECT pg_catalog.version() AS version,
+			  pg_catalog.current_setting('server_version_num')::int AS version_number,
+			  pg_catalog.pg_backend_pid() AS pid,
+			  pg_catalog.pg_is_in_recovery() AS in_recovery,
+			  CURRENT_USER::pg_catalog.text AS role, SESSION_USER::pg_catalog.text AS login,
+			  (SELECT oid::bigint FROM pg_catalog.pg_database
+			    WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) AS database,
+			  (SELECT pg_catalog.has_language_privilege(oid, 'USAGE') FROM pg_catalog.pg_language
+			    WHERE lanname OPERATOR(pg_catalog.=) 'plpgsql') AS plpgsql,
+			  pg_catalog.array_to_string(ARRAY(
+			    SELECT pg_catalog.string_agg(oid::pg_catalog.regprocedure::pg_catalog.text, ', ') FROM pg_catalog.pg_proc
+			    WHERE pronamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace
+			      AND proname OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.name[]) GROUP BY proname
+			    HAVING NOT pg_catalog.bool_or(pg_catalog.has_function_privilege(oid, 'EXECUTE')) ORDER BY proname), ';') AS denied,
+			  """
+			+ THRESHOLD;
+
+	/**
+	 * The functions of the statements of the store {@code advisory-lock} that are more
+	 * than operators, casts and the like. A failure for lack of another one has the same
+	 * consequence, but only when it occurs.
+	 */
+	private static final Set<String> ADVISORY_LOCK_FUNCTIONS = Set.of("clock_timestamp", "pg_advisory_lock",
+			"pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_xact_lock", "pg_current_wal_lsn",
+			"pg_current_xact_id", "pg_lock_status", "pg_logical_emit_message", "pg_postmaster_start_time",
+			"pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock",
+			"pg_try_advisory_xact_lock_shared", "pg_walfile_name", "set_config", "statement_timestamp");
+
+	/** Those of the statements of the store {@code table}. */
+	private static final Set<String> TABLE_FUNCTIONS = Set.of("clock_timestamp", "has_schema_privilege",
+			"has_table_privilege", "pg_current_wal_lsn", "pg_current_xact_id", "pg_lock_status", "pg_notify",
+			"pg_walfile_name", "set_config", "to_regclass");
+
+	/** The timeline of a primary, which each promotion raises. */
+	public static final String TIMELINE = """
+			('x' OPERATOR(pg_catalog.||) pg_catalog.substr(
+			      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint""";
+
+	private static final String READABLE = "leader_election.timelines";
+
+	/**
+	 * Determines whether the server provides its timeline. Services that replace the
+	 * storage of PostgreSQL do not, and report this in one of two ways. A standby does
+	 * not either.
+	 */
+	public static final String TIMELINES = """
+			DO $timelines$
+			BEGIN
+			  PERFORM %2$s;
+			  PERFORM pg_catalog.set_config('%1$s', 'true', true);
+			EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state THEN
+			  IF pg_catalog.pg_is_in_recovery() THEN
+			    RAISE;
+			  END IF;
+			  PERFORM pg_catalog.set_config('%1$s', 'false', true);
+			END $timelines$;
+			SELECT pg_catalog.current_setting('%1$s')::boolean AS timelines
+			""".formatted(READABLE, TIMELINE);
+
+	/** Returns what is to be known of a server. */
+	public static final String INSPECT = QUERY
+		.formatted(Stream.of(ADVISORY_LOCK_FUNCTIONS, TABLE_FUNCTIONS, ENDINGS, Set.of("pg_control_system"))
 			.flatMap(Set::stream)
 			.collect(Collectors.joining(",")));
 
-	static final long LONGEST_WAIT = 800;
+	/** The longest wait of a statement on the server, in milliseconds. */
+	public static final long LONGEST_WAIT = 800;
 
 	/**
 	 * Waits are not shortened further: a server with a lower logging threshold may log
@@ -77,7 +158,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * @throws SQLException if they cannot be read
 	 */
 	public static ServerInspection inspect(Connection connection) throws SQLException {
-		return inspect(connection, AdvisoryLockSql.TIMELINES);
+		return inspect(connection, TIMELINES);
 	}
 
 	/**
@@ -85,8 +166,8 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * @param connection the connection
 	 * @param timelines the statement that determines whether it provides its timeline
 	 */
-	static ServerInspection inspect(Connection connection, String timelines) throws SQLException {
-		String version = Jdbc.query(connection, AdvisoryLockSql.VERSION, (row) -> row.getString(1));
+	public static ServerInspection inspect(Connection connection, String timelines) throws SQLException {
+		String version = Jdbc.query(connection, VERSION, (row) -> row.getString(1));
 		if (isImitation(version)) {
 			// Its catalogues may lack the columns and functions of the next query
 			return new ServerInspection(version, 0, 0, false, "", "", 0, false, List.of(), false, 0);
@@ -143,7 +224,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	/**
 	 * Return the longest wait for the settings that were read with a row.
 	 */
-	static long longestWaitMillis(ResultSet row) throws SQLException {
+	public static long longestWaitMillis(ResultSet row) throws SQLException {
 		long threshold = Math.round(row.getDouble("threshold") * 1000);
 		return Math.max(SHORTEST_WAIT, Math.min(LONGEST_WAIT, threshold * 4 / 5));
 	}
@@ -188,7 +269,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 					"Run, as a superuser in that database: GRANT USAGE ON LANGUAGE plpgsql TO \"" + this.role + "\"",
 					null);
 		}
-		Set<String> functions = table ? LeaseTableSql.FUNCTIONS : AdvisoryLockSql.FUNCTIONS;
+		Set<String> functions = table ? TABLE_FUNCTIONS : ADVISORY_LOCK_FUNCTIONS;
 		String missing = this.denied.stream()
 			.filter((signature) -> functions.contains(signature.split("\\(")[0]))
 			.collect(Collectors.joining(", "));

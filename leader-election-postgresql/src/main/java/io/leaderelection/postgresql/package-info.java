@@ -16,8 +16,8 @@
 
 /**
  * The two stores on PostgreSQL: sessions with an advisory lock, and
- * {@link io.leaderelection.postgresql.LeaseTable a lease table}. Internal: types are
- * public only for other modules.
+ * {@link io.leaderelection.postgresql.table.LeaseTable a lease table}. Internal: types
+ * are public only for other modules.
  */
 @NullMarked
 package io.leaderelection.postgresql;

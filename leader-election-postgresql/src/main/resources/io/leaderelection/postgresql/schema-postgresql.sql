@@ -1,34 +1,35 @@
--- The tables for leader-election.store=table.
--- Since is informational. The heartbeat only keeps nodes with the store advisory-lock from being candidates
--- beside a leader in this table. No lease depends on a clock of the database.
+-- The tables for leader-election.store=table. Times are informational, except that the heartbeat keeps nodes with the
+-- store advisory-lock from being candidates beside nodes with this one. No lease depends on a clock of the database.
 
-CREATE TABLE IF NOT EXISTS leader_election (
-  election    varchar(255) NOT NULL PRIMARY KEY, -- group and name
-  term        bigint NOT NULL,                   -- of the last takeover: its transaction id
-  timeline    bigint NOT NULL,                   -- of the server at that time
-  beat        bigint NOT NULL,                   -- changed by every renewal
-  lease       bigint NOT NULL,                   -- of the holder, in milliseconds
-  holder      varchar(255),                      -- node id, null while nobody holds the lease
-  token       pg_catalog.uuid,                   -- of the holder's session
-  host        varchar(255),
-  pid         bigint,
-  since       timestamp with time zone,
-  heartbeat   timestamp with time zone,
-  resign_term bigint                             -- the term that is asked to end
+-- A session of a node. Written once per round: its next versions should fit on its page.
+CREATE TABLE IF NOT EXISTS leader_election_node (
+  token     pg_catalog.uuid NOT NULL PRIMARY KEY,
+  node      varchar(255) NOT NULL,
+  host      varchar(255) NOT NULL,
+  pid       bigint NOT NULL,
+  beat      bigint NOT NULL,                   -- raised by every round
+  lease_ms  int NOT NULL,
+  since     timestamp with time zone NOT NULL,
+  heartbeat timestamp with time zone NOT NULL
 ) WITH (fillfactor = 50);
 
--- Transactions of leader work lock a row of this table. Only takeovers change it.
-CREATE TABLE IF NOT EXISTS leader_election_fence (
-  election    varchar(255) NOT NULL PRIMARY KEY,
-  term        bigint NOT NULL,                   -- no transaction that has passed the fence in an earlier term is open
-  locked      boolean                            -- never used: GRANT UPDATE (locked) permits to lock the row
+-- An election. Changes with a term, never with a round. Transactions of leader work lock its row.
+CREATE TABLE IF NOT EXISTS leader_election (
+  election varchar(255) NOT NULL PRIMARY KEY,  -- group and name
+  term     bigint NOT NULL,                    -- of the last takeover: its transaction id
+  timeline bigint NOT NULL,                    -- of the server at that time
+  owner    pg_catalog.uuid,                    -- the session that leads, null while nobody does
+  clean    boolean NOT NULL,                   -- whether the work of the last term had ended when it was released
+  since    timestamp with time zone
 );
 
--- A row with many elections is large, and its next versions should fit on its page.
+-- In which elections a session is a candidate, and the term whose end it requests.
 CREATE TABLE IF NOT EXISTS leader_election_candidate (
-  session     pg_catalog.uuid NOT NULL PRIMARY KEY,
-  node        varchar(255) NOT NULL,
-  elections   varchar(255)[] NOT NULL,
-  seen        timestamp with time zone NOT NULL,
-  profiles    varchar(255)[] NOT NULL DEFAULT '{}' -- in each election: protocol, priority, metadata
-) WITH (fillfactor = 10);
+  election     varchar(255) NOT NULL,
+  token        pg_catalog.uuid NOT NULL,
+  candidate    boolean NOT NULL,
+  profile      varchar(255),                   -- protocol, priority, metadata
+  resign_term  bigint,
+  resign_cause varchar(255),
+  PRIMARY KEY (election, token)
+);

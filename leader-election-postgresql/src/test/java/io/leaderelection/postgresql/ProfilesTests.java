@@ -37,9 +37,9 @@ class ProfilesTests {
 
 	@Test
 	void keyIsAContractBetweenVersions() {
-		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80010000);
-		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80410000);
-		assertThat(Profiles.key(new NodeProfile(2, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80426405);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80020000);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80420000);
+		assertThat(Profiles.key(new NodeProfile(3, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80436405);
 	}
 
 	@Test
@@ -60,19 +60,19 @@ class ProfilesTests {
 	void takeoverFromANodeOfAnEarlierVersionIsNotFast() {
 		int key = 0x80810000;
 		assertThat(Profiles.isFast(key)).isFalse();
-		assertThat(Profiles.of(key, Map.of())).isEqualTo(NodeProfile.DEFAULT);
+		assertThat(Profiles.of(key, Map.of())).isEqualTo(new NodeProfile(1, 0, Map.of()));
 	}
 
 	@Test
 	void textIsAContractBetweenVersions() {
-		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("1 0 ");
+		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("2 0 ");
 		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 url=http://10.0.0.7:8080\nzone=ä");
 	}
 
 	@Test
 	void profileIsReadFromItsText() {
 		assertThat(Profiles.ofText(Profiles.text(PROFILE))).isEqualTo(PROFILE);
-		assertThat(Profiles.ofText("1 0 ")).isEqualTo(NodeProfile.DEFAULT);
+		assertThat(Profiles.ofText("1 0 ")).isEqualTo(new NodeProfile(1, 0, Map.of()));
 	}
 
 	@Test

@@ -122,9 +122,10 @@ class SampleApplicationTests {
 			assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].what").contains("Refresh");
 		});
 		JdbcClient jdbc = this.nodes.get(1).getBean(JdbcClient.class);
-		assertThat(jdbc.sql("SELECT election, holder FROM leader_election").query().singleRow())
-			.containsEntry("election", "leader-election-sample:default")
-			.containsEntry("holder", nodeOf(first));
+		assertThat(jdbc.sql("SELECT election, node FROM leader_election JOIN leader_election_node ON token = owner")
+			.query()
+			.singleRow()).containsEntry("election", "leader-election-sample:default")
+			.containsEntry("node", nodeOf(first));
 		assertStore(first, "table");
 		assertStore(second, "table");
 		this.nodes.remove(0).close();
@@ -150,7 +151,7 @@ class SampleApplicationTests {
 			.extractingJsonPathStringValue("components.leadership.details.elections.default.store")
 			.isEqualTo(store);
 		assertThat(get(url, "/actuator/prometheus"))
-			.contains("leader_election_info{election=\"default\",protocol=\"1\",store=\"" + store + "\",version=\"");
+			.contains("leader_election_info{election=\"default\",protocol=\"2\",store=\"" + store + "\",version=\"");
 	}
 
 	private String nodeOf(String url) {

@@ -245,7 +245,7 @@ class LeadershipMetricsTests {
 		Gauge info = gauge("leader.election.info", "default");
 		assertThat(info.value()).isOne();
 		assertThat(info.getId().getTag("store")).isEqualTo(this.electors.getDefault().storeName());
-		assertThat(info.getId().getTag("protocol")).isEqualTo("1");
+		assertThat(info.getId().getTag("protocol")).isEqualTo("2");
 		// Classes of tests are not in a jar
 		assertThat(info.getId().getTag("version")).isEqualTo("unknown");
 	}

@@ -105,16 +105,18 @@ class ArchitectureTests {
 			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.StoreSession",
 			"engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException", "engine.Work",
 			"engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices", "lifecycle.LeadershipSequence",
-			"postgresql.AdvisoryLockStore", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
-			"postgresql.LeaseTable", "postgresql.SessionSockets", "schedule.DurableJob", "schedule.DurableSchedules",
-			"schedule.ScheduleStore", "transaction.TransactionFencing");
+			"postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
+			"postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets", "schedule.DurableJob",
+			"schedule.DurableSchedules", "schedule.ScheduleStore", "transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or
 	 * the command, which is not on this class path.
 	 */
 	private static final Set<String> OTHERS = Set.of("autoconfigure.listener.LeaderOnlyListenerRegistrar",
-			"lifecycle.LeaderService", "lifecycle.ListenerContainer", "postgresql.ServerInspection");
+			"lifecycle.LeaderService", "lifecycle.ListenerContainer", "postgresql.ConnectionFailures",
+			"postgresql.DatabaseIdentity", "postgresql.Jdbc", "postgresql.LeaseTableShape", "postgresql.Profiles",
+			"postgresql.ServerInspection");
 
 	private static final JavaClasses classes = new ClassFileImporter().withImportOption(ArchitectureTests::isLibrary)
 		.importPackages(BASE);

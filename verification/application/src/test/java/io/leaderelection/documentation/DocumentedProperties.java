@@ -53,7 +53,7 @@ final class DocumentedProperties {
 	// Read before there are any others, or of a library that the tests do not have
 	private static final Set<String> WITHOUT_METADATA = Set.of("spring.aot.enabled",
 			"spring.cloud.kubernetes.leader.config-map-name", "spring.cloud.kubernetes.leader.election.enabled",
-			"spring.cloud.kubernetes.leader.enabled", "spring.cloud.kubernetes.leader.role");
+			"spring.cloud.kubernetes.leader.enabled", "spring.cloud.kubernetes.leader.role", "spring.flyway.locations");
 
 	private final Markdown document;
 

@@ -39,7 +39,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
 
+import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -60,6 +62,13 @@ class LeaseTableOperationsTests {
 
 	/** What a busy machine may add to any time. */
 	private static final Duration SLACK = Duration.ofSeconds(5);
+
+	private static final String FREE = "UPDATE leader_election SET owner = NULL WHERE election = ?";
+
+	private static final String DELETE = "DELETE FROM leader_election WHERE election = ?";
+
+	private static final String DELETE_NODE = "DELETE FROM leader_election_node WHERE token = "
+			+ "(SELECT owner FROM leader_election WHERE election = ?)";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -82,13 +91,14 @@ class LeaseTableOperationsTests {
 
 	@AfterEach
 	void deleteTheCopy() {
-		for (String table : List.of("leader_election", "leader_election_fence")) {
+		this.jdbc.sql("DELETE FROM leader_election_node WHERE node = ?").param(copy()).update();
+		for (String table : List.of("leader_election", "leader_election_candidate")) {
 			this.jdbc.sql("DELETE FROM " + table + " WHERE election = ?").param(copy()).update();
 		}
 	}
 
 	@Test
-	void queryShowsTheHolder() throws Exception {
+	void queryShowsTheOwner() throws Exception {
 		LeaseTableNode leader = this.nodes.get(0);
 		LeaseTableNode follower = start();
 		LeaseTableNode.eventually()
@@ -98,7 +108,7 @@ class LeaseTableOperationsTests {
 		Term term = leader.elector().getLeadership().getTerm();
 		assertThat(lease).containsEntry("state", "held")
 			.containsEntry("term", term.timeline() + ":" + term.transactionId())
-			.containsEntry("holder", leader.elector().getNodeId())
+			.containsEntry("node", leader.elector().getNodeId())
 			.containsEntry("pid", ProcessHandle.current().pid());
 		assertThat(leader.elector().getNodeId()).startsWith(lease.get("host") + "-" + lease.get("pid") + "-");
 		assertThat(seconds("age")).isBetween(0.0, LeaseTableNode.LEASE.toMillis() / 1000.0);
@@ -124,29 +134,42 @@ class LeaseTableOperationsTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource(delimiter = '|',
-			value = { "heartbeat = clock_timestamp() - interval '3 s'|stale", "term = term + 1|elected",
-					"resign_term = term|resigning", "resign_term = term - 1|held", "token = NULL|free",
-					"token = NULL, term = term + 1|free" })
+	@CsvSource(delimiter = '|', value = {
+			"UPDATE leader_election_node SET heartbeat = clock_timestamp() - interval '3 s' WHERE token = :token | stale",
+			"DELETE FROM leader_election_node WHERE token = :token | stale",
+			"UPDATE leader_election_candidate AS part SET resign_term = term FROM leader_election AS entry "
+					+ "WHERE entry.election = :election AND part.election = entry.election | resigning",
+			"UPDATE leader_election_candidate AS part SET resign_term = term - 1 FROM leader_election AS entry "
+					+ "WHERE entry.election = :election AND part.election = entry.election | held",
+			"UPDATE leader_election SET owner = NULL WHERE election = :election | free" })
 	void queryShowsTheState(String change, String state) {
-		String copy = copy();
+		UUID token = UUID.randomUUID();
+		insertNode(token, copy(), 2000, 4711);
 		this.jdbc
-			.sql("INSERT INTO leader_election SELECT ?, term, timeline, beat, lease, holder, token, host, "
-					+ "pid, since, clock_timestamp(), resign_term FROM leader_election WHERE election = ?")
-			.params(copy, election())
+			.sql("INSERT INTO leader_election SELECT ?, term, timeline, ?, clean, since FROM leader_election "
+					+ "WHERE election = ?")
+			.params(copy(), token, election())
 			.update();
-		this.jdbc.sql("INSERT INTO leader_election_fence SELECT ?, term FROM leader_election WHERE election = ?")
-			.params(copy, election())
+		this.jdbc.sql("INSERT INTO leader_election_candidate (election, token, candidate) VALUES (?, ?, true)")
+			.params(copy(), token)
 			.update();
-		this.jdbc.sql("UPDATE leader_election SET " + change + " WHERE election = ?").param(copy).update();
-		assertThat(lease(copy)).containsEntry("state", state);
+		assertThat(lease(copy())).containsEntry("state", "held").containsEntry("candidates", copy());
+		assertThat(this.jdbc.sql(change).param("token", token).param("election", copy()).update()).isOne();
+		assertThat(lease(copy())).containsEntry("state", state);
+	}
+
+	private void insertNode(UUID token, String node, int lease, int pid) {
+		this.jdbc.sql(
+				"INSERT INTO leader_election_node VALUES (?, ?, 'web1', ?, 1, ?, clock_timestamp(), clock_timestamp())")
+			.params(token, node, pid, lease)
+			.update();
 	}
 
 	@Test
 	void leaseOfANodeThatHasStoppedIsFree() {
 		this.nodes.get(0).close();
 		assertThat(lease()).containsEntry("state", "free")
-			.containsEntry("holder", null)
+			.containsEntry("node", null)
 			.containsEntry("candidates", null);
 	}
 
@@ -173,22 +196,23 @@ class LeaseTableOperationsTests {
 	@Test
 	void leaseOfAProcessThatHasEndedIsFreedByHand() {
 		this.nodes.get(0).close();
-		this.jdbc
-			.sql("UPDATE leader_election SET token = gen_random_uuid(), holder = 'gone', pid = 4711, lease = 600000, "
-					+ "heartbeat = clock_timestamp() WHERE election = ?")
-			.param(election())
-			.update();
+		UUID token = UUID.randomUUID();
+		insertNode(token, "gone", 600_000, 4711);
+		this.jdbc.sql("UPDATE leader_election SET owner = ? WHERE election = ?").params(token, election()).update();
 		LeaseTableNode candidate = start();
 		LeaseTableNode.eventually().until(() -> "gone".equals(candidate.leader()));
-		assertThat(this.jdbc.sql(query("SET token = NULL").replace("shop:default", election())).update()).isOne();
+		String statement = query("SET owner = NULL").replace("shop:default", election());
+		assertThat(this.jdbc.sql(statement.replace("4711", "4712")).update()).isZero();
+		assertThat(this.jdbc.sql(statement).update()).isOne();
 		candidate.awaitLeader();
+		this.jdbc.sql("DELETE FROM leader_election_node WHERE token = ?").param(token).update();
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "UPDATE leader_election SET token = NULL", "DELETE FROM leader_election" })
-	void changeByHandEndsTheTermWithItsNextRenewal(String change) {
+	@ValueSource(strings = { FREE, DELETE, DELETE_NODE })
+	void changeByHandEndsTheTermWithTheNextRound(String change) {
 		LeaseTableNode leader = this.nodes.get(0);
-		this.jdbc.sql(change + " WHERE election = ?").param(election()).update();
+		assertThat(this.jdbc.sql(change).param(election()).update()).isOne();
 		long start = System.nanoTime();
 		assertThat(leader.awaitRevocations(1)).containsExactly(Reason.SESSION_LOST);
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LeaseTableNode.LEASE.plus(SLACK));
@@ -197,34 +221,40 @@ class LeaseTableOperationsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "UPDATE leader_election_fence SET term = term - 1", "DELETE FROM leader_election_fence" })
-	void changeOfTheFenceByHandRefusesTransactionsUntilTheNextTakeover(String change) {
+	@ValueSource(strings = { FREE, DELETE, DELETE_NODE })
+	void changeByHandRefusesTransactionsAtOnce(String change) {
 		LeaseTableNode leader = this.nodes.get(0);
-		this.jdbc.sql(change + " WHERE election = ?").param(election()).update();
-		assertThat(lease()).containsEntry("state", "elected");
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> runInTransaction(leader));
-		requestResignation();
+		assertThat(runInTransaction(leader, () -> {
+		})).isTrue();
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> runInTransaction(leader,
+				() -> assertThat(this.jdbc.sql(change).param(election()).update()).isOne()));
 		leader.awaitRevocations(1);
 		leader.awaitLeader();
-		assertThat(lease()).containsEntry("state", "held");
-		assertThat(runInTransaction(leader)).isTrue();
+		assertThat(runInTransaction(leader, () -> {
+		})).isTrue();
 	}
 
-	private static boolean runInTransaction(LeaseTableNode node) {
+	private static boolean runInTransaction(LeaseTableNode node, Runnable work) {
 		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
 		JdbcClient jdbc = node.bean(JdbcClient.class);
-		return node.elector()
-			.runIfLeader(
-					() -> transaction.executeWithoutResult((status) -> jdbc.sql("SELECT 1").query().singleValue()));
+		return node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
+			jdbc.sql("SELECT 1").query().singleValue();
+			work.run();
+		}));
 	}
 
 	@Test
-	void holderThatIsNotShownKeepsTheLease() {
+	void leaseDoesNotDependOnWhatIsForPeople() {
 		LeaseTableNode leader = this.nodes.get(0);
 		LeaseTableNode follower = start();
 		awaitFollower(follower);
-		this.jdbc.sql("UPDATE leader_election SET holder = NULL WHERE election = ?").param(election()).update();
-		LeaseTableNode.eventually().until(() -> follower.leader() == null);
+		this.jdbc
+			.sql("UPDATE leader_election_node SET node = 'renamed', host = 'other', pid = 0, since = '-infinity', "
+					+ "heartbeat = '-infinity' WHERE token = (SELECT owner FROM leader_election WHERE election = ?)")
+			.param(election())
+			.update();
+		LeaseTableNode.eventually().until(() -> "renamed".equals(follower.leader()));
+		this.jdbc.sql("UPDATE leader_election SET since = NULL WHERE election = ?").param(election()).update();
 		long beat = beat();
 		LeaseTableNode.eventually().until(() -> beat() > beat + 1);
 		assertThat(leader.events()).hasSize(1);
@@ -235,26 +265,17 @@ class LeaseTableOperationsTests {
 	}
 
 	private long beat() {
-		return this.jdbc.sql("SELECT beat FROM leader_election WHERE election = ?")
+		return this.jdbc
+			.sql("SELECT beat FROM leader_election JOIN leader_election_node ON token = owner WHERE election = ?")
 			.param(election())
 			.query(Long.class)
 			.single();
 	}
 
 	@Test
-	void queryFindsTheSessionThatHasLockedTheRow() throws SQLException {
-		String query = query("xact_start");
-		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
-			foreign.setAutoCommit(false);
-			statement.execute("SELECT FROM leader_election WHERE election = '" + election() + "' FOR UPDATE");
-			long pid = this.jdbc
-				.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE ? AND state = 'idle in transaction'")
-				.param("SELECT FROM leader_election WHERE election = '" + election() + "'%")
-				.query(Long.class)
-				.single();
-			LeaseTableNode.eventually()
-				.untilAsserted(() -> assertThat(this.jdbc.sql(query).query().listOfRows()).singleElement()
-					.satisfies((row) -> assertThat(((Number) row.get("pid")).longValue()).isEqualTo(pid)));
+	void queryFindsTheSessionThatHasLockedTheRowOfANode() throws SQLException {
+		try (Connection foreign = lock("SELECT FROM leader_election_node WHERE token = "
+				+ "(SELECT owner FROM leader_election WHERE election = '" + election() + "') FOR UPDATE")) {
 			assertThat(this.nodes.get(0).awaitRevocations(1)).containsExactly(Reason.LEASE_EXPIRED);
 			LeaseTableNode.eventually().until(() -> lease().get("state").equals("stale"));
 			foreign.rollback();
@@ -262,12 +283,45 @@ class LeaseTableOperationsTests {
 		this.nodes.get(0).awaitLeader();
 	}
 
+	@Test
+	void queryFindsTheSessionThatHasLockedTheRowOfAnElection() throws SQLException {
+		LeaseTableNode leader = this.nodes.get(0);
+		try (Connection foreign = lock(
+				"SELECT FROM leader_election WHERE election = '" + election() + "' FOR UPDATE")) {
+			assertThatExceptionOfType(UncategorizedSQLException.class).isThrownBy(() -> runInTransaction(leader, () -> {
+			})).withMessageContaining("is held by the session that has locked its row");
+			long beat = beat();
+			LeaseTableNode.eventually().until(() -> beat() > beat + 1);
+			assertThat(lease()).containsEntry("state", "held");
+			assertThat(leader.events()).hasSize(1);
+			foreign.rollback();
+		}
+		assertThat(runInTransaction(leader, () -> {
+		})).isTrue();
+	}
+
+	/**
+	 * Lock a row, and wait until the documented query shows the session.
+	 */
+	private Connection lock(String statement) throws SQLException {
+		Connection foreign = this.server.connect();
+		foreign.setAutoCommit(false);
+		try (Statement locking = foreign.createStatement()) {
+			locking.execute(statement);
+		}
+		int pid = foreign.unwrap(PGConnection.class).getBackendPID();
+		LeaseTableNode.eventually()
+			.untilAsserted(() -> assertThat(this.jdbc.sql(query("xact_start")).query().listOfRows()).singleElement()
+				.satisfies((row) -> assertThat(row).containsEntry("pid", pid)));
+		return foreign;
+	}
+
 	private static Term term(LeadershipEvent event) {
 		return event.getLeadership().getTerm();
 	}
 
 	private void requestResignation() {
-		this.jdbc.sql(query("SET resign_term = term").replace("shop:default", election())).update();
+		this.jdbc.sql(query("SET resign_term = entry.term").replace("shop:default", election())).update();
 	}
 
 	private Map<String, Object> lease() {

@@ -149,18 +149,20 @@ class LeaseTablePrivilegesTests {
 	}
 
 	static Stream<String> noneOfThemIsSuperfluous() {
-		return Stream.concat(Stream.of("USAGE ON SCHEMA public"),
-				Stream.concat(
-						Stream.of("leader_election", "leader_election_fence")
-							.flatMap((table) -> Stream.of("SELECT", "INSERT", "UPDATE")
-								.map((privilege) -> privilege + " ON " + table)),
-						Stream.of("SELECT", "INSERT", "UPDATE", "DELETE")
-							.map((privilege) -> privilege + " ON leader_election_candidate")));
+		return Stream
+			.of(Stream.of("USAGE ON SCHEMA public"), on("leader_election", "SELECT", "INSERT", "UPDATE"),
+					on("leader_election_node", "SELECT", "INSERT", "UPDATE", "DELETE"),
+					on("leader_election_candidate", "SELECT", "INSERT", "UPDATE", "DELETE"))
+			.flatMap((privileges) -> privileges);
+	}
+
+	private static Stream<String> on(String table, String... privileges) {
+		return Stream.of(privileges).map((privilege) -> privilege + " ON " + table);
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "SELECT ON leader_election", "SELECT ON leader_election_fence",
-			"UPDATE (locked) ON leader_election_fence" })
+	@ValueSource(strings = { "SELECT ON leader_election", "UPDATE (since) ON leader_election",
+			"SELECT ON leader_election_node" })
 	void fencedTransactionsFailWithoutOneOfThem(String privilege) throws SQLException {
 		try (Connection owner = connect(this.server.username(), this.server.password());
 				Statement statement = owner.createStatement()) {
@@ -176,34 +178,37 @@ class LeaseTablePrivilegesTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "SELECT FROM leader_election FOR KEY SHARE", "UPDATE leader_election SET token = NULL",
-			"UPDATE leader_election SET resign_term = term", "UPDATE leader_election SET beat = beat + 1",
-			"UPDATE leader_election_fence SET term = 0", "INSERT INTO leader_election_fence SELECT",
-			"DELETE FROM leader_election_fence", "TRUNCATE leader_election_fence",
-			"INSERT INTO leader_election_candidate SELECT", "DELETE FROM leader_election", "TRUNCATE leader_election",
+	@ValueSource(strings = { "UPDATE leader_election SET owner = NULL", "UPDATE leader_election SET term = term + 1",
+			"UPDATE leader_election SET timeline = 0", "UPDATE leader_election SET clean = true",
+			"INSERT INTO leader_election SELECT", "DELETE FROM leader_election", "TRUNCATE leader_election",
 			"DROP TABLE leader_election", "ALTER TABLE leader_election ADD COLUMN id int",
-			"CREATE TABLE public.other (id int)" })
+			"SELECT FROM leader_election_node FOR KEY SHARE", "UPDATE leader_election_node SET beat = beat + 1",
+			"INSERT INTO leader_election_node SELECT", "DELETE FROM leader_election_node",
+			"TRUNCATE leader_election_node", "SELECT FROM leader_election_candidate",
+			"UPDATE leader_election_candidate SET resign_term = 0", "INSERT INTO leader_election_candidate SELECT",
+			"DELETE FROM leader_election_candidate", "CREATE TABLE public.other (id int)" })
 	void applicationMayNotChangeWhoLeads(String statement) {
 		assertDenied(this.application, statement);
 	}
 
 	@ParameterizedTest
-	@ValueSource(
-			strings = { "DELETE FROM leader_election", "DELETE FROM leader_election_fence", "TRUNCATE leader_election",
-					"DROP TABLE leader_election", "CREATE TABLE public.other (id int)", "SELECT FROM work" })
+	@ValueSource(strings = { "DELETE FROM leader_election", "TRUNCATE leader_election", "TRUNCATE leader_election_node",
+			"TRUNCATE leader_election_candidate", "DROP TABLE leader_election",
+			"ALTER TABLE leader_election_node ADD COLUMN id int", "CREATE TABLE public.other (id int)",
+			"SELECT FROM work" })
 	void roleOfTheElectionsMayDoNoMoreThanItNeeds(String statement) {
 		assertDenied(this.election, statement);
 	}
 
 	@Test
-	void applicationMayLockTheFenceWhichDelaysTheNextGrant() throws SQLException {
+	void applicationMayLockTheRowOfAnElectionWhichDelaysTheNextGrant() throws SQLException {
 		try (LeaseTableNode first = start().awaitLeader();
 				LeaseTableNode second = start();
 				Connection connection = connect(this.application, "secret");
 				Statement statement = connection.createStatement()) {
 			LeaseTableNode.eventually().until(() -> second.leader() != null);
 			connection.setAutoCommit(false);
-			statement.execute("SELECT FROM leader_election_fence FOR SHARE");
+			statement.execute("SELECT FROM leader_election FOR SHARE");
 			first.close();
 			LeaseTableNode.eventually().until(() -> second.elector().status().blockedBy() != null);
 			assertThat(second.elector().isLeader()).isFalse();

@@ -129,9 +129,9 @@ class ReadmeTests {
 		Markdown document = Markdown.of("""
 				| message | meaning |
 				|---|---|
-				| `Won term … but an earlier term has not ended`, `Won term … and leads` | |
+				| `Won term … but an earlier term has not ended`, `Won term … and leads nobody` | |
 				""");
-		assertThat(notLogged(document)).containsExactly(" and leads");
+		assertThat(notLogged(document)).containsExactly(" and leads nobody");
 	}
 
 	/**

@@ -140,8 +140,9 @@ final class BenchmarkServer implements AutoCloseable {
 	 */
 	void awaitCandidates(Collection<String> nodes) throws InterruptedException {
 		String names = nodes.stream().collect(Collectors.joining("', '", "'", "'"));
-		String count = "SELECT (SELECT count(DISTINCT node) FROM leader_election_candidate WHERE node IN (" + names
-				+ ")) + (SELECT count(*) FROM leader_election WHERE token IS NOT NULL AND holder IN (" + names + "))";
+		String count = "SELECT (SELECT count(DISTINCT node) FROM leader_election_candidate JOIN leader_election_node "
+				+ "USING (token) WHERE candidate AND node IN (" + names + ")) + (SELECT count(*) FROM leader_election "
+				+ "JOIN leader_election_node ON token = owner WHERE node IN (" + names + "))";
 		long start = System.nanoTime();
 		while (System.nanoTime() - start < LIMIT.toNanos()) {
 			if (Objects.equals(this.jdbc.queryForObject(count, Integer.class), nodes.size() + 1)) {

@@ -35,10 +35,10 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.postgresql.AdvisoryLockStore;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
+import io.leaderelection.postgresql.table.LeaseTable;
 
 /**
  * A node in this JVM, without an application. Counts its requests to the database and its

@@ -16,6 +16,10 @@
 
 package io.leaderelection.benchmarks;
 
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,7 +45,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * </pre>
  *
  * Options go into {@code -Dbenchmark.args="…"}: {@code --stores=advisory-lock,table},
- * {@code --nodes=3,20}, {@code --elections=1,20,50} and {@code --seconds=20}.
+ * {@code --nodes=3,20}, {@code --elections=1,20,50} and {@code --seconds=20}. With
+ * {@code --old-snapshot=3600}, each row of a node has so many versions that a transaction
+ * keeps, as after so many rounds of a leader.
  */
 public final class StoreCostBenchmark {
 
@@ -64,10 +70,13 @@ public final class StoreCostBenchmark {
 
 	private final int seconds;
 
-	private StoreCostBenchmark(BenchmarkServer server, int seconds) {
+	private final int versions;
+
+	private StoreCostBenchmark(BenchmarkServer server, int seconds, int versions) {
 		this.server = server;
 		this.jdbc = server.jdbc();
 		this.seconds = seconds;
+		this.versions = versions;
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -76,6 +85,7 @@ public final class StoreCostBenchmark {
 		List<Integer> nodes = numbers(get(options, "nodes", "3,20"));
 		List<Integer> elections = numbers(get(options, "elections", "1,20,50"));
 		int seconds = Integer.parseInt(get(options, "seconds", "20"));
+		int versions = Integer.parseInt(get(options, "old-snapshot", "0"));
 		int connections = nodes.stream().max(Integer::compare).orElse(0)
 				* elections.stream().max(Integer::compare).orElse(0) + 50;
 		List<String> rows = new ArrayList<>();
@@ -87,7 +97,7 @@ public final class StoreCostBenchmark {
 			server.jdbc().execute("CREATE EXTENSION pg_stat_statements");
 			server.jdbc().execute("CREATE ROLE node LOGIN");
 			server.jdbc().execute("GRANT CREATE ON SCHEMA public TO node");
-			StoreCostBenchmark benchmark = new StoreCostBenchmark(server, seconds);
+			StoreCostBenchmark benchmark = new StoreCostBenchmark(server, seconds, versions);
 			for (int nodeCount : nodes) {
 				for (int electionCount : elections) {
 					StringBuilder row = new StringBuilder("| %d | %d |".formatted(nodeCount, electionCount));
@@ -104,10 +114,10 @@ public final class StoreCostBenchmark {
 		System.out.println("\nLoad " + Machine.load() + "\n");
 		String cells = stores.stream()
 			.map((store) -> " " + store
-					+ ": connections | requests/s | statements/s | WAL, MB/h | dead rows | not HOT | new terms |")
+					+ ": connections | requests/s | statements/s | ms/request | WAL, MB/h | dead rows | not HOT | new terms |")
 			.reduce("", String::concat);
 		System.out.println("| nodes | elections |" + cells);
-		System.out.println("|---|---|" + "---|---|---|---|---|---|---|".repeat(stores.size()));
+		System.out.println("|---|---|" + "---|---|---|---|---|---|---|---|".repeat(stores.size()));
 		rows.forEach(System.out::println);
 	}
 
@@ -122,7 +132,7 @@ public final class StoreCostBenchmark {
 	private Cost measure(Store store, int nodeCount, int electionCount) throws Exception {
 		// Elections of their own, as the statistics of the table are
 		String group = store + "-" + nodeCount + "-" + electionCount;
-		this.jdbc.execute("DROP TABLE IF EXISTS leader_election, leader_election_fence, leader_election_candidate");
+		this.jdbc.execute("DROP TABLE IF EXISTS leader_election, leader_election_node, leader_election_candidate");
 		List<LightNode> nodes = new ArrayList<>();
 		try {
 			for (int number = 1; number <= nodeCount; number++) {
@@ -133,7 +143,13 @@ public final class StoreCostBenchmark {
 			int expected = (store == Store.TABLE) ? nodeCount : sessions * electionCount;
 			awaitConnections(expected);
 			TimeUnit.SECONDS.sleep(5);
-			return measure(nodes);
+			if (this.versions == 0 || store != Store.TABLE) {
+				return measure(nodes);
+			}
+			try (Connection snapshot = DriverManager.getConnection(this.server.url("postgres"))) {
+				addVersions(snapshot);
+				return measure(nodes);
+			}
 		}
 		finally {
 			// Followers first: nobody takes over
@@ -141,6 +157,17 @@ public final class StoreCostBenchmark {
 				nodes.get(number).close();
 			}
 			awaitConnections(0);
+		}
+	}
+
+	private void addVersions(Connection snapshot) throws SQLException {
+		snapshot.setAutoCommit(false);
+		snapshot.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+		try (Statement statement = snapshot.createStatement()) {
+			statement.execute("SELECT FROM leader_election_node");
+		}
+		for (int number = 0; number < this.versions; number++) {
+			this.jdbc.execute("SET LOCAL synchronous_commit = off; UPDATE leader_election_node SET since = since");
 		}
 	}
 
@@ -155,10 +182,14 @@ public final class StoreCostBenchmark {
 		double elapsed = (System.nanoTime() - start) / 1e9;
 		requests = requests(nodes) - requests;
 		wal = number(WAL) - wal;
-		long statements = number(
-				"SELECT sum(calls) FROM pg_stat_statements WHERE userid = 'node'::regrole AND toplevel");
-		return new Cost(connections(), requests / elapsed, statements / elapsed, wal / elapsed * 3600 / 1e6,
-				rows().since(before), grants(nodes) - grants);
+		long statements = number(sumOfStatements("calls"));
+		double time = number(sumOfStatements("1000 * total_exec_time")) / 1e3;
+		return new Cost(connections(), requests / elapsed, statements / elapsed, time / requests,
+				wal / elapsed * 3600 / 1e6, rows().since(before), grants(nodes) - grants);
+	}
+
+	private static String sumOfStatements(String column) {
+		return "SELECT sum(" + column + ") FROM pg_stat_statements WHERE userid = 'node'::regrole AND toplevel";
 	}
 
 	private static long requests(List<LightNode> nodes) {
@@ -200,25 +231,28 @@ public final class StoreCostBenchmark {
 	 * @param connections how many it holds
 	 * @param requests how many messages it sends in a second
 	 * @param statements how many statements are in them
+	 * @param time how long the server takes for a message, in milliseconds
 	 * @param wal how many megabytes of WAL it causes in an hour, apart from full pages
 	 * after a checkpoint
 	 * @param rows what happened to the rows of the lease table
 	 * @param grants how often a node was granted leadership
 	 */
-	private record Cost(int connections, double requests, double statements, double wal, Rows rows, long grants) {
+	private record Cost(int connections, double requests, double statements, double time, double wal, Rows rows,
+			long grants) {
 
 		String cells() {
-			return String.format(Locale.ROOT, " %d | %.1f | %.1f | %.1f | %d | %d | %d |", this.connections,
-					this.requests, this.statements, this.wal, this.rows.dead(), this.rows.notHot(), this.grants);
+			return String.format(Locale.ROOT, " %d | %.1f | %.1f | %.2f | %.1f | %d | %d | %d |", this.connections,
+					this.requests, this.statements, this.time, this.wal, this.rows.dead(), this.rows.notHot(),
+					this.grants);
 		}
 
 		@Override
 		public String toString() {
 			return String.format(Locale.ROOT,
-					"%d connections, %.1f requests/s, %.1f statements/s, %.1f MB/h of WAL, %d updates, %d of them not HOT, "
+					"%d connections, %.1f requests/s, %.1f statements/s, %.2f ms/request, %.1f MB/h of WAL, %d updates, %d of them not HOT, "
 							+ "%d dead rows, %d new terms",
-					this.connections, this.requests, this.statements, this.wal, this.rows.updates(), this.rows.notHot(),
-					this.rows.dead(), this.grants);
+					this.connections, this.requests, this.statements, this.time, this.wal, this.rows.updates(),
+					this.rows.notHot(), this.rows.dead(), this.grants);
 		}
 
 	}

@@ -42,6 +42,10 @@ record Library(Path sources, Path classes) {
 
 	static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
 
+	private static final String SCHEMA = "schema-postgresql.sql";
+
+	private static final String PROFILE = "NodeProfile.java";
+
 	/** The folders of its sources. In earlier revisions, the last has all. */
 	static final List<String> SOURCES = Stream.of("core", "postgresql", "spring", "schedule", "autoconfigure")
 		.map((module) -> "leader-election-" + module + "/src/main")
@@ -133,12 +137,37 @@ record Library(Path sources, Path classes) {
 	 * Return the script that creates the tables of the store {@code table}.
 	 */
 	String schema() throws IOException {
-		for (Path file : files(this.sources.resolve("resources"))) {
-			if (file.endsWith("schema-postgresql.sql")) {
+		return read(this.sources.resolve("resources"), SCHEMA);
+	}
+
+	/**
+	 * Return the source of the type that has the number of the protocol.
+	 */
+	String profile() throws IOException {
+		return read(this.sources.resolve("java"), PROFILE);
+	}
+
+	/**
+	 * Return the script of the present version.
+	 */
+	static String presentSchema() throws IOException {
+		return read(ROOT.resolve("leader-election-postgresql/src/main/resources"), SCHEMA);
+	}
+
+	/**
+	 * Return the source of the present version that has the number of the protocol.
+	 */
+	static String presentProfile() throws IOException {
+		return read(ROOT.resolve("leader-election-core/src/main/java"), PROFILE);
+	}
+
+	private static String read(Path folder, String name) throws IOException {
+		for (Path file : files(folder)) {
+			if (file.endsWith(name)) {
 				return Files.readString(file);
 			}
 		}
-		throw new IllegalStateException("There is no script in " + this.sources);
+		throw new IllegalStateException("There is no " + name + " in " + folder);
 	}
 
 }

@@ -40,14 +40,16 @@ final class OrdersCluster implements AutoCloseable {
 	/**
 	 * Refuses each transaction that has not passed the fence before its commit, whatever
 	 * the nodes say about it. A fenced transaction holds a shared lock: an advisory one,
-	 * or that of the row for its election.
+	 * or that of the row for its election, which was in a table of its own in an earlier
+	 * version.
 	 */
 	private static final String REQUIRE_FENCE = """
 			CREATE FUNCTION require_fence() RETURNS trigger LANGUAGE plpgsql AS $$
 			BEGIN
 			  IF NOT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND granted
 			      AND (locktype = 'advisory' AND mode = 'ShareLock' OR locktype = 'relation'
-			        AND mode = 'RowShareLock' AND relation = to_regclass('leader_election_fence'))) THEN
+			        AND mode = 'RowShareLock'
+			        AND relation IN (to_regclass('leader_election'), to_regclass('leader_election_fence')))) THEN
 			    RAISE EXCEPTION 'The transaction has not passed the fence';
 			  END IF;
 			  RETURN NULL;

@@ -55,6 +55,8 @@ class RollingUpgradeTests {
 
 	private static final Pattern ADDED_COLUMN = Pattern.compile("ALTER TABLE \\S+ ADD COLUMN IF NOT EXISTS (\\S+) .*;");
 
+	private static final Pattern TABLE = Pattern.compile("CREATE TABLE IF NOT EXISTS (\\w+)");
+
 	private static final Pattern PROTOCOL = Pattern.compile("int PROTOCOL = (\\d+);");
 
 	@TempDir
@@ -83,12 +85,46 @@ class RollingUpgradeTests {
 		String earlier = Versions.classPath(SPRING_BOOT, earlier().classes());
 		assertThat(earlier).isNotEqualTo(Versions.classPath(SPRING_BOOT)).doesNotContain("leader-election-core");
 		List<MatchResult> columns = store.equals("table") ? columnsToAdd() : List.of();
+		List<String> tables = tables(earlier().schema());
+		boolean other = store.equals("table") && !tables.equals(tables(Library.presentSchema()));
+		boolean sameProtocol = protocol(earlier().profile()) == protocol(Library.presentProfile());
 		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
-			cluster.run(() -> handOver(cluster, store, earlier, columns));
+			cluster.run(other ? () -> replaceTables(cluster, earlier, tables)
+					: () -> handOver(cluster, store, earlier, columns, sameProtocol));
 		}
 	}
 
-	private static void handOver(OrdersCluster cluster, String store, String earlier, List<MatchResult> columns) {
+	/**
+	 * Nodes of neither version start on the tables of the other one.
+	 */
+	private static void replaceTables(OrdersCluster cluster, String earlier, List<String> tables) {
+		String present = Versions.classPath(SPRING_BOOT);
+		OrdersNode last = start(cluster, "earlier", earlier, "table");
+		cluster.awaitWorkOf(last);
+		OrdersNode tooEarly = start(cluster, "too-early", present, "table");
+		assertThat(tooEarly.awaitEnd()).isEqualTo(1);
+		assertThat(tooEarly.output()).contains("APPLICATION FAILED TO START",
+				"leader_election is that of an earlier version", "If they belong to an earlier version");
+		verifyLeader(cluster, last);
+		stop(cluster, last);
+		server.execute("DROP TABLE " + String.join(", ", tables));
+		OrdersNode next = start(cluster, "present", present, "table");
+		cluster.awaitWorkOf(next);
+		OrdersNode tooLate = start(cluster, "too-late", earlier, "table");
+		assertThat(tooLate.awaitEnd()).isEqualTo(1);
+		assertThat(tooLate.output()).contains("APPLICATION FAILED TO START", "columns are missing");
+		verifyLeader(cluster, next);
+		stop(cluster, next);
+		cluster.verifyTerms(List.of(last, next));
+		cluster.verifyNoSessions();
+	}
+
+	private static List<String> tables(String schema) {
+		return TABLE.matcher(schema).results().map((table) -> table.group(1)).sorted().toList();
+	}
+
+	private static void handOver(OrdersCluster cluster, String store, String earlier, List<MatchResult> columns,
+			boolean sameProtocol) {
 		String present = Versions.classPath(SPRING_BOOT);
 		OrdersNode firstEarlier = start(cluster, "earlier-1", earlier, store);
 		cluster.awaitWorkOf(firstEarlier);
@@ -122,7 +158,13 @@ class RollingUpgradeTests {
 				secondPresent, thirdEarlier));
 		cluster.verifyNoSessions();
 		for (OrdersNode node : List.of(firstEarlier, firstPresent, secondEarlier, secondPresent, thirdEarlier)) {
-			assertThat(node.output()).doesNotContain(" ERROR ", "Exception", "uses protocol");
+			assertThat(node.output()).doesNotContain(" ERROR ", "Exception");
+			if (sameProtocol) {
+				assertThat(node.output()).doesNotContain("uses protocol");
+			}
+			else {
+				assertThat(node.output()).containsOnlyOnce("uses protocol");
+			}
 		}
 	}
 
@@ -160,13 +202,17 @@ class RollingUpgradeTests {
 		Library.copySources(sources);
 		Path profile = sources.resolve("java/io/leaderelection/engine/NodeProfile.java");
 		String source = Files.readString(profile);
-		int protocol = PROTOCOL.matcher(source).results().mapToInt((found) -> Integer.parseInt(found.group(1))).sum();
+		int protocol = protocol(source);
 		Files.writeString(profile, PROTOCOL.matcher(source).replaceFirst("int PROTOCOL = " + (protocol + 1) + ";"));
 		String next = Versions.classPath(SPRING_BOOT,
 				Library.build(sources, this.directory.resolve("classes")).classes());
 		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
 			cluster.run(() -> reportProtocol(cluster, store, next, protocol));
 		}
+	}
+
+	private static int protocol(String source) {
+		return PROTOCOL.matcher(source).results().mapToInt((found) -> Integer.parseInt(found.group(1))).sum();
 	}
 
 	private static void reportProtocol(OrdersCluster cluster, String store, String next, int protocol) {

@@ -194,7 +194,7 @@ final class DurableFires implements AutoCloseable {
 
 	private void takeLeadershipAway(NodeProcess leader) {
 		if (this.cluster.isTable()) {
-			this.server.execute("UPDATE leader_election SET holder = NULL, token = NULL, beat = beat + 1");
+			this.server.execute("UPDATE leader_election SET owner = NULL, clean = false");
 		}
 		else {
 			this.cluster.pids(leader).forEach((pid) -> this.server.execute("SELECT pg_terminate_backend(" + pid + ")"));

@@ -36,7 +36,7 @@ import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.SessionMutants;
+import io.leaderelection.postgresql.advisory.SessionMutants;
 import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;

@@ -182,7 +182,7 @@ final class FencedWriters implements AutoCloseable {
 	 */
 	private void takeLeadershipAway() {
 		if (isTable()) {
-			this.server.execute("UPDATE leader_election SET holder = NULL, token = NULL, beat = beat + 1");
+			this.server.execute("UPDATE leader_election SET owner = NULL, clean = false");
 		}
 		else {
 			this.server.query(holder("pg_terminate_backend(pid)"));
@@ -194,15 +194,14 @@ final class FencedWriters implements AutoCloseable {
 	 * transactions.
 	 */
 	private NodeProcess awaitHolder() {
-		return await("a leader",
-				() -> this.server
-					.query(isTable() ? "SELECT ' ' || holder FROM leader_election WHERE token IS NOT NULL"
-							: holder("application_name"))
-					.stream()
-					.flatMap((name) -> this.nodes.stream().filter((node) -> name.endsWith(" " + node.name())))
-					// A row outlives the node that holds it
-					.filter((node) -> !isTable() || node.isAlive())
-					.findFirst());
+		return await("a leader", () -> this.server
+			.query(isTable() ? "SELECT ' ' || node FROM leader_election JOIN leader_election_node ON token = owner"
+					: holder("application_name"))
+			.stream()
+			.flatMap((name) -> this.nodes.stream().filter((node) -> name.endsWith(" " + node.name())))
+			// A row outlives the node that holds it
+			.filter((node) -> !isTable() || node.isAlive())
+			.findFirst());
 	}
 
 	private String holder(String columns) {

@@ -37,7 +37,7 @@ import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.SessionMutants;
+import io.leaderelection.postgresql.advisory.SessionMutants;
 import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;

@@ -30,7 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -164,8 +164,7 @@ class LeaseTableScaleTests {
 	 */
 	private static void awaitNodes(PostgreSqlServer server, boolean pooled) {
 		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
-			assertThat(server.query(
-					"SELECT count(*) FROM leader_election_candidate, unnest(elections) AS election GROUP BY election"))
+			assertThat(server.query("SELECT count(*) FROM leader_election_candidate WHERE candidate GROUP BY election"))
 				.hasSize(ELECTIONS)
 				.containsOnly(Integer.toString(NODES));
 			assertThat(connections(server)).isBetween(pooled ? 1 : NODES, pooled ? 4 : NODES);

@@ -60,7 +60,7 @@ class LeaseTableServerFaultTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "LOCK TABLE leader_election IN ACCESS EXCLUSIVE MODE",
-			"SELECT FROM leader_election FOR UPDATE", "SELECT FROM leader_election_fence FOR UPDATE" })
+			"SELECT FROM leader_election FOR UPDATE", "SELECT FROM leader_election_node FOR UPDATE" })
 	void lockedForATenthOfTheLease(String lock) {
 		faults.runWithoutSuccession("table: " + lock + ", for a tenth of the lease",
 				(leader) -> lockFor(lock, LEASE.dividedBy(10)));
@@ -68,23 +68,24 @@ class LeaseTableServerFaultTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "LOCK TABLE leader_election IN ACCESS EXCLUSIVE MODE",
-			"SELECT FROM leader_election FOR UPDATE" })
+			"SELECT FROM leader_election_node FOR UPDATE" })
 	void lockedForLongerThanTheLease(String lock) {
 		faults.run("table: " + lock + ", for longer than the lease", (leader) -> lockFor(lock, LEASE.multipliedBy(2)),
 				(outcome) -> outcome.revokedBecause("LEASE_EXPIRED"));
 	}
 
 	/**
-	 * Renewals do not lock the fence.
+	 * Renewals do not lock the row of an election.
 	 */
 	@Test
-	void fenceLockedForLongerThanTheLease() {
-		faults.runWithoutSuccession("table: fence locked for longer than the lease",
-				(leader) -> lockFor("SELECT FROM leader_election_fence FOR UPDATE", LEASE.multipliedBy(2)));
+	void electionLockedForLongerThanTheLease() {
+		faults.runWithoutSuccession("table: election locked for longer than the lease",
+				(leader) -> lockFor("SELECT FROM leader_election FOR UPDATE", LEASE.multipliedBy(2)));
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "VACUUM FULL leader_election", "CLUSTER leader_election USING leader_election_pkey",
+	@ValueSource(strings = { "VACUUM FULL leader_election", "VACUUM FULL leader_election_node",
+			"CLUSTER leader_election USING leader_election_pkey",
 			"ALTER TABLE leader_election ADD COLUMN remark text; ALTER TABLE leader_election DROP COLUMN remark",
 			"REINDEX TABLE leader_election" })
 	void maintenance(String statement) {

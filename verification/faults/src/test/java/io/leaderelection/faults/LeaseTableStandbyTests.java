@@ -146,7 +146,8 @@ class LeaseTableStandbyTests {
 	}
 
 	private static String row(PostgreSqlServer server) {
-		return String.join(",", server.query("SELECT term || ' ' || beat FROM leader_election"));
+		return String.join(",", server
+			.query("SELECT term || ' ' || beat FROM leader_election JOIN leader_election_node ON token = owner"));
 	}
 
 	private static String address(PostgreSqlServer server) {

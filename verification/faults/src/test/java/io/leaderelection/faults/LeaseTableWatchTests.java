@@ -30,7 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTable;
+import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;

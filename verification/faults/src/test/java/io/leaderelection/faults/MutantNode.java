@@ -40,7 +40,7 @@ import io.leaderelection.engine.ElectorMutants;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.SessionMutants;
+import io.leaderelection.postgresql.advisory.SessionMutants;
 import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 

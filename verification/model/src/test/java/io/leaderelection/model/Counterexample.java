@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -41,7 +42,12 @@ record Counterexample(List<String> steps) {
 
 	/** The action in a disjunct of the modules for liveness. */
 	private static final Pattern QUIET = Pattern
-		.compile("(\\w+)(?:\\(n\\))? /\\\\ (?:Quiet|Round\\(n\\)|AllAreDue|UNCHANGED (?:frozen|<<frozen))");
+		.compile("(\\w+)(?:\\(n(?:, e)?\\))? /\\\\ (?:Quiet|Round\\(n\\)|AllAreDue|UNCHANGED (?:frozen|<<frozen))");
+
+	/** Variables with an entry for each node, which need no name. */
+	private static final Set<String> NODES = Set.of("node", "elector");
+
+	private static final Set<String> DATABASES = Set.of("primary", "standby");
 
 	static Counterexample of(String output) throws IOException {
 		List<String> steps = new ArrayList<>();
@@ -81,9 +87,10 @@ record Counterexample(List<String> steps) {
 		after.forEach((path, value) -> {
 			if (!value.equals(before.get(path))) {
 				String[] parts = path.split("\\.");
-				String subject = (parts.length == 3) ? parts[1] : "";
-				String what = (parts.length == 3) ? parts[0].equals("node") ? parts[2] : parts[0] + '.' + parts[2]
-						: path;
+				boolean ofNode = parts.length >= 3 && !DATABASES.contains(parts[0]);
+				String subject = ofNode ? parts[1] : "";
+				String rest = ofNode ? path.substring(parts[0].length() + parts[1].length() + 2) : path;
+				String what = (ofNode && !NODES.contains(parts[0])) ? parts[0] + '.' + rest : rest;
 				changes.computeIfAbsent(subject, (key) -> new ArrayList<>())
 					.add(what + " " + before.get(path) + " -> " + value);
 			}

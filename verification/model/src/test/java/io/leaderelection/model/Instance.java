@@ -37,7 +37,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 
 	/** Constants that a description does not name. */
 	private static final Set<Map.Entry<String, String>> USUAL = Set.of(Map.entry("Causes", "FALSE"),
-			Map.entry("HandOver", "TRUE"), Map.entry("Reopen", "TRUE"));
+			Map.entry("HandOver", "TRUE"), Map.entry("Promoted", "FALSE"), Map.entry("Reopen", "TRUE"));
 
 	/**
 	 * Everything happens at any time. What holds here depends on no clock.
@@ -94,21 +94,79 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("Mutant", "\"NONE\"");
 
 	/** The lease table, with everything at any time. */
-	static final Instance TABLE_FENCE = ofTable("TableLease", "G3_Terms", "G1_Fence", "G4_HandOver", "G6_RenewalsPass")
-		.with("Clocks", "FALSE")
-		.with("MaxBeat", "1");
+	static final Instance NODE_FENCE = ofNode("NodeLease", "G3_Terms", "G1_Fence", "G4_HandOver").with("Clocks",
+			"FALSE");
+
+	/** One node, whose releases may take effect late. */
+	static final Instance NODE_RELEASES = NODE_FENCE.nodes(1)
+		.faults("LOSS", "LATE")
+		.with("MaxSessions", "1")
+		.with("MaxBeat", "6");
 
 	/** The leases of the lease table, without the work that they protect. */
-	static final Instance TABLE_LEASE = ofTable("TableLease", "G3_Order", "G2_OneBeliever").with("Work", "FALSE");
+	static final Instance NODE_LEASE = ofNode("NodeLease", "G3_Order", "G2_OneBeliever").with("Work", "FALSE");
 
 	/** The shortest lease, without faults, for mistakes. */
-	static final Instance TABLE_SHORT_LEASE = TABLE_LEASE.faults().with("Lease", "1").with("Trust", "1");
+	static final Instance NODE_SHORT_LEASE = NODE_LEASE.faults().with("Lease", "1").with("Trust", "1");
+
+	/** The shortest lease with a promotion. */
+	static final Instance NODE_PROMOTION = NODE_SHORT_LEASE.with("MaxPromotions", "1").with("MaxSessions", "1");
+
+	/** Two elections after a promotion, of which a former session owns one. */
+	static final Instance NODE_PROMOTED = NODE_PROMOTION.elections(2)
+		.with("Promoted", "TRUE")
+		.with("MaxSessions", "2")
+		.with("MaxBeat", "4");
+
+	/**
+	 * That session goes on by a mistake, and may take the other election.
+	 */
+	static final Instance NODE_PROMOTED_SESSION = NODE_PROMOTED.with("MaxSessions", "1");
+
+	/** One token, which two processes have, so that nothing expires. */
+	static final Instance NODE_CLONE = NODE_LEASE.faults("CLONE", "LOSS")
+		.with("Clocks", "FALSE")
+		.with("MaxSessions", "1")
+		.with("MaxTerm", "3")
+		.with("MaxBeat", "10");
+
+	/** The takeover delay after a release that was not clean. */
+	static final Instance NODE_DELAY = ofNode("NodeLease", "G3_Order", "G2_OneBeliever", "G4_TakeoverDelay").faults()
+		.with("Lease", "1")
+		.with("Trust", "1")
+		.with("Delay", "1")
+		.with("MaxSessions", "1");
+
+	/** A node that was elected may leave before its grant. */
+	static final Instance NODE_DELAY_OF_THREE_TERMS = NODE_DELAY.with("MaxTerm", "3").with("MaxBeat", "4");
+
+	/** Without faults, terms end only if nodes leave. */
+	static final Instance NODE_TERM = NODE_SHORT_LEASE.property("G6_TermIsKept");
+
+	/** A node that stops deletes its row. */
+	static final Instance NODE_END = ofNode("NodeLease", "G3_Terms", "G4_OwnerHasRow").nodes(1)
+		.faults("LOSS", "LATE", "STOP")
+		.with("Clocks", "FALSE")
+		.with("Work", "FALSE")
+		.with("MaxSessions", "1");
 
 	/** The lease table, with nodes that do what they can, except for faults. */
-	static final Instance TABLE_LIVENESS = ofTable("TableLiveness", "G6_SomebodyLeads").faults("LOSS", "CRASH")
-		.with("MaxBeat", "3")
-		.with("BeatsRepeat", "TRUE")
+	static final Instance NODE_LIVENESS = ofNode("NodeLiveness", "G6_SomebodyLeads").with("BeatsRepeat", "TRUE")
+		.with("MaxSessions", "1")
+		.with("Work", "FALSE")
+		.with("Leave", "TRUE")
 		.with("MaxFaults", "1");
+
+	/**
+	 * A leader that is frozen while its work goes on, one transaction after the other.
+	 */
+	static final Instance NODE_STARVATION = NODE_LIVENESS.faults().with("Work", "TRUE").with("Leave", "FALSE");
+
+	/** A hand-over while transactions follow each other, without a fault. */
+	static final Instance NODE_RELEASE = NODE_STARVATION.with("Leave", "TRUE")
+		.with("MaxFaults", "0")
+		.with("Lease", "1")
+		.with("Trust", "1");
 
 	static Instance of(String module, String property, String... invariants) {
 		return common(module, property, invariants).with("MaxTerm", "3")
@@ -121,12 +179,15 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 			.faults("SILENCE", "LOSS", "CRASH", "ENDED");
 	}
 
-	private static Instance ofTable(String module, String property, String... invariants) {
+	private static Instance ofNode(String module, String property, String... invariants) {
 		return common(module, property, invariants).with("MaxTerm", "2")
-			.with("MaxBeat", "2")
+			.with("MaxBeat", "3")
 			.with("BeatsRepeat", "FALSE")
+			.with("MaxSessions", "2")
 			.with("MaxPromotions", "0")
-			.with("Requests", "FALSE")
+			.with("Promoted", "FALSE")
+			.with("Delay", "0")
+			.elections(1)
 			.faults("LOSS", "CRASH", "LATE");
 	}
 
@@ -144,6 +205,13 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		return new Instance(this.module, newNodes, this.constants, this.invariants, this.property);
 	}
 
+	Instance elections(int elections) {
+		return with("Elections",
+				IntStream.rangeClosed(1, elections)
+					.mapToObj((e) -> "e" + e)
+					.collect(Collectors.joining(", ", "{", "}")));
+	}
+
 	Instance faults(String... faults) {
 		return with("Faults",
 				"{" + Stream.of(faults).map((fault) -> '"' + fault + '"').collect(Collectors.joining(", ")) + "}");
@@ -155,6 +223,10 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		return new Instance(this.module, this.nodes, changed, this.invariants, this.property);
 	}
 
+	Instance property(String newProperty) {
+		return new Instance(this.module, this.nodes, this.constants, this.invariants, newProperty);
+	}
+
 	/**
 	 * Liveness is checked without symmetry, which TLC supports for safety only.
 	 */
@@ -162,8 +234,11 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		return !this.module.endsWith("Liveness");
 	}
 
-	private boolean isTable() {
-		return this.module.startsWith("Table");
+	/**
+	 * What will never be read is left out of the states of this model.
+	 */
+	private boolean hasView() {
+		return this.module.startsWith("Node");
 	}
 
 	/** Return the configuration file for TLC. */
@@ -174,7 +249,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		text.append("CHECK_DEADLOCK FALSE\nPROPERTY " + this.property + "\n");
 		this.invariants.forEach((invariant) -> text.append("INVARIANT " + invariant + "\n"));
 		if (isSafety()) {
-			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n" + (isTable() ? "VIEW View\n" : "");
+			return text + "SPECIFICATION Spec\nSYMMETRY Symmetry\n" + (hasView() ? "VIEW View\n" : "");
 		}
 		return text + "SPECIFICATION LiveSpec\n";
 	}

@@ -44,7 +44,7 @@ class MutantTests {
 
 	@ParameterizedTest
 	@EnumSource
-	void violatesItsGuaranteeWithTable(TableMutant mutant) throws IOException {
+	void violatesItsGuaranteeWithTable(NodeMutant mutant) throws IOException {
 		check(mutant);
 	}
 

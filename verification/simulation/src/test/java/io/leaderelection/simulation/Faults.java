@@ -85,7 +85,11 @@ final class Faults {
 	 * @see <a href="https://doi.org/10.1145/2338965.2336763">Swarm Testing</a>
 	 */
 	private List<Kind> kinds() {
-		List<Kind> all = EnumSet.complementOf(EnumSet.of(Kind.SERVER_RESET, Kind.PROXY_RESTART)).stream().toList();
+		EnumSet<Kind> others = EnumSet.of(Kind.SERVER_RESET, Kind.PROXY_RESTART);
+		if (this.world.table() == null) {
+			others.add(Kind.ROWS_DELETED);
+		}
+		List<Kind> all = EnumSet.complementOf(others).stream().toList();
 		int choice = this.random.nextInt(8);
 		if (choice == 0) {
 			return HAND_OVERS;
@@ -284,6 +288,10 @@ final class Faults {
 				server.freeze();
 				onServer(this.world.between(World.MILLIS, 2 * lease), server::thaw);
 			}
+			case ROWS_DELETED -> {
+				this.world.server().deleteNodes();
+				onServer(0, NOTHING);
+			}
 			case RESIGN -> node.spawn("resign", node::resign);
 			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null, "test"));
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
@@ -443,7 +451,7 @@ final class Faults {
 		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
 		SERVER_RESET, PROXY_RESTART, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
 		PROMOTION, CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
-		BLOCKED_LOG
+		BLOCKED_LOG, ROWS_DELETED
 
 	}
 

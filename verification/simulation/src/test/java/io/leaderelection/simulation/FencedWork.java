@@ -28,15 +28,15 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.SimulatedElector;
-import io.leaderelection.postgresql.AdvisoryLockPrograms;
-import io.leaderelection.postgresql.SimulatedLeaseTable;
-import io.leaderelection.postgresql.SimulatedSessions.SimulatedTransaction;
+import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.advisory.SimulatedSessions.SimulatedTransaction;
+import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
-import io.leaderelection.simulation.server.TableRow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -225,6 +225,9 @@ final class FencedWork {
 			return;
 		}
 		maybePause();
+		if (this.world.table() != null && this.world.chance(10)) {
+			writeFor(this.world.between(World.MILLIS, 4 * this.world.lease().toNanos()), current);
+		}
 		if (this.world.chance(5)) {
 			current.beginRequest();
 			maybePause();
@@ -234,11 +237,23 @@ final class FencedWork {
 	}
 
 	/**
+	 * Write for a time, whatever happens to the term, with pauses that do not make the
+	 * transaction idle for too long.
+	 */
+	private void writeFor(long nanos, SimulatedConnection current) throws BrokenException, SqlError {
+		long end = this.scheduler.now() + nanos;
+		while (this.scheduler.now() < end) {
+			this.scheduler.sleepUninterruptibly(this.world.lease().toNanos() / 4);
+			ask(current, () -> Statements.transactionId(true));
+		}
+	}
+
+	/**
 	 * Return the server on which the lease of a term is free, or {@code null}.
 	 */
 	private @Nullable SimServer freedOn(Term term) {
-		TableRow row = this.world.row();
-		return (row != null && row.token() == null && term.equals(new Term(0, row.timeline(), row.term())))
+		ElectionRow row = this.world.row();
+		return (row != null && row.owner() == null && term.equals(new Term(0, row.timeline(), row.term())))
 				? this.world.server() : null;
 	}
 

@@ -33,14 +33,17 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.SimulatedElector.GrantedTerm;
-import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.server.Activity;
+import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.LockRow;
 import io.leaderelection.simulation.server.SimServer;
-import io.leaderelection.simulation.server.TableRow;
+import io.leaderelection.simulation.server.SimTable;
+import io.leaderelection.simulation.server.SimTable.NodeRow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -215,6 +218,7 @@ final class Invariants {
 		}
 		checkPredecessors(node, term);
 		checkFenced(node, term);
+		checkDelay(node, term);
 		this.terms.add(term);
 		this.world.nodes().stream().filter((other) -> other != node && other.isUp()).forEach(this::checkHandOver);
 		if (this.newest == null || term.compareTo(this.newest) > 0) {
@@ -389,14 +393,14 @@ final class Invariants {
 	 * promotion has lost the takeover.
 	 */
 	private void checkFenced(Node node, Term term) {
-		TableRow row = this.world.row();
+		ElectionRow row = this.world.row();
 		if (row != null && term.equals(termOf(row)) && !this.world.fenced().isEmpty()) {
 			violated("G1 barrier", node + " was granted term " + term + " while the transaction of session "
 					+ this.world.fenced().get(0) + " has passed the fence");
 		}
 	}
 
-	private static Term termOf(TableRow row) {
+	private static Term termOf(ElectionRow row) {
 		return new Term(0, row.timeline(), row.term());
 	}
 
@@ -431,6 +435,42 @@ final class Invariants {
 			violated("G4 clean",
 					node + " frees its lock cleanly although work in term " + last.getTerm() + " has not ended");
 		}
+	}
+
+	/**
+	 * A term ends of which work may still run, unless it has ended before.
+	 */
+	void releasesUncleanly(Node node) {
+		NodeRow owner = owner();
+		if (owner != null && owner.node().equals(node.name())) {
+			seen(node).uncleanAt = this.scheduler.now();
+		}
+	}
+
+	/**
+	 * Return the row of the session that owns the election in the table.
+	 */
+	private @Nullable NodeRow owner() {
+		ElectionRow row = (this.world.table() != null) ? this.world.row() : null;
+		return (row != null && row.owner() != null) ? this.world.server().table().nodes().row(row.owner().toString())
+				: null;
+	}
+
+	/**
+	 * G4: in the table, no term is granted within the takeover delay after that. If the
+	 * row was locked, it was not released, and its owner expires a lease after its last
+	 * renewal.
+	 */
+	private void checkDelay(Node node, Term term) {
+		long delay = Math.min(this.world.takeoverDelay().toNanos(), this.world.lease().toNanos() / 4) / 11 * 10;
+		this.nodes.forEach((other, seen) -> {
+			if (this.world.table() != null && seen.uncleanAt != 0 && this.scheduler.now() - seen.uncleanAt < delay) {
+				violated("G4 delay",
+						node + " was granted term " + term + " "
+								+ (this.scheduler.now() - seen.uncleanAt) / World.MILLIS + " ms after " + other
+								+ " has ended a term whose work may still run");
+			}
+		});
 	}
 
 	/**
@@ -497,7 +537,10 @@ final class Invariants {
 	}
 
 	void awakes(Node node) {
-		seen(node).thawedAt = this.scheduler.now();
+		Seen seen = seen(node);
+		seen.thawedAt = this.scheduler.now();
+		// The engine has waited for it, but its thread has not run
+		seen.abandonedWorks.clear();
 	}
 
 	// Listeners
@@ -635,7 +678,7 @@ final class Invariants {
 	 * table also loses everything that was committed in its term.
 	 */
 	private @Nullable Term newestKnown() {
-		TableRow row = this.world.row();
+		ElectionRow row = this.world.row();
 		return (row != null) ? this.terms.floor(termOf(row)) : this.newest;
 	}
 
@@ -706,6 +749,9 @@ final class Invariants {
 		if (this.world.table() == null) {
 			checkSeats();
 		}
+		else {
+			checkClean();
+		}
 		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
 			violated("G7 load",
 					(this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
@@ -721,6 +767,23 @@ final class Invariants {
 		}
 		return seen.lost && session != null && !session.isBroken() && seen.last != null
 				&& seen.last.getTerm().equals(node.won());
+	}
+
+	/**
+	 * G4: an election in the table that is free and clean says that all work of its last
+	 * term has ended.
+	 */
+	private void checkClean() {
+		ElectionRow row = this.world.row();
+		if (row == null || row.owner() != null || !row.clean()) {
+			return;
+		}
+		for (Node node : this.world.nodes()) {
+			Leadership last = seen(node).last;
+			if (node.isUp() && last != null && last.getTerm().equals(termOf(row))) {
+				releasesCleanly(node);
+			}
+		}
 	}
 
 	/**
@@ -834,6 +897,9 @@ final class Invariants {
 				return node + " has " + seen.granted + " grants, of which listeners know " + seen.grantedTold + ", and "
 						+ seen.ended + " ends, of which they know " + seen.revokedEnded;
 			}
+			if (this.world.table() != null && node.isCandidate() && !node.isSuspended() && !isListed(node)) {
+				return node + " is not in the list of candidates";
+			}
 			if (!node.hasHandedOver()) {
 				return "a resignation of " + node + " has not completed: " + node.elector().describe();
 			}
@@ -853,11 +919,23 @@ final class Invariants {
 	}
 
 	/**
+	 * Return whether a node is among the candidates in the table.
+	 */
+	private boolean isListed(Node node) {
+		SimTable table = this.world.server().table();
+		return table.candidates().rows().stream().anyMatch((part) -> {
+			NodeRow session = table.nodes().row(part.token().toString());
+			return part.profile() != null && part.election().equals(SimulatedLeaseTable.ELECTION) && session != null
+					&& session.node().equals(node.name());
+		});
+	}
+
+	/**
 	 * Tokens differ from run to run.
 	 */
 	private String rowWithoutToken() {
-		TableRow row = this.world.row();
-		return (row != null) ? termOf(row) + " of " + row.holder() + " with beat " + row.beat() : "none";
+		ElectionRow row = this.world.row();
+		return (row != null) ? termOf(row) + ((row.owner() != null) ? " of " + owner() : ", free") : "none";
 	}
 
 	/**
@@ -909,6 +987,8 @@ final class Invariants {
 		private long lateSince;
 
 		private long watchingSince;
+
+		private long uncleanAt;
 
 		private long sessionEndedAt = Long.MIN_VALUE;
 

@@ -35,8 +35,8 @@ import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedPlatform;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
-import io.leaderelection.postgresql.SimulatedLeaseTable;
-import io.leaderelection.postgresql.SimulatedSessions;
+import io.leaderelection.postgresql.advisory.SimulatedSessions;
+import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.impl.NoOpLog;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +48,9 @@ import org.jspecify.annotations.Nullable;
 public final class Node {
 
 	private static final int WORKERS = 2;
+
+	/** In messages, if two elections share a connection. */
+	private static final int SHORTEST_LEASE = 100;
 
 	/** A little longer than from the start of the last confirmation until the grant. */
 	private static final long REST_OF_DELAY = 6 * World.MILLIS;
@@ -124,12 +127,12 @@ public final class Node {
 	}
 
 	/**
-	 * Where messages take long, two elections on one connection, with several requests
-	 * each, are too much for a short lease.
+	 * With the table, all elections of a node share a session and its lease. Where
+	 * messages take long, the requests of two elections on one connection are too much
+	 * for a short lease.
 	 */
-	private ElectionStore otherSessions(ElectionSettings settings) {
-		boolean shared = this.world.table() != null && this.world.distance() == 0;
-		return shared ? sessions(settings) : new LocalStore();
+	private boolean isShared() {
+		return this.world.table() != null && this.world.lease().toNanos() >= SHORTEST_LEASE * this.world.distance();
 	}
 
 	private String id() {
@@ -143,10 +146,10 @@ public final class Node {
 		LeaderElector elections = this.elector.elector();
 		spawn("start", () -> startAgain(this.elector));
 		if (this.world.hasOtherElection()) {
-			ElectionSettings settings = new ElectionSettings("other", id(), Duration.ofHours(1), Duration.ZERO,
-					Duration.ofMillis(200), true);
+			ElectionSettings settings = new ElectionSettings("other", id(),
+					isShared() ? this.world.lease() : Duration.ofHours(1), Duration.ZERO, Duration.ofMillis(200), true);
 			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
-					otherSessions(settings), this.elector, (event) -> {
+					isShared() ? sessions(settings) : new LocalStore(), this.elector, (event) -> {
 					}, log());
 			this.other = created;
 			spawn("start", () -> startAgain(created));
@@ -524,6 +527,9 @@ public final class Node {
 	public void releases(boolean clean) {
 		if (clean) {
 			this.world.invariants().releasesCleanly(this);
+		}
+		else {
+			this.world.invariants().releasesUncleanly(this);
 		}
 	}
 

@@ -331,14 +331,22 @@ public final class SimulatedConnection {
 	 * The server sends a notification.
 	 */
 	public void receive(String notice) {
-		reply(() -> this.notices.add(notice));
+		reply(() -> {
+			this.notices.add(notice);
+			wake();
+		});
 	}
 
 	/**
-	 * Return the notifications that have arrived.
+	 * Return the notifications that have arrived, or wait for one.
+	 * @param timeout how long to wait, in true time
 	 */
-	public List<String> takeNotices() throws BrokenException {
+	public List<String> takeNotices(long timeout) throws BrokenException {
 		this.scheduler.step();
+		long until = this.scheduler.now() + timeout;
+		while (this.notices.isEmpty() && this.broken == null && this.scheduler.now() < until) {
+			await(until, false);
+		}
 		if (this.broken != null) {
 			throw new BrokenException(this.broken);
 		}

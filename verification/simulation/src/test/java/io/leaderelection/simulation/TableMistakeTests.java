@@ -36,12 +36,12 @@ class TableMistakeTests {
 	}
 
 	/**
-	 * Without {@code FORMER_TOKEN_ALWAYS_FREE}, which can take more than 35 000
-	 * failovers. The model finds it in seconds.
+	 * Without those that another rule makes harmless, and one that is rarely seen.
 	 */
 	@ParameterizedTest
 	@Tag("ring3")
-	@EnumSource(names = "FORMER_TOKEN_ALWAYS_FREE", mode = Mode.EXCLUDE)
+	@EnumSource(names = { "LAPSED_SESSION_RENEWED", "RELEASING_PASSES", "TERM_OUTLIVES_PROMOTION" },
+			mode = Mode.EXCLUDE)
 	void isFound(TableMistake mistake) throws Exception {
 		MistakeSearch.assertFound(Store.TABLE, mistake, mistake.change(), mistake.guarantees());
 	}

@@ -27,15 +27,15 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.postgresql.AdvisoryLockPrograms;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.SimulatedLeaseTable;
+import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.Timers.Timer;
+import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.EventQueue;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
-import io.leaderelection.simulation.server.TableRow;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
@@ -284,8 +284,8 @@ public final class World {
 	/**
 	 * Return the row of the election, or {@code null} if there is none.
 	 */
-	@Nullable TableRow row() {
-		return this.server.table().leases().row(SimulatedLeaseTable.ELECTION);
+	@Nullable ElectionRow row() {
+		return this.server.table().elections().row(SimulatedLeaseTable.ELECTION);
 	}
 
 	/**
@@ -296,10 +296,10 @@ public final class World {
 	}
 
 	/**
-	 * Return the sessions with transactions that have locked the fence of the table.
+	 * Return the sessions with transactions that share a lock on the row of the election.
 	 */
 	List<Integer> fenceHolders() {
-		return this.server.table().fences().sharers(SimulatedLeaseTable.ELECTION);
+		return this.server.table().elections().sharers(SimulatedLeaseTable.ELECTION);
 	}
 
 	/**

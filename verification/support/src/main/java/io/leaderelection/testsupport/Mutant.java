@@ -113,23 +113,50 @@ public enum Mutant {
 	/** Leaves the lock to a candidate after it has taken the key of the term. */
 	YIELDS_WITH_TERM,
 
-	/** Table: a takeover does not compare the beat. */
+	/** Table: a crash of the server may lose renewals. */
+	RENEWAL_NOT_FLUSHED,
+
+	/** Table: a round adds one to the beat that it finds, whatever that is. */
+	BEAT_INCREMENTED,
+
+	/** Table: the row of a session is deleted whatever its beat is. */
 	BEAT_NOT_COMPARED,
+
+	/** Table: the row of a session is deleted whatever the timeline of the server is. */
+	EXPIRED_AFTER_PROMOTION,
+
+	/** Table: a takeover goes on although it has not raised its own beat. */
+	TAKEN_WITHOUT_BEAT,
+
+	/** Table: a takeover does not compare the timeline of the server. */
+	TAKEN_AFTER_PROMOTION,
+
+	/** Table: a takeover does not look whether the owner has a row. */
+	TAKEN_FROM_ROW,
+
+	/** Table: a takeover does not compare the term. */
+	TERM_NOT_COMPARED,
+
+	/** Table: a takeover does not compare the owner. */
+	OWNER_NOT_COMPARED,
 
 	/** Table: a takeover leaves the term as it is. */
 	TERM_NOT_RAISED,
 
-	/** Table: the grant does not wait for transactions that have passed the fence. */
-	NO_BARRIER,
+	/** Table: a release does not compare the term. */
+	RELEASED_WITHOUT_TERM,
+
+	/** Table: the row of a session is deleted although it owns an election. */
+	ROW_DELETED_WHILE_OWNING,
 
 	/** Table: the fence compares the transaction id of the term only. */
 	FENCE_WITHOUT_TOKEN,
 
-	/** Table: the lock of the fence conflicts with renewals. */
-	FENCE_FOR_SHARE,
+	/** Table: the fence does not lock the row of the election. */
+	FENCE_WITHOUT_LOCK,
 
-	/** Table: a crash of the server may lose renewals. */
-	RENEWAL_NOT_FLUSHED,
+	/** Table: the fence does not look for the row of the owner. */
+	FENCE_WITHOUT_ROW,
 
 	/**
 	 * Schedule: fires after the grant are due, although an earlier leader has done them.

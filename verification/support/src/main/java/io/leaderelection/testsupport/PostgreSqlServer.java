@@ -246,7 +246,8 @@ public interface PostgreSqlServer extends AutoCloseable {
 	 */
 	final class SharedServer {
 
-		static final PostgreSqlServer INSTANCE = PostgreSqlServer.start("max_connections=200");
+		static final PostgreSqlServer INSTANCE = PostgreSqlServer.start("max_connections=200",
+				"max_prepared_transactions=4");
 
 		private SharedServer() {
 		}

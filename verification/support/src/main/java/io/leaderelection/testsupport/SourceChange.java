@@ -28,8 +28,8 @@ import javax.tools.ToolProvider;
 /**
  * A change of one class: a seeded mistake.
  *
- * @param folder the package of the class, below that of the library: {@code engine} or
- * {@code postgresql}
+ * @param folder the package of the class, below that of the library: {@code engine}, or
+ * {@code postgresql} or one below that
  * @param type the simple name of the class
  * @param original a part of its source, without regard to white space between lines
  * @param replacement what replaces it
@@ -49,7 +49,7 @@ public record SourceChange(String folder, String type, String original, String r
 	 * @throws IllegalStateException if the class does not contain the original once
 	 */
 	public String apply() throws IOException {
-		String module = this.folder.equals("engine") ? "core" : this.folder;
+		String module = this.folder.equals("engine") ? "core" : this.folder.split("/")[0];
 		String text = unindented(Files.readString(Path.of("..", "..", "leader-election-" + module,
 				"src/main/java/io/leaderelection", this.folder, this.type + ".java")));
 		String wanted = unindented(this.original);

@@ -351,7 +351,7 @@ public final class Backend {
 	public SimTable.Snapshot snapshot() {
 		SimTable.Snapshot seen = this.snapshot;
 		if (seen == null) {
-			seen = this.server.table().snapshot();
+			seen = this.server.table().snapshot(this);
 			this.snapshot = this.repeatableRead ? seen : null;
 		}
 		return seen;

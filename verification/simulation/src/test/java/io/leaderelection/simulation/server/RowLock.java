@@ -24,8 +24,8 @@ public enum RowLock {
 	/** {@code FOR SHARE}. */
 	SHARE,
 
-	/** {@code FOR NO KEY UPDATE}, and an update that changes no key. */
-	NO_KEY_UPDATE;
+	/** {@code FOR [NO KEY] UPDATE}, an update or a delete. */
+	UPDATE;
 
 	/**
 	 * Return whether two transactions cannot hold both at once.

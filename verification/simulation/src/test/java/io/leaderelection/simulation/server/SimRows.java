@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The rows of a table on a simulated server: which version of each row is committed and
  * which one is durable, and the locks of transactions on rows. Each version is an object
- * of its own. No lock is waited for, since all statements skip rows that are locked.
+ * of its own. A statement that waits for a lock tries again.
  *
  * @param <R> the type of a row
  */
@@ -40,67 +40,84 @@ public final class SimRows<R> {
 	private final List<Hold<R>> holds = new ArrayList<>();
 
 	/**
-	 * Return the committed rows by their elections. Does not change any more.
+	 * Return the rows that a statement of a session sees: the committed ones, and what
+	 * its transaction has written. Does not change any more.
 	 */
-	public Map<String, R> snapshot() {
-		return this.committed;
+	public Map<String, R> snapshot(Backend backend) {
+		Map<String, R> seen = this.committed;
+		for (Hold<R> hold : this.holds) {
+			if (hold.backend == backend && hold.written) {
+				seen = with(seen, hold.key, hold.version);
+			}
+		}
+		return seen;
 	}
 
 	/**
 	 * Return the committed version of a row.
 	 */
-	public @Nullable R row(String election) {
-		return this.committed.get(election);
+	public @Nullable R row(String key) {
+		return this.committed.get(key);
+	}
+
+	/**
+	 * Return the committed rows.
+	 */
+	public List<R> rows() {
+		return List.copyOf(this.committed.values());
 	}
 
 	/**
 	 * Return the sessions whose transactions hold a lock on a row, in order.
 	 */
-	public List<Integer> lockers(String election) {
-		return holders(election).map((hold) -> hold.backend.pid()).distinct().sorted().toList();
+	public List<Integer> lockers(String key) {
+		return holders(key).map((hold) -> hold.backend.pid()).distinct().sorted().toList();
 	}
 
 	/**
 	 * Return the sessions whose transactions share a lock on a row.
 	 */
-	public List<Integer> sharers(String election) {
-		return holders(election).filter((hold) -> hold.mode == RowLock.SHARE)
-			.map((hold) -> hold.backend.pid())
-			.toList();
+	public List<Integer> sharers(String key) {
+		return holders(key).filter((hold) -> hold.mode == RowLock.SHARE).map((hold) -> hold.backend.pid()).toList();
 	}
 
-	private Stream<Hold<R>> holders(String election) {
-		return this.holds.stream().filter((hold) -> hold.election.equals(election));
+	private Stream<Hold<R>> holders(String key) {
+		return this.holds.stream().filter((hold) -> hold.key.equals(key));
 	}
 
 	/**
-	 * Insert a row, unless there is one.
+	 * Lock a row, or the key of one that is to be inserted, until the end of the
+	 * transaction, unless another one has locked it.
 	 */
-	public boolean insert(String election, R row) {
-		if (this.committed.containsKey(election)) {
+	public boolean tryLock(Backend backend, String key, RowLock mode) {
+		if (holders(key).anyMatch((hold) -> hold.backend != backend && mode.conflictsWith(hold.mode))) {
 			return false;
 		}
-		commit(election, row);
+		this.holds.add(new Hold<>(backend, key, mode));
 		return true;
 	}
 
 	/**
-	 * Lock a row until the end of the transaction, unless another one has locked it.
-	 */
-	public boolean tryLock(Backend backend, String election, RowLock mode) {
-		if (holders(election).anyMatch((hold) -> hold.backend != backend && mode.conflictsWith(hold.mode))) {
-			return false;
-		}
-		this.holds.add(new Hold<>(backend, election, mode));
-		return true;
-	}
-
-	/**
-	 * Write another version of a row that is locked, which is committed with the
+	 * Write another version of a row that is locked, or delete it, with the commit of the
 	 * transaction.
+	 * @param version the version, or {@code null} to delete the row
 	 */
-	public void update(Backend backend, String election, R changed) {
-		holders(election).filter((hold) -> hold.backend == backend).forEach((hold) -> hold.changed = changed);
+	public void write(Backend backend, String key, @Nullable R version) {
+		holders(key).filter((hold) -> hold.backend == backend).forEach((hold) -> {
+			hold.written = true;
+			hold.version = version;
+		});
+	}
+
+	/**
+	 * Delete all rows that nobody has locked, in a transaction of somebody else.
+	 */
+	public void deleteUnlocked() {
+		List.copyOf(this.committed.keySet()).forEach((key) -> {
+			if (holders(key).findAny().isEmpty()) {
+				this.committed = with(this.committed, key, null);
+			}
+		});
 	}
 
 	/**
@@ -110,18 +127,22 @@ public final class SimRows<R> {
 		for (Hold<R> hold : List.copyOf(this.holds)) {
 			if (hold.backend == backend) {
 				this.holds.remove(hold);
-				R changed = hold.changed;
-				if (commit && changed != null) {
-					commit(hold.election, changed);
+				if (commit && hold.written) {
+					this.committed = with(this.committed, hold.key, hold.version);
 				}
 			}
 		}
 	}
 
-	private void commit(String election, R row) {
-		Map<String, R> rows = new LinkedHashMap<>(this.committed);
-		rows.put(election, row);
-		this.committed = rows;
+	private static <R> Map<String, R> with(Map<String, R> rows, String key, @Nullable R version) {
+		Map<String, R> changed = new LinkedHashMap<>(rows);
+		if (version != null) {
+			changed.put(key, version);
+		}
+		else {
+			changed.remove(key);
+		}
+		return changed;
 	}
 
 	/**
@@ -151,15 +172,17 @@ public final class SimRows<R> {
 
 		private final Backend backend;
 
-		private final String election;
+		private final String key;
 
 		private final RowLock mode;
 
-		private @Nullable R changed;
+		private boolean written;
 
-		Hold(Backend backend, String election, RowLock mode) {
+		private @Nullable R version;
+
+		Hold(Backend backend, String key, RowLock mode) {
 			this.backend = backend;
-			this.election = election;
+			this.key = key;
 			this.mode = mode;
 		}
 

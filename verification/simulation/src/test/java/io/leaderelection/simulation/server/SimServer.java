@@ -343,6 +343,16 @@ public final class SimServer {
 	}
 
 	/**
+	 * Delete the rows of all nodes by hand, but those that are locked.
+	 */
+	public void deleteNodes() {
+		if (this.running && !isInRecovery()) {
+			this.table.nodes().deleteUnlocked();
+			this.log.flush();
+		}
+	}
+
+	/**
 	 * Return the sessions with transactions that have passed the fence of the table.
 	 */
 	public List<Integer> fenced() {

@@ -16,79 +16,120 @@
 
 package io.leaderelection.simulation.server;
 
-import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * The tables of the store {@code table} on a simulated server.
  */
 public final class SimTable {
 
-	private final SimRows<TableRow> leases = new SimRows<>();
+	private final SimRows<ElectionRow> elections = new SimRows<>();
 
-	private final SimRows<FenceRow> fences = new SimRows<>();
+	private final SimRows<NodeRow> nodes = new SimRows<>();
 
-	private final Map<String, CandidateRow> candidates = new TreeMap<>();
+	private final SimRows<CandidateRow> candidates = new SimRows<>();
 
-	public SimRows<TableRow> leases() {
-		return this.leases;
-	}
-
-	public SimRows<FenceRow> fences() {
-		return this.fences;
+	/**
+	 * Return the elections by their keys.
+	 */
+	public SimRows<ElectionRow> elections() {
+		return this.elections;
 	}
 
 	/**
-	 * Return the table of candidates, by their sessions. Changes to it take effect at
-	 * once; it is empty after a crash and after a promotion.
+	 * Return the sessions of nodes by their tokens.
 	 */
-	public Map<String, CandidateRow> candidates() {
+	public SimRows<NodeRow> nodes() {
+		return this.nodes;
+	}
+
+	/**
+	 * Return the candidates by their {@linkplain CandidateRow#key keys}.
+	 */
+	public SimRows<CandidateRow> candidates() {
 		return this.candidates;
 	}
 
-	Snapshot snapshot() {
-		return new Snapshot(this.leases.snapshot(), this.fences.snapshot());
+	Snapshot snapshot(Backend backend) {
+		return new Snapshot(this.elections.snapshot(backend), this.nodes.snapshot(backend),
+				this.candidates.snapshot(backend));
 	}
 
 	void end(Backend backend, boolean commit) {
-		this.leases.end(backend, commit);
-		this.fences.end(backend, commit);
+		this.elections.end(backend, commit);
+		this.nodes.end(backend, commit);
+		this.candidates.end(backend, commit);
 	}
 
 	void flush() {
-		this.leases.flush();
-		this.fences.flush();
+		this.elections.flush();
+		this.nodes.flush();
+		this.candidates.flush();
 	}
 
 	void crash() {
-		this.leases.crash();
-		this.fences.crash();
-		this.candidates.clear();
+		this.elections.crash();
+		this.nodes.crash();
+		this.candidates.crash();
 	}
 
 	void replay(SimTable primary) {
-		this.leases.replay(primary.leases);
-		this.fences.replay(primary.fences);
+		this.elections.replay(primary.elections);
+		this.nodes.replay(primary.nodes);
+		this.candidates.replay(primary.candidates);
 	}
 
 	/**
-	 * What a statement sees.
+	 * What a statement sees: what is committed, and what its own transaction has written.
 	 *
-	 * @param leases the leases by their elections
-	 * @param fences the fences by their elections
+	 * @param elections the elections by their keys
+	 * @param nodes the sessions of nodes by their tokens
+	 * @param candidates the candidates by their keys
 	 */
-	public record Snapshot(Map<String, TableRow> leases, Map<String, FenceRow> fences) {
+	public record Snapshot(Map<String, ElectionRow> elections, Map<String, NodeRow> nodes,
+			Map<String, CandidateRow> candidates) {
+
+		/**
+		 * Return the session with a token, if it has a row.
+		 */
+		public @Nullable NodeRow node(@Nullable UUID token) {
+			return (token != null) ? this.nodes.get(token.toString()) : null;
+		}
+
 	}
 
 	/**
-	 * A row of the table of candidates.
+	 * A version of a row of the table of nodes.
 	 *
-	 * @param node the node
-	 * @param elections the elections in which it is a candidate
-	 * @param seen when it was last registered, by the clock of the server
+	 * @param node the id of the node
+	 * @param beat raised by every round
+	 * @param leaseMillis the length of its lease
 	 */
-	public record CandidateRow(String node, List<String> elections, long seen) {
+	public record NodeRow(String node, long beat, long leaseMillis) {
+	}
+
+	/**
+	 * A version of a row of the table of candidates.
+	 *
+	 * @param election the key of the election
+	 * @param token the session of the node
+	 * @param profile the profile of the node, or {@code null} if it is no candidate
+	 * @param resignTerm the term whose end it requests, or 0
+	 * @param resignCause why
+	 */
+	public record CandidateRow(String election, UUID token, @Nullable String profile, long resignTerm,
+			@Nullable String resignCause) {
+
+		/**
+		 * Return the primary key.
+		 */
+		public static String key(String election, UUID token) {
+			return election + " " + token;
+		}
+
 	}
 
 }

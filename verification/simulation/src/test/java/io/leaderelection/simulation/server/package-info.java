@@ -63,8 +63,8 @@
  * </ul>
  * <h2>What holds it to reality</h2> {@code LockComparisonTests} runs random operations,
  * {@code EventComparisonTests} timeouts, signals and crashes, and
- * {@code io.leaderelection.postgresql.ElectionComparisonTests} the statements of the
- * library, on both this server and a PostgreSQL of any supported version, and
+ * {@code io.leaderelection.postgresql.advisory.ElectionComparisonTests} the statements of
+ * the library, on both this server and a PostgreSQL of any supported version, and
  * {@code TableComparisonTests} in the same package those on the table.
  */
 @NullMarked

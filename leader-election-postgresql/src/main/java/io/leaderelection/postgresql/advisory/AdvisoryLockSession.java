@@ -1,0 +1,479 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.advisory;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.postgresql.ConnectionFailures;
+import io.leaderelection.postgresql.Jdbc;
+import io.leaderelection.postgresql.Jdbc.RowMapper;
+import io.leaderelection.postgresql.ServerInspection;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/**
+ * A session on PostgreSQL that uses an advisory lock for the election.
+ */
+final class AdvisoryLockSession implements StoreSession {
+
+	private static final Log logger = LogFactory.getLog(AdvisoryLockSession.class);
+
+	private static final long LONGEST_READ = 9;
+
+	private static final Duration PROBE_INTERVAL = Duration.ofMillis(10);
+
+	/** Longer than a standby pauses between two waits. */
+	private static final long SUCCESSOR_WAIT_MILLIS = 200;
+
+	private static final long LAST_IDLE_MILLIS = 1000;
+
+	/**
+	 * The minimum time between two observations of a follower. An observation locks all
+	 * partitions of the server's lock table.
+	 */
+	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
+
+	/** The minimum time from one wait to the next. */
+	private static final long WAIT_INTERVAL_MILLIS = 100;
+
+	private static final String QUERY_CANCELED = "57014";
+
+	private static final int MOST_TRIES = 5;
+
+	/** No term has this transaction id. */
+	private static final Term NONE = new Term(0, 0, 0);
+
+	private final Connection connection;
+
+	private final PGConnection pgConnection;
+
+	private final SessionIdentity identity;
+
+	private final AdvisoryLockSql sql;
+
+	private final SessionNames names;
+
+	private final String name;
+
+	private final Peers peers;
+
+	private final int termEpoch;
+
+	/** As of the last observation. */
+	private long longestWaitMillis;
+
+	private final long leaseMillis;
+
+	/** Precedes each message. */
+	private final String prefix;
+
+	/**
+	 * The query for a node with the other store that leads, if there is a lease table.
+	 */
+	private final @Nullable String leaseHolder;
+
+	private final List<Integer> seats;
+
+	private final Duration takeoverDelay;
+
+	/** Why a takeover from this session is slow, or {@code null} if it is fast. */
+	private final @Nullable SlowTakeover slowTakeover;
+
+	private final NodeProfile profile;
+
+	private boolean published;
+
+	/** The number of the seat of this session, or 0. */
+	private int seat;
+
+	private Term term = NONE;
+
+	private final ForeignSessions foreignSessions;
+
+	/** A foreign session that the last confirmation has found. */
+	private @Nullable Integer foreign;
+
+	private boolean node;
+
+	private long observeAt = System.nanoTime();
+
+	private long confirmations;
+
+	private Nodes nodes = Nodes.NONE;
+
+	/** The session that requests the end of this term, as of the last confirmation. */
+	private @Nullable Integer requester;
+
+	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
+			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
+			Duration takeoverDelay, @Nullable SlowTakeover slowTakeover, List<Integer> seats, NodeProfile profile,
+			@Nullable String leaseHolder) {
+		this.connection = connection;
+		this.pgConnection = pgConnection;
+		this.identity = identity;
+		this.sql = sql;
+		this.foreignSessions = new ForeignSessions(sql.comment());
+		this.names = names;
+		this.name = names.of(nodeId);
+		this.peers = new Peers(sql, names, termEpoch);
+		this.termEpoch = termEpoch;
+		this.longestWaitMillis = longestWaitMillis;
+		this.leaseMillis = leaseMillis;
+		this.leaseHolder = leaseHolder;
+		this.prefix = sql.comment() + (pooled ? AdvisoryLockSql.requireToken(identity.token()) : "");
+		this.takeoverDelay = takeoverDelay;
+		this.slowTakeover = slowTakeover;
+		this.seats = seats;
+		this.profile = profile;
+	}
+
+	@Override
+	public boolean becomeCandidate() throws SessionException {
+		String publish = this.published ? "" : this.sql.publish(this.profile, this.slowTakeover == null);
+		this.seat = query(() -> publish + this.sql.becomeCandidate(this.seats), (row) -> row.getInt("seat"));
+		this.published = true;
+		this.node = this.node || this.seat != 0;
+		if (this.seat != 0) {
+			checkLeaseTable();
+		}
+		return this.seat != 0;
+	}
+
+	/**
+	 * Verify that no node with the other store leads. The candidacy comes first: a node
+	 * that takes the lease over later than this finds it.
+	 */
+	private void checkLeaseTable() throws SessionException {
+		String holder = readLeaseHolder();
+		if (!holder.isEmpty()) {
+			throw new SessionException("Node '" + holder + "' leads this election with leader-election.store=table. "
+					+ "Nodes of one election must all use the same store: stop the others first", null);
+		}
+	}
+
+	/**
+	 * Read the table of the other store, which this session does not need: it may be
+	 * locked or dropped, or the role may lose its privileges.
+	 */
+	private String readLeaseHolder() throws SessionException {
+		if (this.leaseHolder == null) {
+			return "";
+		}
+		try {
+			return Jdbc.query(this.connection, this.sql.comment() + this.leaseHolder, (row) -> row.getString("holder"));
+		}
+		catch (SQLException ex) {
+			if (Jdbc.isBroken(this.connection, ex)) {
+				throw lost(ex);
+			}
+			logger.debug("The lease table cannot be read", ex);
+			return "";
+		}
+	}
+
+	@Override
+	public void withdraw() throws SessionException {
+		query(this.sql::withdraw, (row) -> true);
+		this.seat = 0;
+		this.node = true;
+	}
+
+	/**
+	 * Register this session as a node of the election, so that other nodes do not treat
+	 * it as a foreign session.
+	 */
+	private void join() throws SessionException {
+		if (!this.node) {
+			withdraw();
+		}
+	}
+
+	@Override
+	public Acquisition acquire(Duration timeout) throws SessionException {
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
+		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
+		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
+		Jdbc.Answer<Observation> attempt = attempt(
+				this.sql.acquire(wait, observe, this.seat, this.profile.priority(), predecessor), observe);
+		if (attempt == null || attempt.message().isEmpty()) {
+			Observation observation = (attempt != null) ? attempt.row() : null;
+			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
+		}
+		String[] parts = attempt.message().split(":");
+		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		this.seat = 0;
+		return new Acquisition.Won(this.term, ending(parts), Boolean.parseBoolean(parts[3]));
+	}
+
+	private static Acquisition.Ending ending(String[] parts) {
+		if (Boolean.parseBoolean(parts[2])) {
+			return Acquisition.Ending.CLEAN;
+		}
+		return Boolean.parseBoolean(parts[4]) ? Acquisition.Ending.ABANDONED : Acquisition.Ending.UNKNOWN;
+	}
+
+	/**
+	 * Try to win the lock. A statement that is cancelled directly before or after its
+	 * wait has failed, but may have acquired locks. In that case the session must end.
+	 * @return the answer, or {@code null} if the statement was cancelled and has acquired
+	 * no lock
+	 */
+	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
+		try {
+			return Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER,
+					observe ? Observation::of : null);
+		}
+		catch (SQLException ex) {
+			if (!QUERY_CANCELED.equals(ex.getSQLState())
+					|| query(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
+				throw lost(ex);
+			}
+			return null;
+		}
+	}
+
+	@Override
+	public View observe() throws SessionException {
+		join();
+		return view(query(this.sql::observe, Observation::of));
+	}
+
+	private View view(Observation observation) throws SessionException {
+		this.observeAt = System.nanoTime() + OBSERVE_INTERVAL;
+		this.longestWaitMillis = observation.longestWaitMillis();
+		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
+				observation.head(), observation.nodes()));
+	}
+
+	@Override
+	public Confirmation confirm() throws SessionException {
+		return unlessCancelled(this::confirmOnce);
+	}
+
+	private Confirmation confirmOnce() throws SQLException {
+		long number = ++this.confirmations;
+		Others others = Jdbc.query(this.connection, this.sql.comment() + this.sql.confirm(this.term, number), (row) -> {
+			this.identity.check(row);
+			if (row.getLong("number") != number) {
+				throw new SQLException("The answer belongs to another statement");
+			}
+			if (row.getInt("held") != 2) {
+				throw new SQLException("The session no longer holds both keys of its term");
+			}
+			return new Others(Nodes.of(row), Nodes.pids(row.getString("predecessors")),
+					Nodes.pids(row.getString("others")), Nodes.pids(row.getString("requests")));
+		});
+		this.nodes = others.nodes();
+		List<Integer> holders = others.all();
+		Set<Integer> foreign = this.foreignSessions.observe(holders, others.nodes());
+		String predecessor = others.predecessors().isEmpty() ? null
+				: predecessor(others.predecessors().get(0), foreign);
+		this.requester = others.requests().stream().filter(others.nodes()::contains).findFirst().orElse(null);
+		this.foreign = holders.stream().filter(foreign::contains).findFirst().orElse(null);
+		return new Confirmation(predecessor, this.requester != null,
+				(this.foreign != null) ? this.foreignSessions.known(this.foreign) : null);
+	}
+
+	@Override
+	public String requester() throws SessionException {
+		Integer pid = this.requester;
+		if (pid == null) {
+			return "another node";
+		}
+		return unlessCancelled(() -> {
+			String requester = this.foreignSessions.read(this.connection, pid,
+					(row) -> ResignationRequest.describe(row, this.names));
+			return (requester != null) ? requester : this.foreignSessions.unnamed(pid);
+		});
+	}
+
+	/**
+	 * Return a description of the holder of the key of a term, without a round trip.
+	 */
+	private String predecessor(int pid, Set<Integer> foreign) {
+		String words = this.foreignSessions.known(pid);
+		return "the " + ((words != null) ? words : this.foreignSessions.unnamed(pid))
+				+ (foreign.contains(pid) ? ", which is not, or no longer, a node of this election" : "");
+	}
+
+	/**
+	 * Also determines the name of a foreign session, which the next confirmation returns.
+	 */
+	@Override
+	public List<Candidate> candidates() throws SessionException {
+		Integer unnamed = this.foreign;
+		if (unnamed != null) {
+			unlessCancelled(() -> this.foreignSessions.describe(this.connection, unnamed));
+		}
+		return unlessCancelled(() -> this.peers.view(this.connection, this.nodes)).candidates();
+	}
+
+	@Override
+	public String name() {
+		return this.name;
+	}
+
+	@Override
+	public String takeover() {
+		return SlowTakeover.word(this.slowTakeover);
+	}
+
+	/**
+	 * Run a statement, and run it again if it was cancelled: its changes are idempotent,
+	 * so the session is unchanged. The server signals a session and its process group, so
+	 * that a cancel request may arrive twice.
+	 */
+	private static <T> T unlessCancelled(Question<T> question) throws SessionException {
+		for (int tries = 1;; tries++) {
+			try {
+				return question.ask();
+			}
+			catch (SQLException ex) {
+				if (!QUERY_CANCELED.equals(ex.getSQLState()) || tries == MOST_TRIES) {
+					throw lost(ex);
+				}
+				logger.debug("Running the statement again, since it was cancelled", ex);
+			}
+		}
+	}
+
+	@Override
+	public @Nullable String passBarrier(Duration timeout) throws SessionException {
+		record Barrier(boolean passed, int holder) {
+		}
+		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
+		Barrier barrier = query(() -> this.sql.passBarrier(wait, this.leaseMillis),
+				(row) -> new Barrier("passed".equals(row.getString("outcome")), row.getInt("holder")));
+		if (barrier.passed()) {
+			return null;
+		}
+		return (barrier.holder() != 0)
+				? "the transaction of the "
+						+ unlessCancelled(() -> this.foreignSessions.describe(this.connection, barrier.holder()))
+				: "a transaction that has just ended or was prepared";
+	}
+
+	/**
+	 * Read for at least a millisecond, the shortest timeout that the driver supports.
+	 * Another thread cannot end a read, but it can end a wait between two reads.
+	 */
+	@Override
+	public Duration probe(Duration longest) throws SessionException {
+		Duration blocked = Duration.ofMillis(Math.max(1, Math.min(longest.toMillis(), LONGEST_READ)));
+		try {
+			this.pgConnection.getNotifications((int) blocked.toMillis());
+		}
+		catch (SQLException ex) {
+			throw lost(ex);
+		}
+		return PROBE_INTERVAL.minus(blocked);
+	}
+
+	@Override
+	public boolean release(boolean clean) throws SessionException {
+		long idle = Math.min(this.leaseMillis, LAST_IDLE_MILLIS);
+		return query(() -> this.sql.release(this.term, clean, idle, SUCCESSOR_WAIT_MILLIS),
+				(row) -> row.getBoolean("succeeded"));
+	}
+
+	@Override
+	public void close() {
+		try {
+			this.connection.close();
+		}
+		catch (SQLException ex) {
+			logger.debug("The session ended before it was closed", ex);
+			abort();
+		}
+	}
+
+	@Override
+	public void abort() {
+		Jdbc.abort(this.connection);
+	}
+
+	Connection connection() {
+		return this.connection;
+	}
+
+	/**
+	 * Run statements that may acquire or free locks, and run them again if they were
+	 * cancelled. Behind a pooler, they first verify in the same transaction, during which
+	 * the session cannot change, that this is the session of this node. Otherwise, with a
+	 * pooler in transaction mode, two nodes could hold the same lock in one session.
+	 */
+	private <T> T query(Supplier<String> text, RowMapper<T> mapper) throws SessionException {
+		return unlessCancelled(() -> Jdbc.query(this.connection, this.prefix + text.get(), mapper));
+	}
+
+	private static SessionException lost(SQLException ex) {
+		return Jdbc.isDenied(ex) ? ConnectionFailures.translate(ex, false)
+				: new SessionException("The session on the database has ended: " + Jdbc.summary(ex), ex);
+	}
+
+	/**
+	 * The process id of the holder of the main key, or 0, those at the head of the queue,
+	 * several of which can only be foreign, and the nodes.
+	 */
+	private record Observation(int holder, long term, List<Integer> head, Nodes nodes, long longestWaitMillis) {
+
+		static Observation of(ResultSet row) throws SQLException {
+			return new Observation(row.getInt("holder"), row.getLong("term"), Nodes.pids(row.getString("head")),
+					Nodes.of(row), ServerInspection.longestWaitMillis(row));
+		}
+
+	}
+
+	/**
+	 * The holders of locks of the election besides this session.
+	 */
+	private record Others(Nodes nodes, List<Integer> predecessors, List<Integer> others, List<Integer> requests) {
+
+		List<Integer> all() {
+			List<Integer> all = new ArrayList<>(this.others);
+			all.addAll(this.requests);
+			all.addAll(this.predecessors);
+			return all;
+		}
+
+	}
+
+	@FunctionalInterface
+	private interface Question<T> {
+
+		T ask() throws SQLException;
+
+	}
+
+}

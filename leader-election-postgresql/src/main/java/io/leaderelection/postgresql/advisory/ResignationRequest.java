@@ -1,0 +1,137 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.advisory;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.SessionNames;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.Jdbc;
+
+/**
+ * A request that a leader ends its term: a session that shares the request key of the
+ * term as long as the term lasts, but not for ever. Its statements begin with a comment,
+ * which the leader finds in {@code pg_stat_activity}. It polls with statements that do
+ * not wait, since the server may log waits.
+ */
+final class ResignationRequest {
+
+	private static final long POLL_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
+
+	/** The server ends a session that is silent for this long. */
+	private static final long IDLE_MILLIS = 10_000;
+
+	/** The server shows so many characters of a message and some more. */
+	private static final int LONGEST_COMMENT = 800;
+
+	private static final String CAUSE = "cause";
+
+	private final Connection connection;
+
+	private final ElectionKeys keys;
+
+	private final Term term;
+
+	private final String comment;
+
+	ResignationRequest(Connection connection, ElectionKeys keys, Term term, String cause) {
+		this.connection = connection;
+		this.keys = keys;
+		this.term = term;
+		this.comment = comment(cause);
+	}
+
+	private static String comment(String cause) {
+		String comment = SessionComment.of(Map.of(CAUSE, cause));
+		return (comment.length() <= LONGEST_COMMENT) ? comment : comment(cause.substring(0, cause.length() / 2));
+	}
+
+	/**
+	 * Run until the term has ended or the limit has passed.
+	 */
+	void run(Duration limit) throws SQLException {
+		long deadline = System.nanoTime() + limit.toNanos();
+		Jdbc.query(this.connection, settings(), (row) -> {
+			if (row.getBoolean("in_recovery")) {
+				throw new SQLException("The server is a standby");
+			}
+			return true;
+		});
+		if (!share()) {
+			throw new SQLException("Another session holds a lock of the request");
+		}
+		while (deadline - System.nanoTime() > 0 && !Thread.interrupted()
+				&& !Jdbc.query(this.connection, hasEnded(), (row) -> row.getBoolean(1))) {
+			LockSupport.parkNanos(this, POLL_INTERVAL);
+		}
+	}
+
+	/**
+	 * The server ends the session soon if this process stops.
+	 */
+	private static String settings() {
+		return """
+				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
+				  pg_catalog.set_config('idle_session_timeout', '%1$s', false),
+				  pg_catalog.set_config('statement_timeout', '%1$s', false)
+				""".formatted(IDLE_MILLIS);
+	}
+
+	/**
+	 * Share the key of the request, as a node, until the session ends.
+	 * @return whether no other session prevents this
+	 */
+	boolean share() throws SQLException {
+		return Jdbc.query(this.connection, """
+				%sSELECT CASE WHEN pg_catalog.pg_try_advisory_lock_shared(%s, %s)
+				  THEN pg_catalog.pg_try_advisory_lock_shared(%s, %s) ELSE false END
+				""".formatted(this.comment, this.keys.observerClass(), ElectionKeys.OBSERVER, this.keys.requestClass(),
+				termObject()), (row) -> row.getBoolean(1));
+	}
+
+	/**
+	 * Return a query for whether the key of the term is free. Its share ends with the
+	 * statement, and is no sign of a term.
+	 */
+	private String hasEnded() {
+		return "%sSELECT pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)".formatted(this.comment,
+				this.keys.termClass(), termObject());
+	}
+
+	private int termObject() {
+		return ElectionKeys.termObject(this.term.timeline(), this.term.transactionId());
+	}
+
+	/**
+	 * Return the node and the cause of a request, as far as they can be read.
+	 * @param row a row of {@link AdvisoryLockSql#nameSessions} for the session that
+	 * requests
+	 */
+	static String describe(ResultSet row, SessionNames names) throws SQLException {
+		String cause = SessionComment.values(row.getString("query")).get(CAUSE);
+		String node = "node '" + names.nodeOf(String.valueOf(row.getString("application_name"))) + "'";
+		return (cause != null) ? node + " (" + cause + ")" : node;
+	}
+
+}

@@ -1,0 +1,217 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.advisory;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.UUID;
+
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for sessions with the advisory lock on a database that has a lease table, or a
+ * table with its name: leadership by the lock must not depend on it.
+ */
+@Tag("ring1")
+class OtherStoreTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	private final String id = UUID.randomUUID().toString().replace("-", "");
+
+	private final String role = "role_" + this.id;
+
+	private final String schema = "schema_" + this.id;
+
+	private final String table = this.schema + ".leader_election";
+
+	private final List<StoreSession> sessions = new ArrayList<>();
+
+	@BeforeEach
+	void createSchema() {
+		this.server.execute("CREATE ROLE " + this.role + " LOGIN PASSWORD 'right'");
+		this.server.execute("CREATE SCHEMA " + this.schema);
+	}
+
+	@AfterEach
+	void dropSchema() {
+		this.sessions.forEach(StoreSession::abort);
+		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
+		this.server.execute("DROP ROLE " + this.role);
+	}
+
+	@Test
+	void leaderIsFound() throws SessionException {
+		createTable();
+		grantSelect();
+		assertIsNoCandidate();
+	}
+
+	/**
+	 * It may take over before it looks for nodes with the other store.
+	 */
+	@Test
+	void candidateIsFoundWhileNobodyLeads() throws SessionException {
+		createTable();
+		grantSelect();
+		this.server.execute("""
+				UPDATE %1$s SET owner = NULL;
+				INSERT INTO %1$s_candidate SELECT '%2$s', token, true, '1 0 ' FROM %1$s_node
+				""".formatted(this.table, this.id));
+		assertIsNoCandidate();
+		this.server.execute("UPDATE " + this.table + "_candidate SET candidate = false");
+		verifyLeads(this.role, this.table);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "DELETE FROM %1$s_node", "UPDATE %1$s_node SET heartbeat = now() - interval '2 minutes'",
+			"UPDATE %1$s SET election = 'other'" })
+	void nodeIsACandidateBesideNodesThatDoNotTakePart(String change) throws SessionException {
+		createTable();
+		grantSelect();
+		this.server.execute(change.formatted(this.table));
+		verifyLeads(this.role, this.table);
+	}
+
+	private void grantSelect() {
+		this.server.execute("GRANT USAGE ON SCHEMA " + this.schema + " TO " + this.role);
+		this.server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA " + this.schema + " TO " + this.role);
+	}
+
+	private void assertIsNoCandidate() throws SessionException {
+		StoreSession session = open(this.role, this.table);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(session::becomeCandidate)
+			.withMessageContaining("Node 'node-b' leads this election with leader-election.store=table");
+	}
+
+	@Test
+	void nodeLeadsBesideAForeignTableOfThatName() throws SessionException {
+		this.server.execute("CREATE TABLE " + this.table + " (election int, holder text)");
+		this.server.execute("CREATE TABLE " + this.table + "_candidate (id int)");
+		this.server.execute("CREATE TABLE " + this.table + "_node (id int)");
+		verifyLeads(this.server.username(), this.table);
+	}
+
+	@Test
+	void nodeLeadsBesideAForeignTableOfThatNameInItsSearchPath() throws SessionException {
+		this.server.execute("ALTER ROLE " + this.role + " SET search_path = " + this.schema);
+		this.server.execute("GRANT USAGE ON SCHEMA " + this.schema + " TO " + this.role);
+		this.server.execute("CREATE TABLE " + this.table + " (election int)");
+		this.server.execute("GRANT SELECT ON " + this.table + " TO " + this.role);
+		verifyLeads(this.role, "leader_election");
+	}
+
+	@Test
+	void nodeLeadsWithoutUsageOfTheSchema() throws SessionException {
+		createTable();
+		this.server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA " + this.schema + " TO " + this.role);
+		verifyLeads(this.role, this.table);
+	}
+
+	@Test
+	void nodeLeadsWithoutAccessToATable() throws SessionException {
+		createTable();
+		grantSelect();
+		this.server.execute("REVOKE SELECT ON " + this.table + "_node FROM " + this.role);
+		verifyLeads(this.role, this.table);
+	}
+
+	@Test
+	void nodeLeadsWhileTheTableIsLocked() throws SessionException, SQLException {
+		createTable();
+		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
+			foreign.setAutoCommit(false);
+			statement.execute("LOCK TABLE " + this.table + " IN ACCESS EXCLUSIVE MODE");
+			verifyLeads(this.server.username(), this.table);
+		}
+	}
+
+	@Test
+	void nodeLeadsAfterTheTableWasDropped() throws SessionException {
+		createTable();
+		StoreSession session = open(this.server.username(), this.table);
+		this.server.execute("DROP TABLE " + this.table);
+		verifyLeads(session);
+	}
+
+	/**
+	 * Create a table in which a node holds the lease of the election.
+	 */
+	private void createTable() {
+		this.server.execute(LeaseTableShape.script(this.table));
+		this.server.execute("""
+				INSERT INTO %1$s_node (token, node, host, pid, beat, lease_ms, since, heartbeat)
+				VALUES (gen_random_uuid(), 'node-b', 'host', 1, 1, 60000, now(), clock_timestamp());
+				INSERT INTO %1$s SELECT '%2$s', 1, 1, token, false, now() FROM %1$s_node
+				""".formatted(this.table, this.id));
+	}
+
+	private void verifyLeads(String user, String name) throws SessionException {
+		verifyLeads(open(user, name));
+	}
+
+	private static void verifyLeads(StoreSession session) throws SessionException {
+		session.becomeCandidate();
+		assertThat(session.acquire(Duration.ofMillis(1))).isInstanceOf(Won.class);
+		session.confirm();
+		session.release(true);
+		session.close();
+	}
+
+	private StoreSession open(String user, String name) throws SessionException {
+		ElectionSettings settings = new ElectionSettings(this.id, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1),
+				true);
+		ConnectionSource source = (driverSettings) -> {
+			Properties properties = new Properties();
+			properties.putAll(driverSettings);
+			properties.setProperty("user", user);
+			properties.setProperty("password", user.equals(this.server.username()) ? this.server.password() : "right");
+			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
+		};
+		StoreSession session = new AdvisoryLockStore(settings, ElectionKeys.derive("test", this.id), 0, false, source,
+				new TableRow(name, this.id))
+			.open();
+		this.sessions.add(session);
+		return session;
+	}
+
+}

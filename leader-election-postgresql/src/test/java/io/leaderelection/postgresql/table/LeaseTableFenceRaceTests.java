@@ -1,0 +1,271 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.table;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.TransactionFence.Verdict;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
+import io.leaderelection.postgresql.ServerInspection;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Transactions that pass the fence while the election is taken over.
+ */
+@Tag("ring1")
+class LeaseTableFenceRaceTests extends LeaseTableFixture {
+
+	/** The server ends transactions that are idle behind the fence for that long. */
+	private static final Duration SHORT_LEASE = Duration.ofSeconds(2);
+
+	/**
+	 * PostgreSQL locks the row as it is now before it finds that it does not match any
+	 * longer, so the time limit applies to a transaction that is refused, too.
+	 */
+	@Test
+	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
+		TestNode node = node("node-a", this.server::connect, SHORT_LEASE, PausingSql::new);
+		ElectionStore store = node.store();
+		Won won = lead(node.open(store));
+		Connection transaction = begin();
+		Connection pause = pause();
+		FutureTask<Verdict> verdict = start(() -> pass(store, transaction, won));
+		awaitPause(transaction);
+		// As by a release of the node on a connection from before
+		update("owner = NULL, clean = true");
+		StoreSession second = node("node-b").open();
+		win(second);
+		pause.commit();
+		assertThat(get(verdict)).isEqualTo(Verdict.REFUSED);
+		// Skipped until then
+		second.release(true);
+		StoreSession third = node("node-c").open();
+		await().atMost(LIMIT).until(() -> {
+			second.observe();
+			return third.acquire(NO_WAIT) instanceof Won;
+		});
+		assertThat(transaction.isValid(1)).isFalse();
+	}
+
+	@Test
+	void takeoverTakesTheElectionAsItIsNow() throws Exception {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		first.release(true);
+		StoreSession second = node("node-b", PausingSql::new).open();
+		Connection pause = pause();
+		FutureTask<Boolean> taken = start(() -> second.acquire(NO_WAIT) instanceof Won);
+		await().atMost(LIMIT)
+			.until(() -> this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+				.size() == 1);
+		update("term = term + 1");
+		pause.commit();
+		assertThat(get(taken)).isFalse();
+	}
+
+	private Connection pause() throws SQLException {
+		return begin("SELECT pg_advisory_xact_lock(" + pauseKey() + ")");
+	}
+
+	private void awaitPause(Connection connection) throws SQLException {
+		int pid = connection.unwrap(PGConnection.class).getBackendPID();
+		await().atMost(LIMIT)
+			.until(() -> this.server
+				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = " + pid)
+				.size() == 1);
+	}
+
+	private long pauseKey() {
+		return this.table.hashCode();
+	}
+
+	/**
+	 * While a transaction has passed and not ended, nobody wins a later term.
+	 */
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("ring2")
+	void noTransactionThatHasPassedOutlivesItsTerm(boolean locks) throws Exception {
+		Statements statements = locks ? LeaseTableSql::new : OpenSql::new;
+		Race race = new Race();
+		List<FutureTask<Boolean>> threads = new ArrayList<>();
+		TestNode first = node("node-a", statements);
+		first.open("other").close();
+		TestNode second = node("node-b", statements);
+		threads.add(start(() -> race.lead(first, second)));
+		threads.add(start(() -> race.lead(second, first)));
+		for (int isolation : List.of(Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ,
+				Connection.TRANSACTION_SERIALIZABLE, Connection.TRANSACTION_READ_COMMITTED)) {
+			Connection connection = begin(isolation);
+			threads.add(start(() -> race.work(connection)));
+		}
+		await().atMost(Duration.ofMinutes(1))
+			.until(() -> race.passed.get() >= 100 && race.terms.get() >= 20 || race.violations.get() > 0);
+		race.ended.set(true);
+		for (FutureTask<Boolean> thread : threads) {
+			get(thread);
+		}
+		assertThat(race.violations.get() == 0).isEqualTo(locks);
+	}
+
+	/**
+	 * The node that has won last.
+	 */
+	private record Leader(ElectionStore store, Won won) {
+	}
+
+	/**
+	 * Nodes that lead in turn, and transactions of the present leader.
+	 */
+	private final class Race {
+
+		private final AtomicReference<Leader> leader = new AtomicReference<>();
+
+		private final AtomicBoolean ended = new AtomicBoolean();
+
+		private final AtomicInteger terms = new AtomicInteger();
+
+		private final AtomicInteger passed = new AtomicInteger();
+
+		private final AtomicInteger violations = new AtomicInteger();
+
+		/**
+		 * Lead until the other node has taken over from this one, which does not notice.
+		 */
+		boolean lead(TestNode node, TestNode other) throws Exception {
+			ElectionStore store = node.store();
+			while (!this.ended.get()) {
+				StoreSession session = open(node, store);
+				try {
+					while (!this.ended.get()) {
+						if (session.acquire(Duration.ofMillis(20)) instanceof Won won) {
+							lead(new Leader(store, won), other);
+						}
+					}
+				}
+				catch (SessionException ex) {
+					// The other node has deleted the session of this one
+					session.abort();
+				}
+			}
+			return true;
+		}
+
+		private StoreSession open(TestNode node, ElectionStore store) throws SessionException {
+			try {
+				return node.open(store);
+			}
+			catch (SessionException ex) {
+				// The same
+				return node.open(store);
+			}
+		}
+
+		private void lead(Leader known, TestNode other) throws InterruptedException {
+			this.leader.set(known);
+			this.terms.incrementAndGet();
+			while (!this.ended.get() && this.leader.get() == known) {
+				Thread.sleep(50);
+				other.clock.advance(LEASE);
+			}
+		}
+
+		boolean work(Connection connection) throws Exception {
+			while (!this.ended.get()) {
+				Leader known = this.leader.get();
+				try {
+					execute(connection, "SELECT count(*) FROM " + LeaseTableFenceRaceTests.this.table);
+					if (known != null && pass(known.store(), connection, known.won()) == Verdict.PASSED) {
+						execute(connection, "SELECT pg_sleep(0.1)");
+						this.passed.incrementAndGet();
+						if (this.leader.get() != known) {
+							this.violations.incrementAndGet();
+						}
+					}
+				}
+				finally {
+					connection.rollback();
+				}
+			}
+			return true;
+		}
+
+	}
+
+	/**
+	 * The fence and takeovers pause before they lock the row of the election.
+	 */
+	private final class PausingSql extends LeaseTableSql {
+
+		private final String pause = "AND pg_catalog.pg_advisory_xact_lock_shared(" + pauseKey() + ") IS NOT NULL ";
+
+		PausingSql(Tables tables, ServerInspection server, long timeoutMillis) {
+			super(tables, server, timeoutMillis);
+		}
+
+		@Override
+		String fence() {
+			return super.fence().replace("FOR SHARE OF entry", this.pause + "FOR SHARE OF entry");
+		}
+
+		@Override
+		String takeOver(LeaseRow row, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
+			return super.takeOver(row, serverTimeline, keys, token, beat)
+				.replace("FOR NO KEY UPDATE", this.pause + "FOR NO KEY UPDATE")
+				.replace("'lock_timeout', '100'", "'lock_timeout', '0'");
+		}
+
+	}
+
+	/**
+	 * The fence does not lock the row.
+	 */
+	private static final class OpenSql extends LeaseTableSql {
+
+		OpenSql(Tables tables, ServerInspection server, long timeoutMillis) {
+			super(tables, server, timeoutMillis);
+		}
+
+		@Override
+		String fence() {
+			return super.fence().replace("FOR SHARE OF entry SKIP LOCKED", "");
+		}
+
+	}
+
+}

@@ -1,0 +1,348 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.table;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.TransactionFence.Verdict;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
+import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.junit.jupiter.api.AfterEach;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Nodes with lease tables of their own, on a real server. Each node has a clock that a
+ * test can advance, so that a lease may be long and yet expire at once.
+ */
+abstract class LeaseTableFixture {
+
+	/** Longer than a busy machine delays anything, since nobody waits for its end. */
+	static final Duration LEASE = Duration.ofSeconds(20);
+
+	static final Duration NO_WAIT = Duration.ofMillis(1);
+
+	static final Duration LIMIT = Duration.ofSeconds(15);
+
+	/** Long enough to notice what must not happen. */
+	static final Duration WHILE = Duration.ofMillis(300);
+
+	static final String ELECTION = "default";
+
+	final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	final String table = "lease_" + UUID.randomUUID().toString().substring(24);
+
+	private final List<TestNode> nodes = new ArrayList<>();
+
+	private final List<Connection> connections = new ArrayList<>();
+
+	@AfterEach
+	void closeAll() throws SQLException {
+		this.nodes.forEach(TestNode::abort);
+		for (Connection connection : this.connections) {
+			connection.close();
+		}
+		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate CASCADE".formatted(this.table));
+	}
+
+	TestNode node(String id) {
+		return node(id, this.server::connect, LEASE, LeaseTableSql::new);
+	}
+
+	TestNode node(String id, int port) {
+		return node(id, (settings) -> this.server.connect(port, settings), LEASE, LeaseTableSql::new);
+	}
+
+	TestNode node(String id, Statements statements) {
+		return node(id, this.server::connect, LEASE, statements);
+	}
+
+	TestNode node(String id, ConnectionSource source, Duration lease, Statements statements) {
+		TestNode node = new TestNode(id, source, lease, statements);
+		this.nodes.add(node);
+		return node;
+	}
+
+	/**
+	 * Open a connection with the settings of the driver that the store has as well.
+	 */
+	Connection connect() throws SQLException {
+		return tracked(this.server.connect(new Properties()));
+	}
+
+	Connection begin() throws SQLException {
+		return begin(Connection.TRANSACTION_READ_COMMITTED);
+	}
+
+	Connection begin(int isolation) throws SQLException {
+		Connection connection = connect();
+		connection.setTransactionIsolation(isolation);
+		connection.setAutoCommit(false);
+		return connection;
+	}
+
+	/**
+	 * Begin a transaction that runs a statement, such as one that locks something.
+	 */
+	Connection begin(String sql) throws SQLException {
+		Connection connection = begin();
+		execute(connection, sql);
+		return connection;
+	}
+
+	Connection tracked(Connection connection) {
+		this.connections.add(connection);
+		return connection;
+	}
+
+	static void execute(Connection connection, String sql) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			statement.execute(sql);
+		}
+	}
+
+	static String value(Connection connection, String sql) throws SQLException {
+		try (Statement statement = connection.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+			row.next();
+			return row.getString(1);
+		}
+	}
+
+	/**
+	 * Return an expression for the row of the election.
+	 */
+	String election(String expression) {
+		return this.server.query("SELECT %s FROM %s WHERE election = '%s'".formatted(expression, this.table, ELECTION))
+			.get(0);
+	}
+
+	/**
+	 * Return an expression for each row of a node.
+	 */
+	List<String> rows(String node, String expression) {
+		return this.server.query("SELECT %s FROM %s_node WHERE node = '%s'".formatted(expression, this.table, node));
+	}
+
+	/**
+	 * Change the rows of a node.
+	 */
+	void update(String node, String assignment) {
+		this.server.execute("UPDATE %s_node SET %s WHERE node = '%s'".formatted(this.table, assignment, node));
+	}
+
+	void update(String assignment) {
+		this.server.execute("UPDATE %s SET %s WHERE election = '%s'".formatted(this.table, assignment, ELECTION));
+	}
+
+	String lockOfElection() {
+		return "SELECT FROM %s WHERE election = '%s' FOR UPDATE".formatted(this.table, ELECTION);
+	}
+
+	String lockOf(String node) {
+		return "SELECT FROM %s_node WHERE node = '%s' FOR UPDATE".formatted(this.table, node);
+	}
+
+	/**
+	 * Win an election that is free, for which nobody waits.
+	 */
+	static Won win(StoreSession session) throws SessionException {
+		Acquisition acquisition = session.acquire(NO_WAIT);
+		for (int i = 0; i < 5 && !(acquisition instanceof Won); i++) {
+			acquisition = session.acquire(NO_WAIT);
+		}
+		assertThat(acquisition).isInstanceOf(Won.class);
+		return (Won) acquisition;
+	}
+
+	/**
+	 * Win, and confirm the term.
+	 */
+	static Won lead(StoreSession session) throws SessionException {
+		Won won = win(session);
+		assertThat(session.confirm().predecessor()).isNull();
+		return won;
+	}
+
+	static Won awaitWon(StoreSession session) {
+		Won[] won = new Won[1];
+		await().atMost(LIMIT).pollDelay(Duration.ZERO).pollInterval(NO_WAIT).until(() -> {
+			won[0] = (session.acquire(NO_WAIT) instanceof Won acquired) ? acquired : null;
+			return won[0] != null;
+		});
+		return won[0];
+	}
+
+	static Held hold(StoreSession session) throws SessionException {
+		Acquisition acquisition = session.acquire(NO_WAIT);
+		assertThat(acquisition).isInstanceOf(Held.class);
+		return (Held) acquisition;
+	}
+
+	/**
+	 * Confirm without the wait for the confirmations of other elections.
+	 */
+	static Confirmation confirm(TestNode node, StoreSession session) throws SessionException {
+		node.clock.advance(Duration.ofSeconds(1));
+		return session.confirm();
+	}
+
+	static Verdict pass(ElectionStore store, Connection transaction, Won won) throws SQLException {
+		return store.fence().pass(transaction, won.term()).verdict();
+	}
+
+	/**
+	 * Run a call on a thread of its own.
+	 */
+	static <T> FutureTask<T> start(Callable<T> callable) {
+		FutureTask<T> task = new FutureTask<>(callable);
+		Daemon.start("test", task);
+		return task;
+	}
+
+	static <T> T get(FutureTask<T> task) throws Exception {
+		return task.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+	}
+
+	static void awaitStill(Callable<Boolean> condition) {
+		await().during(WHILE).atMost(LIMIT).until(condition);
+	}
+
+	/**
+	 * Creates the statements of a table.
+	 */
+	interface Statements {
+
+		LeaseTableSql of(Tables tables, ServerInspection server, long timeoutMillis);
+
+	}
+
+	/**
+	 * A node and its sessions.
+	 */
+	final class TestNode {
+
+		final Clock clock = new Clock();
+
+		private final Duration lease;
+
+		private final LeaseTable leases;
+
+		private final String id;
+
+		private final List<StoreSession> sessions = new ArrayList<>();
+
+		private TestNode(String id, ConnectionSource source, Duration lease, Statements statements) {
+			this.id = id;
+			this.lease = lease;
+			this.leases = new LeaseTable(source, new LeaseTable.Node(id, "host-1", 4711), LeaseTableFixture.this.table,
+					true, lease, this.clock) {
+
+				@Override
+				LeaseTableSql sql(Tables tables, ServerInspection inspected, long timeoutMillis) {
+					return statements.of(tables, inspected, timeoutMillis);
+				}
+
+			};
+		}
+
+		ElectionStore store(String election, int priority, int standbys) {
+			ElectionSettings settings = new ElectionSettings(election, this.id, this.lease, Duration.ZERO,
+					FastTakeover.AUTO, Duration.ofSeconds(1), true, standbys,
+					new NodeProfile(NodeProfile.PROTOCOL, priority, NodeProfile.DEFAULT.metadata()),
+					ElectionSettings.PRIORITY_HOLD);
+			return this.leases.store(settings, election, ElectionKeys.derive(LeaseTableFixture.this.table, election),
+					0);
+		}
+
+		ElectionStore store() {
+			return store(ELECTION, 0, ElectionSettings.STANDBYS);
+		}
+
+		StoreSession open() throws SessionException {
+			return open(store());
+		}
+
+		StoreSession open(String election) throws SessionException {
+			return open(store(election, 0, ElectionSettings.STANDBYS));
+		}
+
+		StoreSession open(ElectionStore store) throws SessionException {
+			StoreSession session = store.open();
+			this.sessions.add(session);
+			session.becomeCandidate();
+			return session;
+		}
+
+		void abort() {
+			this.sessions.forEach(StoreSession::abort);
+		}
+
+	}
+
+	/**
+	 * The clock of a node.
+	 */
+	static final class Clock implements Platform {
+
+		private final AtomicLong offset = new AtomicLong();
+
+		@Override
+		public long nanoTime() {
+			return System.nanoTime() + this.offset.get();
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			return SYSTEM.newThread(name, task);
+		}
+
+		void advance(Duration time) {
+			this.offset.addAndGet(time.toNanos());
+		}
+
+	}
+
+}

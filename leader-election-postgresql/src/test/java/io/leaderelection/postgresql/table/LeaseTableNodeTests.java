@@ -1,0 +1,525 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.table;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.Jdbc;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
+import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.TcpProxy;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link LeaseTableNode}: the elections of a node share one connection, and do
+ * not disturb each other.
+ */
+@Tag("ring1")
+class LeaseTableNodeTests extends LeaseTableFixture {
+
+	private static final Runnable NOTHING = () -> {
+	};
+
+	private final AtomicInteger rounds = new AtomicInteger();
+
+	private final AtomicInteger connects = new AtomicInteger();
+
+	/** Called before a round is sent. */
+	private volatile Runnable beforeRound = NOTHING;
+
+	private volatile boolean refused;
+
+	@Test
+	void electionsThatWaitNeedOneRound() throws Exception {
+		List<StoreSession> sessions = openFollowers(node());
+		List<FutureTask<?>> waiting = acquire(sessions);
+		int before = this.rounds.get();
+		sessions.get(7).wake();
+		for (FutureTask<?> each : waiting) {
+			get(each);
+		}
+		assertThat(this.rounds.get() - before).isOne();
+	}
+
+	@Test
+	void oneAttemptToConnectFailsAllReads() throws Exception {
+		TestNode node = node();
+		List<StoreSession> sessions = openFollowers(node);
+		List<FutureTask<?>> waiting = acquire(sessions);
+		int before = this.connects.get();
+		this.refused = true;
+		terminate();
+		sessions.get(7).wake();
+		for (FutureTask<?> each : waiting) {
+			assertFails(each, "refused");
+		}
+		assertThat(this.connects.get() - before).isOne();
+		this.refused = false;
+		node.open("later");
+	}
+
+	/**
+	 * Open sessions of elections that have an owner.
+	 */
+	private List<StoreSession> openFollowers(TestNode node) throws SessionException {
+		List<StoreSession> sessions = new ArrayList<>();
+		for (int i = 0; i < 20; i++) {
+			sessions.add(node.open("election-" + i));
+		}
+		this.server
+			.execute("INSERT INTO " + this.table + " SELECT 'election-' || i, 1, 1, gen_random_uuid(), false, now()"
+					+ " FROM generate_series(0, 19) AS i");
+		return sessions;
+	}
+
+	private static List<FutureTask<?>> acquire(List<StoreSession> sessions) throws SessionException {
+		List<FutureTask<?>> waiting = new ArrayList<>();
+		for (StoreSession session : sessions) {
+			hold(session);
+		}
+		for (StoreSession session : sessions) {
+			waiting.add(start(() -> session.acquire(Duration.ofMinutes(1))));
+		}
+		awaitStill(() -> waiting.stream().noneMatch(FutureTask::isDone));
+		return waiting;
+	}
+
+	@Test
+	void confirmationNeedsARoundThatBeginsAfterItsCall() throws Exception {
+		TestNode node = node();
+		StoreSession leader = node.open();
+		lead(leader);
+		StoreSession other = node.open("other");
+		CountDownLatch sent = new CountDownLatch(1);
+		CountDownLatch goOn = new CountDownLatch(1);
+		int before = this.rounds.get();
+		this.beforeRound = () -> {
+			sent.countDown();
+			awaitLatch(goOn);
+		};
+		FutureTask<?> read = start(other::observe);
+		awaitLatch(sent);
+		FutureTask<?> confirmation = start(leader::confirm);
+		awaitStill(() -> !confirmation.isDone());
+		this.beforeRound = NOTHING;
+		goOn.countDown();
+		get(read);
+		get(confirmation);
+		assertThat(this.rounds.get() - before).isEqualTo(2);
+	}
+
+	@Test
+	void confirmationsAreRepeatedWithPausesUntilARoundSucceeds() throws Exception {
+		TestNode node = node();
+		StoreSession leader = node.open();
+		lead(leader);
+		node.clock.advance(Duration.ofSeconds(1));
+		int before = this.rounds.get();
+		this.beforeRound = () -> {
+			throw new IllegalStateException("seeded");
+		};
+		FutureTask<?> confirmation = start(leader::confirm);
+		await().atMost(LIMIT).until(() -> this.rounds.get() - before >= 3);
+		int soon = this.rounds.get();
+		awaitStill(() -> !confirmation.isDone());
+		// After pauses of 200 ms and more
+		assertThat(this.rounds.get() - soon).isLessThan(10);
+		this.beforeRound = NOTHING;
+		get(confirmation);
+	}
+
+	@Test
+	void errorOfAThreadThatUsesTheConnectionLeavesItToTheOthers() throws Exception {
+		TestNode node = node();
+		StoreSession leader = node.open();
+		lead(leader);
+		StoreSession other = node.open("other");
+		this.beforeRound = () -> {
+			throw new OutOfMemoryError("seeded");
+		};
+		FutureTask<?> read = start(other::observe);
+		FutureTask<?> confirmation = start(leader::confirm);
+		assertFails(read, "Unexpected failure: java.lang.OutOfMemoryError: seeded");
+		this.beforeRound = NOTHING;
+		get(confirmation);
+		win(other);
+	}
+
+	@Test
+	void abortEndsTheWaitOfItsElectionOnly() throws Exception {
+		TestNode node = node();
+		List<StoreSession> sessions = openFollowers(node);
+		List<FutureTask<?>> waiting = acquire(sessions);
+		sessions.get(3).abort();
+		assertFails(waiting.get(3), "The session has been aborted");
+		awaitStill(() -> waiting.stream().filter(FutureTask::isDone).count() == 1);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> sessions.get(3).observe());
+	}
+
+	@Test
+	void abortEndsTheConnectionOnlyIfItsElectionUsesIt() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			TestNode node = node(proxy.port());
+			StoreSession leader = node.open();
+			lead(leader);
+			StoreSession waits = node.open("waits");
+			StoreSession uses = node.open("uses");
+			List<String> token = rows("node-a", "token");
+			int before = this.connects.get();
+			proxy.hold();
+			FutureTask<?> hanging = start(uses::observe);
+			awaitStill(() -> !hanging.isDone());
+			FutureTask<?> waiting = start(waits::observe);
+			awaitStill(() -> !waiting.isDone());
+			FutureTask<?> confirmation = start(leader::confirm);
+			waits.abort();
+			assertFails(waiting, "The session has been aborted");
+			awaitStill(() -> !hanging.isDone() && !confirmation.isDone());
+			assertThat(this.connects.get()).isEqualTo(before);
+			uses.abort();
+			assertFails(hanging, "");
+			proxy.release();
+			get(confirmation);
+			assertThat(this.connects.get()).isEqualTo(before + 1);
+			assertThat(rows("node-a", "token")).isEqualTo(token);
+		}
+	}
+
+	@Test
+	void interruptEndsTheWaitForTheConnectionOfASessionThatIsOpened() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			TestNode node = node(proxy.port());
+			proxy.hold();
+			FutureTask<?> uses = start(() -> node.open("uses"));
+			await().atMost(LIMIT).until(() -> this.connects.get() == 1);
+			FutureTask<?> waits = new FutureTask<>(() -> node.open("waits"));
+			Thread thread = Daemon.start("waits", waits);
+			awaitStill(() -> !waits.isDone());
+			thread.interrupt();
+			assertFails(waits, "The session has been aborted");
+			proxy.release();
+			get(uses);
+		}
+	}
+
+	@Test
+	void strayInterruptDoesNotEndATermOrAWait() throws Exception {
+		TestNode node = node();
+		StoreSession leader = node.open();
+		lead(leader);
+		Thread.currentThread().interrupt();
+		leader.confirm();
+		assertThat(Thread.interrupted()).isFalse();
+		StoreSession follower = openFollowers(node).get(0);
+		hold(follower);
+		FutureTask<?> waiting = new FutureTask<>(() -> follower.acquire(Duration.ofMinutes(1)));
+		Thread thread = Daemon.start("waits", waiting);
+		awaitStill(() -> !waiting.isDone());
+		thread.interrupt();
+		awaitStill(() -> !waiting.isDone());
+		confirm(node, leader);
+	}
+
+	@Test
+	void roundWithoutAnAnswerIsEndedAfterALimit() throws Exception {
+		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			TestNode node = node("node-a", (settings) -> this.server.connect(proxy.port(), settings),
+					Duration.ofSeconds(1), LeaseTableSql::new);
+			StoreSession session = node.open();
+			proxy.hold();
+			assertFails(start(session::observe), "The lease table could not be used");
+		}
+	}
+
+	@Test
+	void taskThatFailsNeitherFailsAnotherNorEndsTheConnection() throws Exception {
+		LeaseTableNode node = leaseTableNode();
+		LeaseTableSession first = open(node, "first");
+		LeaseTableSession second = open(node, "second");
+		CountDownLatch latch = new CountDownLatch(1);
+		FutureTask<Connection> busy = submit(() -> node.run(first, (open) -> {
+			awaitLatch(latch);
+			return open.connection();
+		}));
+		FutureTask<Boolean> failing = submit(() -> node.run(first, (open) -> {
+			throw new SQLException("seeded", "22012");
+		}));
+		FutureTask<Connection> other = submit(() -> node.run(second, LeaseTableConnection::connection));
+		latch.countDown();
+		assertThat(get(other)).isSameAs(get(busy));
+		assertFails(failing, "seeded");
+	}
+
+	@Test
+	void manyTasksDoNotDelayARenewal() throws Exception {
+		LeaseTableNode node = leaseTableNode();
+		LeaseTableSession leader = open(node, "first");
+		win(leader);
+		LeaseTableSession other = open(node, "second");
+		CountDownLatch latch = new CountDownLatch(1);
+		submit(() -> node.run(other, (open) -> awaitLatch(latch)));
+		String before = rows("node-a", "beat").get(0);
+		List<FutureTask<String>> beats = new ArrayList<>();
+		for (int i = 0; i < 10; i++) {
+			beats.add(submit(() -> node.run(other, (open) -> {
+				// Longer than the time for which the renewal waits for others
+				Jdbc.query(open.connection(), "SELECT true FROM pg_sleep(0.02)", (row) -> true);
+				return value(open.connection(), "SELECT beat FROM " + this.table + "_node");
+			})));
+		}
+		FutureTask<?> renewal = submit(leader::confirm);
+		awaitStill(() -> !renewal.isDone());
+		latch.countDown();
+		get(renewal);
+		List<String> seen = new ArrayList<>();
+		for (FutureTask<String> beat : beats) {
+			seen.add(get(beat));
+		}
+		assertThat(seen).filteredOn(before::equals).hasSizeLessThan(2);
+	}
+
+	@Test
+	void manyRoundsDoNotDelayATask() throws Exception {
+		LeaseTableNode node = leaseTableNode();
+		List<FutureTask<Boolean>> readers = new ArrayList<>();
+		CountDownLatch end = new CountDownLatch(1);
+		for (int i = 0; i < 8; i++) {
+			LeaseTableSession session = open(node, "reader-" + i);
+			readers.add(start(() -> {
+				while (end.getCount() > 0) {
+					node.read(session, 0);
+				}
+				return true;
+			}));
+		}
+		LeaseTableSession session = open(node, "first");
+		for (int i = 0; i < 20; i++) {
+			FutureTask<Boolean> task = start(() -> node.run(session, (open) -> true));
+			assertThat(get(task)).isTrue();
+		}
+		end.countDown();
+		for (FutureTask<Boolean> reader : readers) {
+			assertThat(get(reader)).isTrue();
+		}
+	}
+
+	@Test
+	@Tag("ring2")
+	void fiftyElectionsThatChangeDoNotEndTheTermOfAnother() throws Exception {
+		TestNode node = node();
+		StoreSession leader = node.open();
+		Won won = lead(leader);
+		List<FutureTask<Boolean>> changes = new ArrayList<>();
+		for (int i = 0; i < 50; i++) {
+			StoreSession session = node.open("election-" + i);
+			changes.add(start(() -> {
+				for (int term = 0; term < 3; term++) {
+					lead(session);
+					session.release(true);
+				}
+				session.close();
+				return true;
+			}));
+		}
+		while (changes.stream().anyMatch((change) -> !change.isDone())) {
+			assertThat(leader.confirm().predecessor()).isNull();
+		}
+		for (FutureTask<Boolean> change : changes) {
+			assertThat(get(change)).isTrue();
+		}
+		assertThat(election("term")).isEqualTo(String.valueOf(won.term().transactionId()));
+	}
+
+	@Test
+	void noticeHurriesOnlyTheElectionThatItNames() throws Exception {
+		TestNode node = node();
+		FutureTask<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
+		String notice = "SELECT pg_notify('leader_election', 'public.%s election-%d')";
+		this.server.execute(notice.formatted(this.table, 1));
+		awaitStill(() -> !waiting.isDone());
+		this.server.execute(notice.formatted(this.table, 0));
+		get(waiting);
+	}
+
+	@Test
+	void nodeThatLeadsAnElectionReceivesTheNoticesOfOthers() throws Exception {
+		TestNode node = node();
+		lead(node.open("led"));
+		FutureTask<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
+		awaitStill(() -> !waiting.isDone());
+		this.server.execute("SELECT pg_notify('leader_election', 'public.%s election-0')".formatted(this.table));
+		get(waiting);
+	}
+
+	@Test
+	void electionsThatWaitForNoticesDoNotDelayOneThatHasReceivedOne() throws Exception {
+		StoreSession leader = node("node-b").open();
+		lead(leader);
+		TestNode node = node();
+		StoreSession follower = node.open();
+		hold(follower);
+		acquire(openFollowers(node));
+		FutureTask<Won> takeover = start(() -> {
+			Acquisition acquisition = follower.acquire(Duration.ofMinutes(1));
+			return (acquisition instanceof Won won) ? won : awaitWon(follower);
+		});
+		awaitStill(() -> !takeover.isDone());
+		leader.release(true);
+		assertThat(get(takeover).term()).isNotNull();
+	}
+
+	@Test
+	void idleTimeOfASessionOnTheServerIsLimited() throws Exception {
+		LeaseTableNode node = leaseTableNode();
+		LeaseTableSession session = open(node, "first");
+		assertThat(node.<String>run(session, (open) -> value(open.connection(), "SHOW idle_session_timeout")))
+			.isEqualTo("30s");
+	}
+
+	/**
+	 * Its election is not among those of the next rounds any longer.
+	 */
+	@Test
+	void electionWhoseReleaseWasSkippedIsFreedAfterItsSessionWasClosed() throws Exception {
+		TestNode node = node();
+		StoreSession first = node.open();
+		lead(first);
+		StoreSession other = node.open("other");
+		lead(other);
+		Connection foreign = begin(lockOfElection());
+		first.release(true);
+		first.close();
+		foreign.rollback();
+		confirm(node, other);
+		assertThat(election("owner IS NULL AND NOT clean")).isEqualTo("t");
+		other.release(true);
+		other.close();
+		assertThat(rows("node-a", "token")).isEmpty();
+	}
+
+	/**
+	 * Start a thread, and return when it waits.
+	 */
+	private static <T> FutureTask<T> submit(Callable<T> callable) {
+		FutureTask<T> task = new FutureTask<>(callable);
+		Thread thread = Daemon.start("test", task);
+		await().atMost(LIMIT)
+			.pollInterval(NO_WAIT)
+			.until(() -> task.isDone() || thread.getState() == Thread.State.TIMED_WAITING);
+		return task;
+	}
+
+	private static void assertFails(FutureTask<?> task, String message) {
+		assertThatExceptionOfType(ExecutionException.class).isThrownBy(() -> get(task))
+			.havingCause()
+			.isInstanceOf(SessionException.class)
+			.withMessageContaining(message);
+	}
+
+	private static boolean awaitLatch(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+			return true;
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private void terminate() {
+		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+				+ "WHERE application_name = 'leader-election table node-a'"))
+			.contains("t");
+	}
+
+	private TestNode node() {
+		return node(this.server.port());
+	}
+
+	private TestNode node(int port) {
+		return node("node-a", (settings) -> connect(port, settings), LEASE, HookedSql::new);
+	}
+
+	private Connection connect(int port, Properties settings) throws SQLException {
+		this.connects.incrementAndGet();
+		if (this.refused) {
+			throw new SQLException("refused", "08001");
+		}
+		return this.server.connect(port, settings);
+	}
+
+	private LeaseTableNode leaseTableNode() {
+		return new LeaseTableNode(new LeaseTableConnector((settings) -> tracked(this.server.connect(settings)),
+				this.table, true, "node-a", Duration.ofSeconds(5),
+				(tables, server) -> new LeaseTableSql(tables, server, 5000), (identity, sql) -> {
+				}), new LeaseTable.Node("node-a", "host-1", 4711), LEASE, Platform.SYSTEM);
+	}
+
+	private LeaseTableSession open(LeaseTableNode node, String election) throws SessionException {
+		LeaseTableSession session = new LeaseTableSession(node,
+				new LeaseTableFence(election, LEASE, () -> null, Platform.SYSTEM),
+				new ElectionSettings(election, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), election,
+				ElectionKeys.derive(this.table, election), 0);
+		session.open();
+		return session;
+	}
+
+	/**
+	 * Calls what a test wants to happen.
+	 */
+	private final class HookedSql extends LeaseTableSql {
+
+		HookedSql(Tables tables, ServerInspection server, long timeoutMillis) {
+			super(tables, server, timeoutMillis);
+		}
+
+		@Override
+		String round(UUID token, long beat, Collection<String> elections) {
+			LeaseTableNodeTests.this.rounds.incrementAndGet();
+			LeaseTableNodeTests.this.beforeRound.run();
+			return super.round(token, beat, elections);
+		}
+
+	}
+
+}

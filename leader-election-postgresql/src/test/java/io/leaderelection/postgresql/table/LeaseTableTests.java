@@ -1,0 +1,668 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.table;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.TransactionFence.Verdict;
+import io.leaderelection.postgresql.DatabaseIdentity;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
+import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
+import io.leaderelection.postgresql.table.LeaseTableFence.Home;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the sessions of {@link LeaseTable} on a real server.
+ */
+@Tag("ring1")
+class LeaseTableTests extends LeaseTableFixture {
+
+	private final ElectionKeys keys = ElectionKeys.derive(this.table, ELECTION);
+
+	@Test
+	void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
+		StoreSession first = node("node-a").open();
+		Won won = win(first);
+		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
+		assertThat(won.clear()).isTrue();
+		assertThat(won.term().timeline()).isOne();
+		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(first.passBarrier(NO_WAIT)).isNull();
+		Held held = hold(node("node-b").open());
+		Holder leader = held.view().leader();
+		assertThat(leader).isNotNull();
+		assertThat(leader.nodeId()).isEqualTo("node-a");
+		assertThat(leader.term()).isEqualTo(won.term());
+		assertThat(leader.since()).isCloseTo(Instant.now(), within(1, ChronoUnit.MINUTES));
+		assertThat(leader.session()).isEqualTo(first.name());
+		assertThat(held.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a", "node-b");
+	}
+
+	@Test
+	void newElectionIsWonWithoutWaitingForAnything() throws Exception {
+		StoreSession session = node("node-a").open();
+		assertThat(get(start(() -> session.acquire(NO_WAIT)))).isInstanceOf(Won.class);
+	}
+
+	/**
+	 * Numbers in statements have the digits of no locale.
+	 */
+	@Test
+	void localeWithOtherDigits() throws SessionException {
+		Locale before = Locale.getDefault();
+		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+		try {
+			assertThat("%d".formatted(1)).isNotEqualTo("1");
+			StoreSession first = node("node-a").open();
+			Won won = lead(first);
+			StoreSession second = node("node-b").open();
+			hold(second);
+			request(second, won.term(), NO_WAIT);
+			first.release(true);
+			awaitWon(second);
+			second.close();
+		}
+		finally {
+			Locale.setDefault(before);
+		}
+	}
+
+	@Test
+	void rowsTellWhoLeads() throws SessionException {
+		Won won = lead(node("node-a").open());
+		assertThat(this.server.query("""
+				SELECT concat_ws(' ', term, timeline, clean, node, host, pid, lease_ms, candidate, profile)
+				FROM %1$s JOIN %1$s_node ON token = owner JOIN %1$s_candidate USING (election, token)
+				WHERE heartbeat >= %1$s.since AND heartbeat > now() - interval '1 minute'
+				""".formatted(this.table))).containsExactly(
+				"%d 1 f node-a host-1 4711 20000 t %d 0 ".formatted(won.term().transactionId(), NodeProfile.PROTOCOL));
+	}
+
+	@Test
+	void sessionIsTakenOverNoEarlierThanItExpires() throws SessionException {
+		StoreSession first = node("node-a").open();
+		Won won = lead(first);
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
+		hold(second);
+		other.clock.advance(LEASE.minusSeconds(10));
+		assertThat(hold(second).view().leader()).isNotNull();
+		other.clock.advance(Duration.ofSeconds(10));
+		Won takeover = win(second);
+		assertThat(takeover.term()).isGreaterThan(won.term());
+		assertThat(takeover.ending()).isEqualTo(Ending.CLEAN);
+		assertThat(rows("node-a", "token")).isEmpty();
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+			.withMessageContaining("The session of this node has ended");
+		second.confirm();
+	}
+
+	@Test
+	void sessionThatIsRenewedIsNotTakenOver() throws SessionException {
+		TestNode node = node("node-a");
+		StoreSession first = node.open();
+		lead(first);
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
+		for (int i = 0; i < 6; i++) {
+			hold(second);
+			confirm(node, first);
+			other.clock.advance(LEASE.dividedBy(2));
+		}
+	}
+
+	@Test
+	void noticeOfAReleaseEndsTheWaitOfAFollower() throws Exception {
+		StoreSession first = node("node-a").open();
+		Won won = lead(first);
+		StoreSession second = node("node-b").open();
+		hold(second);
+		FutureTask<?> takeover = start(() -> {
+			while (!(second.acquire(Duration.ofMinutes(1)) instanceof Won next)) {
+				assertThat(second.isStandby()).isTrue();
+			}
+			return next.term();
+		});
+		awaitStill(() -> !takeover.isDone());
+		first.release(true);
+		assertThat((Term) get(takeover)).isGreaterThan(won.term());
+		assertThatIllegalStateException().isThrownBy(first::confirm);
+	}
+
+	@Test
+	void releaseTellsWhetherWorkHasEnded() throws SessionException {
+		StoreSession first = node("node-a").open();
+		win(first);
+		first.release(false);
+		StoreSession second = node("node-b").open();
+		assertThat(second.observe().leader()).isNull();
+		assertThat(win(second).ending()).isEqualTo(Ending.UNKNOWN);
+		second.release(true);
+		assertThat(win(first).ending()).isEqualTo(Ending.CLEAN);
+	}
+
+	@Test
+	void electionIsReleasedOnAnotherConnectionIfTheConnectionHasEnded() throws SessionException {
+		StoreSession session = node("node-a").open();
+		lead(session);
+		terminate("node-a");
+		session.release(true);
+		assertThat(election("owner IS NULL AND clean")).isEqualTo("t");
+	}
+
+	@Test
+	void endedConnectionDoesNotEndTheTerm() throws SessionException {
+		TestNode node = node("node-a");
+		StoreSession session = node.open();
+		lead(session);
+		List<String> token = rows("node-a", "token");
+		terminate("node-a");
+		confirm(node, session);
+		assertThat(rows("node-a", "token")).isEqualTo(token);
+	}
+
+	private void terminate(String node) {
+		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+				+ "WHERE application_name = 'leader-election table " + node + "'"))
+			.contains("t");
+	}
+
+	@Test
+	void electionIsTakenOverAtOnceByTheNextSessionOfTheSameNode() throws SessionException {
+		TestNode node = node("node-a");
+		node.open("other");
+		StoreSession first = node.open();
+		lead(first);
+		first.abort();
+		assertThat(win(node.open()).ending()).isEqualTo(Ending.UNKNOWN);
+	}
+
+	@Test
+	void closedSessionDeletesItsRowOnlyIfItOwnsNothing() throws SessionException {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		StoreSession second = node("node-b").open();
+		hold(second);
+		second.close();
+		first.close();
+		assertThat(rows("node-b", "token")).isEmpty();
+		assertThat(rows("node-a", "token")).containsExactly(election("owner"));
+	}
+
+	@Test
+	void candidatesThatWithdrawOrLeaveDisappear() throws SessionException {
+		TestNode node = node("node-a");
+		StoreSession first = node.open();
+		lead(first);
+		StoreSession second = node("node-b").open();
+		hold(second);
+		assertThat(candidates(node, first)).containsExactly("node-a", "node-b");
+		second.withdraw();
+		second.observe();
+		assertThat(candidates(node, first)).containsExactly("node-a");
+		second.becomeCandidate();
+		hold(second);
+		assertThat(candidates(node, first)).containsExactly("node-a", "node-b");
+		second.close();
+		assertThat(candidates(node, first)).containsExactly("node-a");
+	}
+
+	private static List<String> candidates(TestNode node, StoreSession session) throws SessionException {
+		node.clock.advance(Duration.ofSeconds(3));
+		session.confirm();
+		return session.candidates().stream().map(Candidate::nodeId).toList();
+	}
+
+	@Test
+	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
+		StoreSession leader = node("node-b").open();
+		lead(leader);
+		List<StoreSession> followers = new ArrayList<>();
+		for (String id : List.of("node-a", "node-c", "node-d", "node-e")) {
+			TestNode node = node(id);
+			StoreSession session = node.open(node.store(ELECTION, id.equals("node-e") ? 1 : 0, 2));
+			assertThat(session.isStandby()).isTrue();
+			hold(session);
+			followers.add(session);
+		}
+		for (StoreSession session : followers) {
+			// A change of the candidacy has the list read again
+			session.withdraw();
+			session.observe();
+			session.becomeCandidate();
+			hold(session);
+		}
+		assertThat(followers.stream().map(StoreSession::isStandby)).containsExactly(true, false, false, true);
+		assertThat(leader.isStandby()).isTrue();
+	}
+
+	@Test
+	void freeElectionIsLeftForAMomentToACandidateOfHigherPriority() throws SessionException {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		TestNode low = node("node-b");
+		StoreSession second = low.open();
+		TestNode high = node("node-c");
+		StoreSession third = high.open(high.store(ELECTION, 1, 3));
+		hold(third);
+		hold(second);
+		first.release(true);
+		hold(second);
+		low.clock.advance(Duration.ofSeconds(1));
+		win(second);
+		second.release(true);
+		second.close();
+		win(third);
+		StoreSession next = low.open();
+		hold(next);
+		third.release(true);
+		// It does not count as the former leader
+		win(next);
+	}
+
+	@Test
+	void requestEndsOnlyTheTermThatItNamesAndNotForEver() throws Exception {
+		TestNode node = node("node-a");
+		StoreSession first = node.open();
+		Won won = lead(first);
+		StoreSession second = node("node-b").open();
+		hold(second);
+		request(second, new Term(0, 1, won.term().transactionId() - 1), NO_WAIT);
+		assertThat(confirm(node, first).requested()).isFalse();
+		FutureTask<?> request = start(() -> request(second, won.term(), Duration.ofSeconds(3)));
+		await().atMost(LIMIT).until(() -> confirm(node, first).requested());
+		assertThat(first.requester()).isEqualTo("node-b: test");
+		get(request);
+		assertThat(confirm(node, first).requested()).isFalse();
+		FutureTask<?> obeyed = start(() -> request(second, won.term(), Duration.ofMinutes(1)));
+		await().atMost(LIMIT).until(() -> confirm(node, first).requested());
+		first.release(true);
+		get(obeyed);
+	}
+
+	private static boolean request(StoreSession session, Term term, Duration limit) throws SessionException {
+		((LeaseTableSession) session).requestResignation(term, "test", limit);
+		return true;
+	}
+
+	@Test
+	void wakeEndsTheWaitOrElseTheNextOne() throws Exception {
+		StoreSession leader = node("node-a").open();
+		lead(leader);
+		StoreSession session = node("node-b").open();
+		FutureTask<?> waiting = start(() -> session.acquire(Duration.ofMinutes(1)));
+		awaitStill(() -> !waiting.isDone());
+		session.wake();
+		get(waiting);
+		session.wake();
+		session.acquire(Duration.ofMinutes(1));
+		FutureTask<?> next = start(() -> session.acquire(Duration.ofMinutes(1)));
+		awaitStill(() -> !next.isDone());
+	}
+
+	@Test
+	void rowOfADeletedElectionEndsTheTerm() throws SessionException {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		this.server.execute("DELETE FROM " + this.table);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+			.withMessage("The row of the election has been deleted");
+	}
+
+	@Test
+	void rowOfAnElectionThatAnotherNodeOwnsEndsTheTerm() throws SessionException {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		StoreSession second = node("node-b").open();
+		hold(second);
+		update("term = term + 1, owner = '" + rows("node-b", "token").get(0) + "'");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+			.withMessageMatching("The term has ended: node 'node-b' leads in the term .*");
+	}
+
+	@Test
+	void releaseByHandEndsTheTerm() throws SessionException {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		update("owner = NULL");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+			.withMessage("The term has ended: the election is free");
+	}
+
+	@Test
+	void takeoverWaitsForTransactionsThatHavePassedTheFence() throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		StoreSession first = node.open(store);
+		Won won = lead(first);
+		Connection transaction = begin();
+		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		// Renewals pass
+		confirm(node, first);
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
+		hold(second);
+		other.clock.advance(LEASE);
+		String locker = "pid " + transaction.unwrap(PGConnection.class).getBackendPID() + " ";
+		await().atMost(LIMIT).until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
+		transaction.commit();
+		awaitWon(second);
+		assertThat(second.observe().foreign()).isNull();
+		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.REFUSED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ,
+			Connection.TRANSACTION_SERIALIZABLE })
+	void transactionThatBeganBeforeATakeoverPassesBeforeItAndIsRefusedAfterIt(int isolation) throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		StoreSession first = node.open(store);
+		Won won = lead(first);
+		Connection before = begin(isolation);
+		Connection after = begin(isolation);
+		for (Connection transaction : List.of(before, after)) {
+			execute(transaction, "SELECT count(*) FROM " + this.table);
+		}
+		confirm(node, first);
+		assertThat(pass(store, before, won)).isEqualTo(Verdict.PASSED);
+		before.commit();
+		// As by a node that is frozen, whose release does not end its own fence
+		update("owner = NULL, clean = true");
+		win(node("node-b").open());
+		assertThat(pass(store, after, won)).isEqualTo(Verdict.REFUSED);
+	}
+
+	@Test
+	void noTransactionPassesOnThisNodeFromTheReleaseOn() throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		StoreSession first = node.open(store);
+		Won won = lead(first);
+		Connection transaction = begin();
+		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		// Skipped, since the row is locked
+		first.release(true);
+		assertThat(election("owner IS NOT NULL")).isEqualTo("t");
+		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.REFUSED);
+	}
+
+	@Test
+	void serializationFailureBetweenOtherTransactionsIsNotMistakenForALostTerm() throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		Won won = lead(node.open(store));
+		String doctor = this.table + "_doctor";
+		this.server.execute("CREATE TABLE " + doctor + " (name text)");
+		try {
+			Connection transaction = begin(Connection.TRANSACTION_SERIALIZABLE);
+			Connection other = begin(Connection.TRANSACTION_SERIALIZABLE);
+			for (Connection each : List.of(transaction, other)) {
+				execute(each, "SELECT count(*) FROM " + doctor);
+			}
+			for (Connection each : List.of(transaction, other)) {
+				execute(each, "INSERT INTO " + doctor + " VALUES ('alice')");
+			}
+			other.commit();
+			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> pass(store, transaction, won))
+				.extracting(SQLException::getSQLState)
+				.isEqualTo("40001");
+			transaction.rollback();
+			assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+			transaction.rollback();
+		}
+		finally {
+			this.server.execute("DROP TABLE " + doctor);
+		}
+	}
+
+	@Test
+	void fenceLimitsHowLongItsTransactionMayBeIdle() throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		Won won = lead(node.open(store));
+		Connection transaction = begin();
+		String setting = "SHOW idle_in_transaction_session_timeout";
+		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(value(transaction, setting)).isEqualTo("20s");
+		transaction.commit();
+		assertThat(value(transaction, setting)).isEqualTo("0");
+		execute(transaction, "SET idle_in_transaction_session_timeout = '7s'");
+		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(value(transaction, setting)).isEqualTo("7s");
+	}
+
+	@Test
+	void fenceIsBlockedWhileAForeignSessionHasLockedTheRow() throws Exception {
+		TestNode node = node("node-a");
+		ElectionStore store = node.store();
+		Won won = lead(node.open(store));
+		begin(lockOfElection());
+		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.BLOCKED);
+	}
+
+	@Test
+	void fenceCoversTheDatabaseToWhichTheElectionsMove() throws Exception {
+		Connection transaction = begin();
+		LeaseTableSql sql = new LeaseTableSql(Tables.named(this.table), ServerInspection.inspect(transaction), 1000);
+		DatabaseIdentity present = DatabaseIdentity.of(transaction);
+		DatabaseIdentity former = new DatabaseIdentity(present.database() + 1, present.cluster());
+		AtomicReference<Home> home = new AtomicReference<>(new Home(former, sql));
+		LeaseTableFence fence = new LeaseTableFence(ELECTION, LEASE, home::get, Platform.SYSTEM);
+		assertThat(fence.covers(transaction)).isFalse();
+		home.set(new Home(present, sql));
+		assertThat(fence.covers(transaction)).isTrue();
+		home.set(new Home(former, sql));
+		assertThat(fence.covers(transaction)).isFalse();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "SELECT FROM %s WHERE true FOR UPDATE", "UPDATE %s SET since = since", "DELETE FROM %s",
+			"SELECT FROM %s WHERE true FOR KEY SHARE; UPDATE %<s SET since = since" })
+	void followerNamesTheSessionThatHasLockedAFreeElection(String change) throws Exception {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		first.release(true);
+		StoreSession second = node("node-b").open();
+		Connection foreign = begin(change.formatted(this.table));
+		ForeignHolder holder = hold(second).view().foreign();
+		assertThat(holder).isNotNull();
+		assertThat(holder.blocking()).isTrue();
+		assertThat(holder.session())
+			.startsWith("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID() + " (");
+		foreign.rollback();
+		awaitWon(second);
+	}
+
+	@Test
+	void followerNamesThePreparedTransactionThatHasLockedAFreeElection() throws Exception {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		first.release(true);
+		StoreSession second = node("node-b").open();
+		execute(begin(lockOfElection()), "PREPARE TRANSACTION '" + this.table + "'");
+		try {
+			assertThat(hold(second).view().foreign())
+				.isEqualTo(new ForeignHolder("prepared transaction '" + this.table + "'", true, false));
+		}
+		finally {
+			this.server.execute("ROLLBACK PREPARED '" + this.table + "'");
+		}
+		awaitWon(second);
+	}
+
+	@Test
+	void followerNamesTheSessionThatHasLockedTheRowOfANodeThatHasExpired() throws Exception {
+		StoreSession first = node("node-a").open();
+		lead(first);
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
+		hold(second);
+		Connection foreign = begin(lockOf("node-a"));
+		other.clock.advance(LEASE);
+		assertThat(String.valueOf(hold(second).view().foreign()))
+			.contains("pid " + foreign.unwrap(PGConnection.class).getBackendPID() + " ");
+		foreign.rollback();
+		awaitWon(second);
+	}
+
+	@Test
+	void lockOfACandidatesRowDoesNotDelayATakeover() throws Exception {
+		lead(node("node-a").open());
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
+		hold(second);
+		begin("SELECT FROM %s_candidate FOR UPDATE".formatted(this.table));
+		other.clock.advance(LEASE);
+		assertThat(win(second).term()).isNotNull();
+	}
+
+	@Test
+	void remainsOfCrashedNodesAreDeletedAfterADayUnlessAnElectionNeedsThem() throws SessionException {
+		lead(node("owner").open());
+		hold(node("crashed").open());
+		hold(node("present").open());
+		List.of("owner", "crashed").forEach((id) -> update(id, "heartbeat = now() - interval '25 hours'"));
+		this.server.execute(
+				"INSERT INTO %s_candidate VALUES ('%s', gen_random_uuid(), false)".formatted(this.table, ELECTION));
+		hold(node("later").open());
+		assertThat(this.server.query("SELECT node FROM %s_node ORDER BY node".formatted(this.table)))
+			.containsExactly("later", "owner", "present");
+		assertThat(this.server.query(("SELECT node FROM %1$s_candidate LEFT JOIN %1$s_node USING (token) ORDER BY node")
+			.formatted(this.table))).containsExactly("later", "owner", "present");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "_node", "_candidate" })
+	void lockedTableFailsReadsAndDelaysConfirmations(String name) throws Exception {
+		StoreSession first = node("node-a", this.server::connect, Duration.ofSeconds(3), LeaseTableSql::new).open();
+		lead(first);
+		StoreSession second = node("node-b", this.server::connect, Duration.ofSeconds(3), LeaseTableSql::new).open();
+		Connection foreign = begin("LOCK TABLE " + this.table + name);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> second.acquire(NO_WAIT))
+			.withMessageContaining("The lease table is locked by another session");
+		FutureTask<?> confirmation = start(first::confirm);
+		awaitStill(() -> !confirmation.isDone());
+		foreign.rollback();
+		get(confirmation);
+	}
+
+	@Test
+	void termsIncreaseAcrossAChangeOfStoreInBothDirections() throws SessionException {
+		List<Term> terms = new ArrayList<>();
+		for (int i = 0; i < 3; i++) {
+			StoreSession leased = node("node-a").open();
+			terms.add(lead(leased).term());
+			leased.release(true);
+			leased.close();
+			StoreSession locked = openLock();
+			terms.add(((Won) locked.acquire(NO_WAIT)).term());
+			locked.release(true);
+			locked.close();
+		}
+		assertThat(terms).isSorted().doesNotHaveDuplicates();
+	}
+
+	private StoreSession openLock() throws SessionException {
+		StoreSession session = new AdvisoryLockStore(
+				new ElectionSettings(ELECTION, "node", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), this.keys, 0,
+				false, (settings) -> tracked(this.server.connect(settings)), null)
+			.open();
+		session.becomeCandidate();
+		return session;
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "main, true", "candidate, true", "fence, true", "term, true", "marker, true", "request, false",
+			"observer, false", "notice, false" })
+	void keyOfTheOtherStoreKeepsNodesFromTakingOver(String name, boolean keeps) throws Exception {
+		Connection foreign = connect();
+		execute(foreign, "SELECT pg_advisory_lock_shared(" + key(name) + ")");
+		StoreSession session = node("node-a").open();
+		if (keeps) {
+			assertThat(hold(session).view().foreign()).asString()
+				.startsWith("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID()
+						+ " (leader-election.store=advisory-lock; all nodes must use the same store)");
+			execute(foreign, "SELECT pg_advisory_unlock_all()");
+		}
+		win(session);
+	}
+
+	private String key(String name) {
+		return switch (name) {
+			case "main" -> String.valueOf(this.keys.main());
+			case "candidate" -> String.valueOf(this.keys.candidate());
+			case "fence" -> String.valueOf(this.keys.fence());
+			case "term" -> this.keys.termClass() + ", 1";
+			case "marker" -> this.keys.termClass() + ", " + ElectionKeys.CLEAN;
+			case "request" -> this.keys.requestClass() + ", 1";
+			case "observer" -> this.keys.observerClass() + ", " + ElectionKeys.OBSERVER;
+			case "notice" -> this.keys.noticeClass() + ", 1";
+			default -> throw new IllegalArgumentException(name);
+		};
+	}
+
+	@Test
+	void keyOfTheOtherStoreDelaysAGrantButDoesNotEndLeadership() throws Exception {
+		TestNode node = node("node-a");
+		StoreSession session = node.open();
+		win(session);
+		Connection foreign = connect();
+		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+		assertThat(session.confirm().predecessor()).contains("leader-election.store=advisory-lock");
+		execute(foreign, "SELECT pg_advisory_unlock_all()");
+		assertThat(confirm(node, session).predecessor()).isNull();
+		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+		assertThat(confirm(node, session).predecessor()).isNull();
+	}
+
+}

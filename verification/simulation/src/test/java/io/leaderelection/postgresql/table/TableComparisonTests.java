@@ -1,0 +1,126 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.table;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+
+import io.leaderelection.postgresql.table.TableOperation.Kind;
+import io.leaderelection.simulation.server.ComparedServer;
+import io.leaderelection.simulation.server.Seeds;
+import io.leaderelection.testsupport.Mutant;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The programs for the simulated table answer as the statements of the library do on
+ * PostgreSQL. Sessions take over, raise beats, expire others, pass the fence and release
+ * at random, also in transactions that stay open, and all answers are compared.
+ */
+@Tag("ring2")
+class TableComparisonTests {
+
+	private static final Duration BUDGET = Duration.ofSeconds(3);
+
+	private static final Duration LONG_BUDGET = Duration.ofSeconds(30);
+
+	private static final int OPERATIONS = 200;
+
+	private final Set<Kind> succeeded = EnumSet.noneOf(Kind.class);
+
+	private int operations;
+
+	private int tables;
+
+	@Test
+	void answersAsTheLibraryDoesOnPostgreSql() throws Exception {
+		run(BUDGET, Mutant.NONE);
+	}
+
+	@Test
+	@Tag("ring3")
+	void answersAsTheLibraryDoesOnPostgreSqlForLong() throws Exception {
+		run(LONG_BUDGET, Mutant.NONE);
+		assertThat(this.succeeded).containsExactly(Kind.values());
+	}
+
+	/**
+	 * Each rule of a statement is compared, also those whose mistakes the simulation does
+	 * not find.
+	 */
+	@ParameterizedTest
+	@Tag("ring3")
+	@EnumSource(names = { "BEAT_INCREMENTED", "BEAT_NOT_COMPARED", "EXPIRED_AFTER_PROMOTION", "TAKEN_WITHOUT_BEAT",
+			"TAKEN_AFTER_PROMOTION", "TAKEN_FROM_ROW", "TERM_NOT_COMPARED", "OWNER_NOT_COMPARED", "TERM_NOT_RAISED",
+			"RELEASED_WITHOUT_TERM", "ROW_DELETED_WHILE_OWNING", "OPEN_FENCE", "FENCE_WITHOUT_LOCK",
+			"FENCE_WITHOUT_ROW" })
+	void findsDeviation(Mutant mutant) {
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> run(LONG_BUDGET, mutant))
+			.withMessageStartingWith("Run this again");
+		System.out.println(mutant + " was found after " + this.operations + " operations");
+	}
+
+	private void run(Duration budget, Mutant mutant) throws Exception {
+		int seeds = Seeds.run(budget, (random) -> compare(random, mutant));
+		System.out.println(this.operations + " operations of " + seeds + " seeds gave the same answers");
+	}
+
+	private void compare(Random random, Mutant mutant) throws Exception {
+		List<String> history = new ArrayList<>();
+		TableCourse course = new TableCourse(random);
+		try (RealTable real = new RealTable("compared_" + ++this.tables, ComparedServer.SERVER);
+				ComparedTable simulated = new SimulatedTable(new Random(random.nextLong()), real.inspection(),
+						mutant)) {
+			for (int count = 0; count < OPERATIONS; count++) {
+				TableOperation operation = course.next();
+				history.add(operation.toString());
+				String answer = real.run(operation);
+				history.add("  " + answer);
+				assertThat(simulated.run(operation)).as(String.join("\n", history)).isEqualTo(answer);
+				if (hasSucceeded(operation.kind(), answer)) {
+					this.succeeded.add(operation.kind());
+				}
+				course.follow(operation, answer);
+				this.operations++;
+			}
+		}
+	}
+
+	/**
+	 * Return whether an operation had its effect, and was not refused.
+	 */
+	private static boolean hasSucceeded(Kind kind, String answer) {
+		return switch (kind) {
+			case RAISE -> answer.contains("raised=true");
+			case TAKE_OVER -> answer.startsWith(ComparedTable.TAKEN);
+			case FENCE -> answer.contains("passed=true");
+			case LOCKERS -> answer.contains("pid=session");
+			case EXPIRE, RELEASE, LEAVE -> answer.contains("changed=true");
+			default -> !answer.isEmpty() && !answer.startsWith(ComparedTable.ERROR);
+		};
+	}
+
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation.server;
+
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A version of a row of the table of elections.
+ *
+ * @param term the transaction id of the last takeover, 0 before the first one
+ * @param timeline the timeline of the server at that time
+ * @param owner the session that leads, or {@code null}
+ * @param clean whether the work of the last term had ended when it was released
+ */
+public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolean clean) {
+
+	/** A row as it is inserted. */
+	public static final ElectionRow NEW = new ElectionRow(0, 0, null, true);
+
+	/**
+	 * Return this row after a release.
+	 */
+	public ElectionRow freed(boolean newClean) {
+		return new ElectionRow(this.term, this.timeline, null, newClean);
+	}
+
+}
