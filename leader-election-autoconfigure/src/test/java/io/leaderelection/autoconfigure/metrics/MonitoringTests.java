@@ -93,8 +93,21 @@ class MonitoringTests {
 	}
 
 	static Stream<AlertRule> alertRuleAsksForWhatIsExported() throws IOException {
+		return rules("prometheus-alerts.yaml");
+	}
+
+	@Test
+	void alertRuleOfTheTablesAsksForWhatTheExporterOfPostgreSqlHas() throws IOException {
+		assertThat(rules("postgresql-alerts.yaml")).singleElement().satisfies((rule) -> {
+			assertThat(rule.alert()).isEqualTo("LeaderElectionDeadRows");
+			assertThat(scrape.missing(PromQl.parse(rule.expression())))
+				.allMatch((missing) -> missing.toString().contains("pg_stat_user_tables_n_dead_tup"));
+		});
+	}
+
+	private static Stream<AlertRule> rules(String file) throws IOException {
 		Yaml yaml = new Yaml(new SafeConstructor(new LoaderOptions()));
-		try (Reader reader = Files.newBufferedReader(ROOT.resolve("monitoring/prometheus-alerts.yaml"))) {
+		try (Reader reader = Files.newBufferedReader(ROOT.resolve("monitoring").resolve(file))) {
 			return AlertRule.of(yaml.load(reader)).stream();
 		}
 	}
