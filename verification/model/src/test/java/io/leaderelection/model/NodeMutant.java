@@ -50,7 +50,7 @@ enum NodeMutant implements SeededMistake {
 
 	/**
 	 * A takeover only locks its own row, and is trusted from its start. Each of the two
-	 * alone does no harm.
+	 * alone violates nothing.
 	 */
 	OWN_ROW_LOCKED_AND_GRANTED("G2_OneBeliever", Instance.NODE_SHORT_LEASE.faults("IDLE").with("MaxSessions", "1")),
 
@@ -74,7 +74,7 @@ enum NodeMutant implements SeededMistake {
 
 	/**
 	 * A promotion does not end sessions, and the session that owns an election is ended a
-	 * lease after it although its beat changes. Each of the two alone does no harm there.
+	 * lease after it although its beat changes. Each of the two alone violates nothing.
 	 */
 	OUTDATED_OWNER_DELETED("G2_OneBeliever", Instance.NODE_PROMOTED_SESSION),
 

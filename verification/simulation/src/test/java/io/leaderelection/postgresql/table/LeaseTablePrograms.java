@@ -155,11 +155,6 @@ final class LeaseTablePrograms {
 				return is(Mutant.TAKEN_FROM_ROW) ? row : null;
 			}
 
-			@Override
-			Rows outcome(boolean rowChanged, boolean rowHeld) {
-				return Rows.of("changed", rowChanged);
-			}
-
 		};
 	}
 
@@ -273,6 +268,11 @@ final class LeaseTablePrograms {
 				return row.freed(clean);
 			}
 
+			@Override
+			Rows outcome(boolean rowChanged, boolean rowHeld) {
+				return Rows.of("changed", rowChanged, "held", rowHeld);
+			}
+
 		};
 	}
 
@@ -382,11 +382,6 @@ final class LeaseTablePrograms {
 			@Override
 			@Nullable NodeRow change(NodeRow row) {
 				return null;
-			}
-
-			@Override
-			Rows outcome(boolean rowChanged, boolean rowHeld) {
-				return Rows.of("changed", rowChanged);
 			}
 
 		};

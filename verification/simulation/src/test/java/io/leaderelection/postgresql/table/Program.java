@@ -252,7 +252,7 @@ abstract class Program extends Statement<Rows> {
 		abstract @Nullable R change(R row);
 
 		Rows outcome(boolean rowChanged, boolean rowHeld) {
-			return Rows.of("changed", rowChanged, "held", rowHeld);
+			return Rows.of("changed", rowChanged);
 		}
 
 	}

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * A version of a row of the table of elections.
  *
  * @param term the transaction id of the last takeover, 0 before the first one
- * @param timeline the timeline of the server at that time
+ * @param timeline the timeline of the server when it was taken over
  * @param owner the session that leads, or {@code null}
  * @param clean whether the work of the last term had ended when it was released
  */
