@@ -29,7 +29,6 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 
 import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import io.leaderelection.postgresql.ConnectionSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -46,7 +45,8 @@ import org.springframework.util.StringUtils;
  * is present:
  * <ol>
  * <li>a {@link LeaderElectionDataSource @LeaderElectionDataSource}
- * <li>{@code leader-election.datasource.url}
+ * <li>the URL of the {@link LeaderElectionConnectionDetails}, by default
+ * {@code leader-election.datasource.url}
  * <li>the one or primary {@link DataSource} of the application
  * </ol>
  * Beans are looked up once, on the thread that starts the application. URL and
@@ -60,14 +60,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 	private static final String DEDICATE = "declare a bean @Bean(defaultCandidate = false) @LeaderElectionDataSource "
 			+ "DataSource";
 
-	private static final String WITHOUT_DATABASE = " To run without a database, set leader-election.mode=always (or "
-			+ "never).";
+	private static final String WITHOUT_DATABASE = " To run without a database, set leader-election.mode=always.";
 
 	private final ObjectProvider<DataSource> dedicated;
 
 	private final ObjectProvider<DataSource> dataSources;
 
-	private final Datasource properties;
+	private final LeaderElectionConnectionDetails details;
 
 	private volatile @Nullable Origin origin;
 
@@ -79,13 +78,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 	 * Create a new {@code ElectionConnectionSource} instance.
 	 * @param dedicated the data source for elections
 	 * @param dataSources the data sources of the application
-	 * @param properties the connection properties for elections
+	 * @param details the connection details for elections
 	 */
 	ElectionConnectionSource(ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-			Datasource properties) {
+			LeaderElectionConnectionDetails details) {
 		this.dedicated = dedicated;
 		this.dataSources = dataSources;
-		this.properties = properties;
+		this.details = details;
 	}
 
 	/**
@@ -96,7 +95,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		Origin resolved = resolve();
 		resolved.check();
 		this.origin = resolved;
-		this.shared = this.properties.username() == null && !StringUtils.hasText(this.properties.url())
+		this.shared = this.details.getUsername() == null && !StringUtils.hasText(this.details.getJdbcUrl())
 				&& this.dedicated.stream().findAny().isEmpty();
 		try {
 			DataSource own = this.dataSources.getIfUnique();
@@ -155,10 +154,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 							+ " @LeaderElectionDataSource beans to use, since none of them is primary.",
 					"Annotate only the one whose database holds the elections.");
 		}
-		String url = this.properties.url();
+		String url = this.details.getJdbcUrl();
 		if (StringUtils.hasText(url)) {
-			return new Derived(() -> target("leader-election.datasource.url",
-					new ConnectionTarget(url, null, null, null, new Properties(), null, List.of())));
+			String name = (this.details instanceof PropertiesLeaderElectionConnectionDetails)
+					? "leader-election.datasource.url" : "The LeaderElectionConnectionDetails";
+			return new Derived(() -> checked(name, new ConnectionTarget(url, this.details.getUsername(),
+					this.details.getPassword(), null, new Properties(), null, List.of())));
 		}
 		DataSource dataSource = this.dataSources.getIfUnique();
 		if (dataSource == null) {
@@ -196,15 +197,18 @@ final class ElectionConnectionSource implements ConnectionSource {
 					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
 							+ " that is not a pool.");
 		}
-		return target(name, target);
+		ConnectionTarget checked = checked(name, target);
+		// With a URL, the credentials are for that URL
+		return StringUtils.hasText(this.details.getJdbcUrl()) ? checked
+				: checked.with(this.details.getUsername(), this.details.getPassword(), null, null);
 	}
 
-	private ConnectionTarget target(String name, ConnectionTarget target) {
+	private static ConnectionTarget checked(String name, ConnectionTarget target) {
 		if (!JdbcUrl.isPostgreSql(target.url())) {
 			throw new InvalidUsageException(
 					name + " points to " + JdbcUrl.withoutSecrets(target.url())
 							+ ", but elections are held on PostgreSQL only.",
-					"Set leader-election.datasource.url to a URL of the form jdbc:postgresql://host/database."
+					"Use a URL of the form jdbc:postgresql://host/database, for instance by leader-election.datasource.url."
 							+ WITHOUT_DATABASE);
 		}
 		// The driver would log a part of a URL that it cannot parse
@@ -216,7 +220,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 					"Use the form jdbc:postgresql://host:5432/database, and encode special characters of parameters "
 							+ "as in '%25' for '%'. User and password are properties of their own.");
 		}
-		return target.with(this.properties.username(), this.properties.password(), null, null);
+		return target;
 	}
 
 	/** The source of connections. */

@@ -147,14 +147,21 @@ public final class LeaderElectionAutoConfiguration {
 	static class PostgreSqlConfiguration {
 
 		@Bean
+		@ConditionalOnMissingBean(LeaderElectionConnectionDetails.class)
+		PropertiesLeaderElectionConnectionDetails leaderElectionConnectionDetails(LeaderElectionProperties properties) {
+			return new PropertiesLeaderElectionConnectionDetails(properties.datasource());
+		}
+
+		@Bean
 		ElectionStoreFactory electionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
-				Environment environment, ObjectProvider<LocalStore> manual) {
+				ObjectProvider<LeaderElectionConnectionDetails> details, Environment environment,
+				ObjectProvider<LocalStore> manual) {
 			if (properties.mode() != Mode.POSTGRESQL) {
 				return new LocalElectionStoreFactory(definitions, manual);
 			}
 			return new PostgreSqlElectionStoreFactory(properties, definitions,
-					new ElectionConnectionSource(dedicated, dataSources, properties.datasource()),
+					new ElectionConnectionSource(dedicated, dataSources, details.getObject()),
 					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
 		}
 

@@ -227,6 +227,13 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
+	void dedicatedPoolKeepsItsCredentialsBesideAnotherUrl() throws SQLException {
+		source(DedicatedPoolConfiguration.class, new Datasource(URL, "other", "other-secret")).connect(NO_SETTINGS);
+		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://dedicated/db");
+		assertThat(this.driver.properties).containsEntry("user", "app").containsEntry("password", "secret");
+	}
+
+	@Test
 	void dedicatedDataSourceThatIsNoPoolIsAsked() throws SQLException {
 		ElectionConnectionSource source = source(DedicatedTokenConfiguration.class, none());
 		source.check();
@@ -483,7 +490,8 @@ class ElectionConnectionSourceTests {
 		context.register(Providers.class);
 		context.refresh();
 		Providers providers = context.getBean(Providers.class);
-		return new ElectionConnectionSource(providers.dedicated, providers.dataSources, properties);
+		return new ElectionConnectionSource(providers.dedicated, providers.dataSources,
+				new PropertiesLeaderElectionConnectionDetails(properties));
 	}
 
 	static class Providers {

@@ -207,7 +207,7 @@ class FollowedDataSourceTests {
 			context.refresh();
 			Providers providers = context.getBean(Providers.class);
 			return new ElectionConnectionSource(providers.dedicated, providers.dataSources,
-					new Datasource(null, null, null));
+					new PropertiesLeaderElectionConnectionDetails(new Datasource(null, null, null)));
 		}
 	}
 

@@ -71,8 +71,8 @@ class ArchitectureTests {
 	 * The types of other packages that users may name.
 	 */
 	private static final Set<String> API_TYPES = Set.of("annotation.InvalidUsageException", "annotation.LeaderOnly",
-			"autoconfigure.LeaderElectionDataSource", "schedule.Claim", "schedule.DurableSchedule",
-			"schedule.FireEndedEvent", "schedule.FireTime", "schedule.MisfirePolicy");
+			"autoconfigure.LeaderElectionConnectionDetails", "autoconfigure.LeaderElectionDataSource", "schedule.Claim",
+			"schedule.DurableSchedule", "schedule.FireEndedEvent", "schedule.FireTime", "schedule.MisfirePolicy");
 
 	/**
 	 * The types of the engine through which a connection of the application passes.
