@@ -47,9 +47,9 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.observation.LeaderWorkObservationDocumentation;
-import io.leaderelection.observation.MdcWorkObserver;
 import io.leaderelection.schedule.DurableSchedule;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.core.instrument.Meter;
@@ -175,10 +175,10 @@ class PublicNamesTests {
 	}
 
 	private static Stream<String> mdc() {
-		return Arrays.stream(MdcWorkObserver.class.getDeclaredFields())
+		return Arrays.stream(LogContext.class.getDeclaredFields())
 			.filter((field) -> field.getType() == String.class)
 			.map(Field::getName)
-			.map((name) -> (String) ReflectionTestUtils.getField(MdcWorkObserver.class, name));
+			.map((name) -> (String) ReflectionTestUtils.getField(LogContext.class, name));
 	}
 
 	/**

@@ -28,10 +28,12 @@ import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.LocalStore;
+import io.leaderelection.engine.LogContext;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
+import org.slf4j.MDC;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -125,9 +127,11 @@ public final class LeaderElectionAutoConfiguration {
 
 	@Bean(name = ELECTORS_BEAN_NAME)
 	DefaultLeaderElectors leaderElectors(ElectionDefinitions definitions, ElectionStoreFactory storeFactory,
-			LeadershipSequence sequence, ObjectProvider<ElectionTimings> timings) {
+			LeadershipSequence sequence, ObjectProvider<ElectionTimings> timings,
+			ObjectProvider<LogContext> logContext) {
 		return new DefaultLeaderElectors(definitions.all().stream().map(storeFactory::settings).toList(),
 				timings.getIfAvailable(() -> ElectionTimings.DEFAULTS),
+				logContext.getIfAvailable(() -> LogContext.NONE),
 				(settings) -> storeFactory.create(definitions.get(settings.election())), sequence::publish);
 	}
 
@@ -139,6 +143,18 @@ public final class LeaderElectionAutoConfiguration {
 			ApplicationContext context) {
 		return new LeaderElectionLifecycle(electors, definitions, storeFactory, services, properties.failFast(),
 				context);
+	}
+
+	/** Key-value pairs of log messages if SLF4J is on the class path. */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(MDC.class)
+	static class LoggingConfiguration {
+
+		@Bean
+		MdcLogContext electionLogContext() {
+			return new MdcLogContext();
+		}
+
 	}
 
 	/** Elections if PostgreSQL is on the class path. */

@@ -17,6 +17,7 @@
 package io.leaderelection.observation;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.engine.WorkObserver.WorkObservation;
 import org.jspecify.annotations.Nullable;
@@ -28,18 +29,13 @@ import org.slf4j.MDC;
  */
 public final class MdcWorkObserver implements WorkObserver {
 
-	private static final String ELECTION = "leader.election";
-
-	private static final String NODE = "leader.node";
-
-	private static final String TERM = "leader.term";
-
 	@Override
 	public WorkObservation begin(Leadership leadership, Class<?> type, @Nullable String method, Context context) {
-		Previous previous = new Previous(MDC.get(ELECTION), MDC.get(NODE), MDC.get(TERM));
-		MDC.put(ELECTION, leadership.getElection());
-		MDC.put(NODE, leadership.getNodeId());
-		MDC.put(TERM, leadership.getTerm().toString());
+		Previous previous = new Previous(MDC.get(LogContext.ELECTION), MDC.get(LogContext.NODE),
+				MDC.get(LogContext.TERM));
+		MDC.put(LogContext.ELECTION, leadership.getElection());
+		MDC.put(LogContext.NODE, leadership.getNodeId());
+		MDC.put(LogContext.TERM, leadership.getTerm().toString());
 		return previous;
 	}
 
@@ -51,9 +47,9 @@ public final class MdcWorkObserver implements WorkObserver {
 
 		@Override
 		public void left() {
-			restore(ELECTION, this.election);
-			restore(NODE, this.node);
-			restore(TERM, this.term);
+			restore(LogContext.ELECTION, this.election);
+			restore(LogContext.NODE, this.node);
+			restore(LogContext.TERM, this.term);
 		}
 
 		private static void restore(String key, @Nullable String value) {

@@ -44,10 +44,10 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	private final ElectionStore store;
 
-	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
-			Consumer<ElectionEvent> publisher) {
+	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, LogContext logContext, ElectionStore store,
+			Watchdog watchdog, Consumer<ElectionEvent> publisher) {
 		this(settings, timings, store, watchdog, Platform.SYSTEM, publisher,
-				new ElectionLog(LogFactory.getLog(Election.class)), Transitions::new);
+				new ElectionLog(LogFactory.getLog(Election.class), logContext), Transitions::new);
 	}
 
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,

@@ -45,25 +45,26 @@ public final class DefaultLeaderElectors implements LeaderElectors {
 	 */
 	public DefaultLeaderElectors(Collection<ElectionSettings> elections,
 			Function<ElectionSettings, ElectionStore> stores, Consumer<ElectionEvent> publisher) {
-		this(elections, ElectionTimings.DEFAULTS, stores, (elector, event) -> publisher.accept(event));
+		this(elections, ElectionTimings.DEFAULTS, LogContext.NONE, stores, (elector, event) -> publisher.accept(event));
 	}
 
 	/**
 	 * Create a new {@code DefaultLeaderElectors} instance.
 	 * @param elections the settings of all elections, the default first
 	 * @param timings the timings
+	 * @param logContext adds key-value pairs to log messages
 	 * @param stores provides the store of an election
 	 * @param publisher receives the events, with the elector of their election; called by
 	 * one thread per election
 	 */
-	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings,
+	public DefaultLeaderElectors(Collection<ElectionSettings> elections, ElectionTimings timings, LogContext logContext,
 			Function<ElectionSettings, ElectionStore> stores,
 			BiConsumer<DefaultLeaderElector, ElectionEvent> publisher) {
 		WarmUp.begin();
 		Watchdog watchdog = new Watchdog(Platform.SYSTEM);
 		for (ElectionSettings settings : elections) {
-			this.electors.put(settings.election(), new DefaultLeaderElector(settings, timings, stores.apply(settings),
-					watchdog, (event) -> publisher.accept(get(event.getElection()), event)));
+			this.electors.put(settings.election(), new DefaultLeaderElector(settings, timings, logContext,
+					stores.apply(settings), watchdog, (event) -> publisher.accept(get(event.getElection()), event)));
 		}
 	}
 

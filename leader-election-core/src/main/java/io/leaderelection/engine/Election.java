@@ -80,7 +80,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.timings = timings;
 		this.transitions = transitions;
 		this.platform = platform;
-		this.log = log;
+		this.log = log.of(settings);
 		this.fenceChecks = new FenceChecks(fence);
 		this.statistics = new ElectionStatistics(this.fenceChecks);
 		this.lock = platform.newLock();

@@ -16,12 +16,19 @@
 
 package io.leaderelection.engine;
 
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
 import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The log of the engine. If an appender throws an exception, only its message is lost: it
- * must not end a term, a session or a thread.
+ * must not end a term, a session or a thread. What a message is about is also passed on
+ * as key-value pairs, since the text is for people.
  */
 final class ElectionLog {
 
@@ -30,8 +37,56 @@ final class ElectionLog {
 
 	private final @Nullable Log log;
 
+	private final LogContext context;
+
+	private final Map<String, String> values;
+
 	ElectionLog(@Nullable Log log) {
+		this(log, LogContext.NONE);
+	}
+
+	ElectionLog(@Nullable Log log, LogContext context) {
+		this(log, context, Map.of());
+	}
+
+	private ElectionLog(@Nullable Log log, LogContext context, Map<String, String> values) {
 		this.log = log;
+		this.context = context;
+		this.values = values;
+	}
+
+	/**
+	 * Return the log of messages of an election.
+	 */
+	ElectionLog of(ElectionSettings settings) {
+		return with(LogContext.ELECTION, settings.election()).with(LogContext.NODE, settings.nodeId());
+	}
+
+	/**
+	 * Return the log of messages on a term.
+	 */
+	ElectionLog of(@Nullable Term term) {
+		return (term != null) ? with(LogContext.TERM, term.toString()) : this;
+	}
+
+	/**
+	 * Return the log of messages on the end of a term.
+	 */
+	ElectionLog of(Term term, Reason reason) {
+		return of(term).with(LogContext.REASON, reason.name().toLowerCase(Locale.ROOT));
+	}
+
+	/**
+	 * Return the log of messages on another leader.
+	 */
+	ElectionLog of(String leader, @Nullable Term term) {
+		return of(term).with(LogContext.LEADER, leader);
+	}
+
+	private ElectionLog with(String key, String value) {
+		Map<String, String> more = new HashMap<>(this.values);
+		more.put(key, value);
+		return new ElectionLog(this.log, this.context, Map.copyOf(more));
 	}
 
 	void info(String message) {
@@ -58,9 +113,9 @@ final class ElectionLog {
 		}
 	}
 
-	private static void quietly(Runnable logging) {
+	private void quietly(Runnable message) {
 		try {
-			logging.run();
+			this.context.log(this.values, message);
 		}
 		catch (Throwable ex) {
 			// The failure cannot be reported, since the log has failed

@@ -131,8 +131,9 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 			this.store.requestResignation(term, cause, LONGEST_REQUEST);
 		}
 		catch (SessionException ex) {
-			this.log.warn(
-					"Could not request the end of term " + term + ": " + ex.getMessage() + " (" + this.election + ")");
+			this.log.of(term)
+				.warn("Could not request the end of term " + term + ": " + ex.getMessage() + " (" + this.election
+						+ ")");
 		}
 	}
 
@@ -280,8 +281,9 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 		Loss loss = this.election.state().loss();
 		if (loss != null && loss != this.logged) {
 			this.logged = loss;
-			this.log.warn("Lost " + loss.leadership() + " (" + loss.reason() + ", last confirmed "
-					+ TimeUnit.NANOSECONDS.toMillis(loss.silence()) + "ms ago)");
+			this.log.of(loss.leadership().getTerm(), loss.reason())
+				.warn("Lost " + loss.leadership() + " (" + loss.reason() + ", last confirmed "
+						+ TimeUnit.NANOSECONDS.toMillis(loss.silence()) + "ms ago)");
 		}
 	}
 

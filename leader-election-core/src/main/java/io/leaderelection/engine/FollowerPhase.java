@@ -187,7 +187,7 @@ final class FollowerPhase {
 		}
 		if (this.election.requestResignation(leader.term(), "priority").isRequested()
 				&& this.preference.requested(now)) {
-			this.log.info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
+			logOf(leader).info("Requesting leadership from node '" + leader.nodeId() + "' of lower priority ("
 					+ this.election + ")");
 		}
 	}
@@ -231,12 +231,16 @@ final class FollowerPhase {
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
 				+ ")";
 		if (isFirst()) {
-			this.log.info("Not leader, skipping scheduler startup " + who);
+			logOf(leader).info("Not leader, skipping scheduler startup " + who);
 		}
 		else if (leader != null && !leader.isSame(known.leader())) {
-			this.log.info("Following " + who);
+			logOf(leader).info("Following " + who);
 		}
 		this.contact.observed(view, known.foreign());
+	}
+
+	private ElectionLog logOf(@Nullable Holder leader) {
+		return (leader != null) ? this.log.of(leader.nodeId(), leader.term()) : this.log;
 	}
 
 	/**

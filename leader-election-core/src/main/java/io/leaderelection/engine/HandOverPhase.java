@@ -58,7 +58,7 @@ final class HandOverPhase {
 
 	HandOverPhase(Election election, LeaderPhase leader, TermLeadership granted, HandOver handOver) {
 		this.election = election;
-		this.log = election.log();
+		this.log = election.log().of(granted.getTerm(), handOver.reason());
 		this.leader = leader;
 		this.granted = granted;
 		this.handOver = handOver;

@@ -80,7 +80,7 @@ final class LeaderPhase {
 	LeaderPhase(Election election, SupervisedSession session, Acquisition.Won won, StoreContact contact) {
 		this.election = election;
 		this.settings = election.settings();
-		this.log = election.log();
+		this.log = election.log().of(won.term());
 		this.transitions = election.transitions();
 		this.session = session;
 		this.won = won;

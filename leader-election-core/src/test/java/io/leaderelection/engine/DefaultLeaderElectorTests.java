@@ -203,7 +203,7 @@ class DefaultLeaderElectorTests {
 	}
 
 	private DefaultLeaderElector elector(ElectionStore store) {
-		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, store,
+		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, LogContext.NONE, store,
 				new Watchdog(Platform.SYSTEM), this.events::add);
 	}
 

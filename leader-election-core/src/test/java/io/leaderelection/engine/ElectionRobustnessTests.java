@@ -352,7 +352,8 @@ class ElectionRobustnessTests {
 	@Test
 	void callbackOfAResignationDoesNotHoldTheElectionThread() {
 		DefaultLeaderElector elector = new DefaultLeaderElector(ElectionFixture.settings(Duration.ZERO, true),
-				ElectionTimings.DEFAULTS, LocalStore.always(), new Watchdog(Platform.SYSTEM), (event) -> {
+				ElectionTimings.DEFAULTS, LogContext.NONE, LocalStore.always(), new Watchdog(Platform.SYSTEM),
+				(event) -> {
 				});
 		elector.start().join();
 		CountDownLatch mayEnd = new CountDownLatch(1);

@@ -128,8 +128,8 @@ class WatchdogTests {
 				Duration.ofSeconds(20), true);
 		List<ElectionEvent> events = new CopyOnWriteArrayList<>();
 		HangingSession session = new HangingSession();
-		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, () -> session,
-				this.watchdog, events::add);
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, LogContext.NONE,
+				() -> session, this.watchdog, events::add);
 		elector.start();
 		await().until(() -> events.size() == 2);
 		assertThat(elector.isLeader()).isFalse();

@@ -101,12 +101,13 @@ class ArchitectureTests {
 			"annotation.LeaderServiceBeanPostProcessor", "annotation.WorkAdvisor", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.ElectionSettings", "engine.ElectionStatistics",
 			"engine.ElectionStatus", "engine.ElectionStore", "engine.ElectionTimings", "engine.InvocationCounts",
-			"engine.LocalStore", "engine.NodeProfile", "engine.Platform", "engine.ResignationAnswer",
-			"engine.SerialWorker", "engine.SessionException", "engine.SessionNames", "engine.StoreSession",
-			"engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException", "engine.Work",
-			"engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices", "lifecycle.LeadershipSequence",
-			"postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource", "postgresql.ElectionKeys",
-			"postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets", "schedule.DurableJob",
+			"engine.LocalStore", "engine.LogContext", "engine.NodeProfile", "engine.Platform",
+			"engine.ResignationAnswer", "engine.SerialWorker", "engine.SessionException", "engine.SessionNames",
+			"engine.StoreSession", "engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException",
+			"engine.Work", "engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices",
+			"lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource",
+			"postgresql.ElectionKeys", "postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets",
+			"schedule.DurableJob",
 			"schedule.DurableSchedules", "schedule.ScheduleStore", "transaction.TransactionFencing");
 
 	/**

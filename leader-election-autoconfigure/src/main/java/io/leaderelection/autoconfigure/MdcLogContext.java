@@ -1,0 +1,42 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.autoconfigure;
+
+import java.util.Map;
+
+import io.leaderelection.engine.LogContext;
+import org.slf4j.MDC;
+
+/**
+ * {@link LogContext} that has the MDC contain the values while the message is logged.
+ * Commons Logging has no key-value pairs itself.
+ */
+final class MdcLogContext implements LogContext {
+
+	@Override
+	public void log(Map<String, String> values, Runnable message) {
+		Map<String, String> previous = MDC.getCopyOfContextMap();
+		values.forEach(MDC::put);
+		try {
+			message.run();
+		}
+		finally {
+			MDC.setContextMap((previous != null) ? previous : Map.of());
+		}
+	}
+
+}
