@@ -57,6 +57,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.boot.actuate.info.Info;
+import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -98,6 +100,7 @@ class PublicNamesTests {
 		add(present, "Endpoint, read", fields("", LeadershipDescriptor.class));
 		add(present, "Endpoint, write", fields("", ResignationDescriptor.class));
 		add(present, "Health", health());
+		add(present, "Info", info());
 		add(present, "Log messages", logMessages());
 		Files.createDirectories(PRESENT.getParent());
 		Files.write(PRESENT, present);
@@ -218,6 +221,20 @@ class PublicNamesTests {
 		Map<?, ?> election = (Map<?, ?>) ((Map<?, ?>) details.get("elections")).get("default");
 		return Stream.concat(details.keySet().stream(),
 				election.keySet().stream().map((name) -> "elections.*." + name));
+	}
+
+	private static Stream<String> info() {
+		List<String> names = new ArrayList<>();
+		new ApplicationContextRunner().withUserConfiguration(Application.class)
+			.withPropertyValues("leader-election.mode=always", "management.info.leadership.enabled=true")
+			.run((context) -> {
+				Info.Builder info = new Info.Builder();
+				context.getBean("leadershipInfoContributor", InfoContributor.class).contribute(info);
+				Map<?, ?> elections = (Map<?, ?>) info.build().get("leadership", Map.class).get("elections");
+				((Map<?, ?>) elections.get("default")).keySet()
+					.forEach((name) -> names.add("leadership.elections.*." + name));
+			});
+		return names.stream();
 	}
 
 	/**

@@ -87,6 +87,7 @@ class ArchitectureTests {
 	private static final Set<String> NAMED = Set.of("autoconfigure.schedule.DurableScheduleAutoConfiguration",
 			"autoconfigure.LeaderElectionAutoConfiguration", "autoconfigure.LeaderElectionProperties",
 			"autoconfigure.actuate.LeadershipEndpoint", "autoconfigure.actuate.LeadershipEndpointAutoConfiguration",
+			"autoconfigure.actuate.LeadershipInfoContributorAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthContributorAutoConfiguration",
 			"autoconfigure.health.LeadershipHealthIndicator",
 			"autoconfigure.health.ResignWhenUnhealthyAutoConfiguration",
