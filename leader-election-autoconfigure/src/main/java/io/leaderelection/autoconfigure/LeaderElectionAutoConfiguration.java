@@ -54,6 +54,7 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.NativeDetector;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
+import org.springframework.core.metrics.ApplicationStartup;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.util.ClassUtils;
@@ -140,9 +141,9 @@ public final class LeaderElectionAutoConfiguration {
 	@DependsOnDatabaseInitialization
 	LeaderElectionLifecycle leaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
 			ElectionStoreFactory storeFactory, LeaderServices services, LeaderElectionProperties properties,
-			ApplicationContext context) {
+			ApplicationContext context, ApplicationStartup applicationStartup) {
 		return new LeaderElectionLifecycle(electors, definitions, storeFactory, services, properties.failFast(),
-				context);
+				context, applicationStartup);
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */

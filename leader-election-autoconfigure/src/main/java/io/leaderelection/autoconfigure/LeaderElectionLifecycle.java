@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +41,8 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.metrics.ApplicationStartup;
+import org.springframework.core.metrics.StartupStep;
 
 /**
  * Binds the elections to the lifecycle of the application context. They are started last,
@@ -71,6 +74,8 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 
 	private final ApplicationContext context;
 
+	private final ApplicationStartup applicationStartup;
+
 	private volatile boolean running;
 
 	/**
@@ -81,15 +86,18 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 	 * @param services the services that leadership starts and stops
 	 * @param failFast whether the start fails while the store is unreachable
 	 * @param context the application context
+	 * @param applicationStartup records the wait for the first decisions
 	 */
 	LeaderElectionLifecycle(DefaultLeaderElectors electors, ElectionDefinitions definitions,
-			ElectionStoreFactory storeFactory, LeaderServices services, boolean failFast, ApplicationContext context) {
+			ElectionStoreFactory storeFactory, LeaderServices services, boolean failFast, ApplicationContext context,
+			ApplicationStartup applicationStartup) {
 		this.electors = electors;
 		this.definitions = definitions;
 		this.storeFactory = storeFactory;
 		this.services = services;
 		this.failFast = failFast;
 		this.context = context;
+		this.applicationStartup = applicationStartup;
 	}
 
 	@Override
@@ -113,8 +121,10 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 		this.storeFactory.check();
 		this.running = true;
+		StartupStep step = this.applicationStartup.start("leader.election.first-decision");
 		try {
 			awaitDecisions();
+			this.electors.all().forEach((elector) -> step.tag(elector.getElection(), () -> role(elector)));
 		}
 		catch (SessionException ex) {
 			await(stopAll());
@@ -126,6 +136,13 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that keeps trying.",
 							ex);
 		}
+		finally {
+			step.end();
+		}
+	}
+
+	private static String role(DefaultLeaderElector elector) {
+		return elector.status().role().name().toLowerCase(Locale.ROOT);
 	}
 
 	private void awaitDecisions() throws SessionException {

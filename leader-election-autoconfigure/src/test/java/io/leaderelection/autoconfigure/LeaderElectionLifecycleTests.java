@@ -49,6 +49,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.metrics.buffering.BufferingApplicationStartup;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -61,11 +62,14 @@ import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.metrics.ApplicationStartup;
+import org.springframework.core.metrics.StartupStep;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.concurrent.ExecutorConfigurationSupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -271,7 +275,7 @@ class LeaderElectionLifecycleTests {
 
 		};
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, storeFactory, new LeaderServices(),
-				false, this.context);
+				false, this.context, ApplicationStartup.DEFAULT);
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
@@ -300,6 +304,25 @@ class LeaderElectionLifecycleTests {
 	void leaderIsKnownWhenTheContextIsRefreshed() {
 		try (ConfigurableApplicationContext application = application()) {
 			assertThat(application.getBean(Recorder.class).leaderWhenRefreshed).isTrue();
+		}
+	}
+
+	@Test
+	void waitForTheFirstDecisionIsAStepOfTheStartup() {
+		BufferingApplicationStartup startup = new BufferingApplicationStartup(10_000);
+		startup.addFilter((step) -> step.getName().startsWith("leader.election"));
+		SpringApplication application = new SpringApplication(Application.class);
+		application.setWebApplicationType(WebApplicationType.NONE);
+		application.setRegisterShutdownHook(false);
+		application.setApplicationStartup(startup);
+		try (ConfigurableApplicationContext context = application.run("--leader-election.mode=always",
+				"--leader-election.elections.reports.candidate=false")) {
+			assertThat(startup.getBufferedTimeline().getEvents()).singleElement().satisfies((event) -> {
+				assertThat(event.getStartupStep().getName()).isEqualTo("leader.election.first-decision");
+				assertThat(event.getStartupStep().getTags())
+					.extracting(StartupStep.Tag::getKey, StartupStep.Tag::getValue)
+					.containsExactly(tuple("default", "leader"), tuple("reports", "follower"));
+			});
 		}
 	}
 
@@ -406,7 +429,7 @@ class LeaderElectionLifecycleTests {
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
 				new LocalElectionStoreFactory(definitions,
 						new StaticListableBeanFactory().getBeanProvider(LocalStore.class)),
-				new LeaderServices(), failFast, this.context);
+				new LeaderServices(), failFast, this.context, ApplicationStartup.DEFAULT);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {
