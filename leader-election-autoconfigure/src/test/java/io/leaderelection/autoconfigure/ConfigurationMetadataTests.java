@@ -59,6 +59,8 @@ class ConfigurationMetadataTests {
 
 	private static final Map<String, List<Map<String, Object>>> hints = new LinkedHashMap<>();
 
+	private static final Map<String, Object> providers = new LinkedHashMap<>();
+
 	@BeforeAll
 	static void read() throws IOException {
 		try (InputStream metadata = LeaderElectionProperties.class
@@ -67,7 +69,10 @@ class ConfigurationMetadataTests {
 			List<Map<String, Object>> list = json.read("$.properties");
 			list.forEach((property) -> properties.put((String) property.get("name"), property));
 			List<Map<String, Object>> hinted = json.read("$.hints");
-			hinted.forEach((hint) -> hints.put((String) hint.get("name"), values(hint)));
+			hinted.forEach((hint) -> {
+				hints.put((String) hint.get("name"), values(hint));
+				providers.put((String) hint.get("name"), hint.get("providers"));
+			});
 		}
 	}
 
@@ -107,7 +112,8 @@ class ConfigurationMetadataTests {
 	void explainsEveryValueOfAnEnum() {
 		assertThat(hints).containsOnlyKeys("leader-election.fast-takeover", "leader-election.fencing",
 				"leader-election.initialize-schema", "leader-election.mode", "leader-election.store",
-				"leader-election.resign-when-unhealthy.group");
+				"leader-election.resign-when-unhealthy.group", "leader-election.elections.keys",
+				"leader-election.integration.roles.keys", "leader-election.metadata.keys");
 		assertThat(values("leader-election.fast-takeover")).isEqualTo(names(FastTakeover.values()));
 		assertThat(values("leader-election.fencing")).isEqualTo(names(Fencing.values()));
 		assertThat(values("leader-election.store")).isEqualTo(names(Store.values()));
@@ -115,6 +121,18 @@ class ConfigurationMetadataTests {
 		assertThat(values("leader-election.mode")).isEqualTo(names(Mode.values()));
 		assertThat(hints).allSatisfy((name, values) -> assertThat(values)
 			.allSatisfy((value) -> assertThat((String) value.get("description")).endsWith(".")));
+	}
+
+	@Test
+	void proposesKeysOfEveryMapAndAcceptsAnyOther() {
+		assertThat(properties.values())
+			.filteredOn((property) -> property.get("type").toString().startsWith("java.util.Map"))
+			.hasSize(3)
+			.allSatisfy(
+					(property) -> assertThat(providers.get(property.get("name") + ".keys")).asString().contains("any"));
+		assertThat(values("leader-election.metadata.keys")).containsExactly("url", "zone");
+		assertThat(values("leader-election.integration.roles.keys"))
+			.containsExactly(properties.get("leader-election.name").get("defaultValue"));
 	}
 
 	@Test
@@ -148,7 +166,7 @@ class ConfigurationMetadataTests {
 
 	@SuppressWarnings("unchecked")
 	private static List<Map<String, Object>> values(Map<String, Object> hint) {
-		return (List<Map<String, Object>>) hint.get("values");
+		return (List<Map<String, Object>>) hint.getOrDefault("values", List.of());
 	}
 
 	private static List<Object> values(String name) {
