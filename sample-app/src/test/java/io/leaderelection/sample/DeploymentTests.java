@@ -43,6 +43,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.skyscreamer.jsonassert.JSONCompare;
 import org.skyscreamer.jsonassert.JSONCompareMode;
 import org.skyscreamer.jsonassert.JSONCompareResult;
@@ -81,9 +82,10 @@ class DeploymentTests {
 	private static final String[] DATABASE = { "SPRING_DATASOURCE_URL", "SPRING_DATASOURCE_USERNAME",
 			"SPRING_DATASOURCE_PASSWORD" };
 
-	@Test
-	void composeFileIsValid() throws IOException {
-		String file = read(COMPOSE);
+	@ParameterizedTest
+	@ValueSource(strings = { COMPOSE, "../../monitoring/compose.yaml" })
+	void composeFileIsValid(String name) throws IOException {
+		String file = read(name);
 		assertThatNoException().isThrownBy(() -> validateCompose(file));
 	}
 

@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure.metrics;
 
 import java.io.IOException;
 import java.io.Reader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
@@ -52,6 +54,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 /**
  * Tests for what is in the folder {@code monitoring} and in the document on metrics,
@@ -61,6 +64,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 class MonitoringTests {
 
 	private static final Path ROOT = Path.of("..");
+
+	private static final Path MONITORING = ROOT.resolve("monitoring");
+
+	private static final Path PROMTOOL = Path.of("/usr/bin/promtool");
+
+	private static final Pattern FIRING = Pattern.compile("alertname=\"(\\w+)\"");
+
+	private static final Pattern MOUNTED = Pattern.compile("\\./([\\w.-]+):");
 
 	private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.+), (\\w+)\\)");
 
@@ -106,10 +117,7 @@ class MonitoringTests {
 	}
 
 	private static Stream<AlertRule> rules(String file) throws IOException {
-		Yaml yaml = new Yaml(new SafeConstructor(new LoaderOptions()));
-		try (Reader reader = Files.newBufferedReader(ROOT.resolve("monitoring").resolve(file))) {
-			return AlertRule.of(yaml.load(reader)).stream();
-		}
+		return AlertRule.of(yaml(file)).stream();
 	}
 
 	@Test
@@ -117,6 +125,35 @@ class MonitoringTests {
 		assertThat(alertRuleAsksForWhatIsExported().map(AlertRule::alert)).doesNotHaveDuplicates()
 			.contains("LeaderElectionNoLeader", "LeaderElectionScheduleFailed", "LeaderElectionScheduleMissed")
 			.allMatch((name) -> name.startsWith("LeaderElection"));
+	}
+
+	@Test
+	void everyAlertFiresInATestOfTheRules() throws IOException {
+		Set<String> fire = FIRING.matcher(yaml("prometheus-alerts-tests.yaml").toString())
+			.results()
+			.map((result) -> result.group(1))
+			.collect(Collectors.toSet());
+		assertThat(Stream.concat(rules("prometheus-alerts.yaml"), rules("postgresql-alerts.yaml")).map(AlertRule::alert))
+			.containsExactlyInAnyOrderElementsOf(fire);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "test rules prometheus-alerts-tests.yaml", "check config prometheus.yaml" })
+	void promtoolAccepts(String arguments) throws Exception {
+		assumeThat(PROMTOOL).exists();
+		List<String> command = new ArrayList<>(List.of(arguments.split(" ")));
+		command.add(0, PROMTOOL.toString());
+		Process process = new ProcessBuilder(command).directory(MONITORING.toFile()).redirectErrorStream(true).start();
+		String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+		assertThat(process.waitFor()).as(output).isZero();
+	}
+
+	@Test
+	void filesOfTheComposeFileExist() throws IOException {
+		assertThat(yaml("compose.yaml").toString()).contains("./prometheus.yaml:", "./prometheus-alerts.yaml:",
+				"./grafana-dashboard.json:");
+		assertThat(MOUNTED.matcher(yaml("compose.yaml").toString()).results().map((result) -> result.group(1)))
+			.allSatisfy((file) -> assertThat(MONITORING.resolve(file)).isRegularFile());
 	}
 
 	@ParameterizedTest
@@ -204,8 +241,14 @@ class MonitoringTests {
 		return TEMPLATE_LABEL.matcher(template).results().map((MatchResult result) -> result.group(1)).toList();
 	}
 
+	private static <T> Map<String, T> yaml(String file) throws IOException {
+		try (Reader reader = Files.newBufferedReader(MONITORING.resolve(file))) {
+			return new Yaml(new SafeConstructor(new LoaderOptions())).load(reader);
+		}
+	}
+
 	private static JsonNode dashboard() throws IOException {
-		return JsonMapper.shared().readTree(Files.readString(ROOT.resolve("monitoring/grafana-dashboard.json")));
+		return JsonMapper.shared().readTree(Files.readString(MONITORING.resolve("grafana-dashboard.json")));
 	}
 
 	record AlertRule(String alert, String expression, Map<String, String> labels, Map<String, String> annotations) {
