@@ -88,6 +88,13 @@ class ReadmeTests {
 	}
 
 	@Test
+	void vulnerabilitiesAreReportedInTheRepositoryOfThePom() {
+		String url = read(ROOT.resolve("pom.xml")).replaceAll("(?s).*?<url>(.*?)</url>.*", "$1");
+		assertThat(read(ROOT.resolve(".github/ISSUE_TEMPLATE/config.yml")))
+			.contains("url: " + url + "/security/advisories/new\n");
+	}
+
+	@Test
 	void brokenLinksAreFound() {
 		Markdown document = Markdown.of("""
 				# What it does, and *not*
