@@ -16,6 +16,7 @@
 
 package io.leaderelection.documentation;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
@@ -23,12 +24,15 @@ import java.util.regex.Pattern;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that every class of tests is in a ring. The tests of the consumer are not part of
- * this build, and those of an abstract class are in the ring of its subclass.
+ * Tests that every class of tests is in a ring, and that the profiles and scripts that
+ * run the rings exist. The tests of the consumer are not part of this build, and those of
+ * an abstract class are in the ring of its subclass.
  */
 @Tag("ring1")
 class RingTests {
@@ -54,6 +58,19 @@ class RingTests {
 		assertThat(classes.stream().filter((file) -> ReadmeTests.read(file).contains("@Tag(\"ring1\")"))).isEmpty();
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { ".ci/run", ".github/workflows/build.yml", ".github/workflows/release.yml" })
+	void profilesAndScriptsExist(String file) {
+		String text = ReadmeTests.read(Markdown.ROOT.resolve(file));
+		List<String> profiles = Markdown.files("target", "pom\\.xml")
+			.stream()
+			.flatMap((pom) -> found("<profile>\\s*<id>(.*)</id>", ReadmeTests.read(pom)).stream())
+			.toList();
+		assertThat(found("[ (]-P([\\w-]+)", text)).isNotEmpty().isSubsetOf(profiles);
+		assertThat(found("(?:run: |uses: \\./|step \\w+ )(\\S+/\\S+)", text)).isNotEmpty()
+			.allMatch((script) -> Files.exists(Markdown.ROOT.resolve(script)));
+	}
+
 	@Test
 	void wrongTagsAreFound() {
 		assertThat(isInOneRing("@Tag(\"ring1\")\nclass A {\n\t@Test\n\t@Tag(\"ring3\")\n}")).isTrue();
@@ -72,6 +89,10 @@ class RingTests {
 		return ofClass.size() == 1 && tags.stream()
 			.map((tag) -> tag.group(2))
 			.allMatch((tag) -> tag.matches("ring[123]") && tag.compareTo(ofClass.get(0)) >= 0);
+	}
+
+	private static List<String> found(String pattern, String text) {
+		return Pattern.compile(pattern).matcher(text).results().map((match) -> match.group(1)).toList();
 	}
 
 	private static List<Path> classes() {
