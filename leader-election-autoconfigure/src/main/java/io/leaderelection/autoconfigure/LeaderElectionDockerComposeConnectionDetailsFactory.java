@@ -16,8 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.util.Map;
-
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.docker.compose.core.RunningService;
@@ -55,11 +53,10 @@ class LeaderElectionDockerComposeConnectionDetailsFactory
 
 		private LeaderElectionDockerComposeConnectionDetails(RunningService service) {
 			super(service);
-			Map<String, String> environment = service.env();
-			String user = environment.get("POSTGRES_USER");
+			String user = service.env().get("POSTGRES_USER");
 			this.username = (user != null) ? user : "postgres";
-			this.password = environment.get("POSTGRES_PASSWORD");
-			String database = environment.get("POSTGRES_DB");
+			this.password = service.env().get("POSTGRES_PASSWORD");
+			String database = service.env().get("POSTGRES_DB");
 			String parameters = service.labels().get("org.springframework.boot.jdbc.parameters");
 			this.jdbcUrl = "jdbc:postgresql://%s:%d/%s".formatted(service.host(), service.ports().get(PORT),
 					(database != null) ? database : this.username) + ((parameters != null) ? "?" + parameters : "");

@@ -67,7 +67,7 @@ final class ServiceInterceptor implements MethodInterceptor {
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		String name = invocation.getMethod().getName();
-		Object[] arguments = invocation.getArguments();
+		@Nullable Object[] arguments = invocation.getArguments();
 		if (arguments.length == 1 && arguments[0] instanceof Runnable callback && name.equals("stop")) {
 			stop(callback);
 			return null;

@@ -133,7 +133,8 @@ class MonitoringTests {
 			.results()
 			.map((result) -> result.group(1))
 			.collect(Collectors.toSet());
-		assertThat(Stream.concat(rules("prometheus-alerts.yaml"), rules("postgresql-alerts.yaml")).map(AlertRule::alert))
+		assertThat(
+				Stream.concat(rules("prometheus-alerts.yaml"), rules("postgresql-alerts.yaml")).map(AlertRule::alert))
 			.containsExactlyInAnyOrderElementsOf(fire);
 	}
 
