@@ -237,10 +237,10 @@ class LeaderWorkObservationTests {
 		this.contextRunner.run((context) -> {
 			LeaderElector elector = context.getBean(LeaderElector.class);
 			assertThat(
-					elector.runIfLeader(() -> this.registry.getCurrentObservation().lowCardinalityKeyValue("a", "b")))
+					elector.runIfLeader(() -> this.registry.getCurrentObservation().highCardinalityKeyValue("a", "b")))
 				.isTrue();
 			assertObservation().hasBeenStopped()
-				.hasLowCardinalityKeyValue("a", "b")
+				.hasHighCardinalityKeyValue("a", "b")
 				.hasLowCardinalityKeyValue("outcome", "SUCCESS")
 				.hasContextualNameEqualTo("leader work LeaderWorkObservationTests")
 				.hasHighCardinalityKeyValue("code.function", "none")

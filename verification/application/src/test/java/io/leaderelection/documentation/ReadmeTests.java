@@ -166,7 +166,7 @@ class ReadmeTests {
 		Element project = parse(Files.readString(ROOT.resolve("pom.xml")));
 		Element example = parse(block.code());
 		if (text(example, "groupId").equals(text(project, "groupId"))) {
-			assertThat(text(example, "version")).isEqualTo(text(project, "version"));
+			assertThat(text(example, "version")).isEqualTo(text(project, "revision"));
 			assertThat(ROOT.resolve(text(example, "artifactId"))).isDirectory();
 		}
 	}
