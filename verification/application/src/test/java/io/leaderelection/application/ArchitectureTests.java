@@ -108,8 +108,8 @@ class ArchitectureTests {
 			"engine.Work", "engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices",
 			"lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource",
 			"postgresql.ElectionKeys", "postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets",
-			"schedule.DurableJob",
-			"schedule.DurableSchedules", "schedule.ScheduleStore", "transaction.TransactionFencing");
+			"schedule.DurableJob", "schedule.DurableSchedules", "schedule.ScheduleStore",
+			"transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or
@@ -120,7 +120,7 @@ class ArchitectureTests {
 			"postgresql.DatabaseIdentity", "postgresql.Jdbc", "postgresql.LeaseTableShape", "postgresql.Profiles",
 			"postgresql.ServerInspection");
 
-	private static final JavaClasses classes = new ClassFileImporter().withImportOption(ArchitectureTests::isLibrary)
+	static final JavaClasses classes = new ClassFileImporter().withImportOption(ArchitectureTests::isLibrary)
 		.importPackages(BASE);
 
 	private static boolean isLibrary(Location location) {
@@ -184,13 +184,20 @@ class ArchitectureTests {
 	@Test
 	void publicTypesOutsideTheApiAreUsedByAnotherModule() {
 		Map<Boolean, Set<String>> types = classes.stream()
-			.filter((type) -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
-			.filter((type) -> !API.contains(type.getPackageName()))
-			.filter((type) -> !API_TYPES.contains(name(type)) && !NAMED.contains(name(type)))
+			.filter(ArchitectureTests::isPublic)
+			.filter((type) -> !isApi(type) && !NAMED.contains(name(type)))
 			.collect(Collectors.partitioningBy(ArchitectureTests::isUsedByAnotherModule,
 					Collectors.mapping(ArchitectureTests::name, Collectors.toSet())));
 		assertThat(types.get(true)).isEqualTo(USED);
 		assertThat(types.get(false)).isEqualTo(OTHERS);
+	}
+
+	static boolean isApi(JavaClass type) {
+		return isPublic(type) && (API.contains(type.getPackageName()) || API_TYPES.contains(name(type)));
+	}
+
+	private static boolean isPublic(JavaClass type) {
+		return type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass();
 	}
 
 	private static String name(JavaClass type) {
@@ -203,7 +210,7 @@ class ArchitectureTests {
 			.anyMatch((dependency) -> !module(dependency.getOriginClass()).equals(module(type)));
 	}
 
-	private static String module(JavaClass type) {
+	static String module(JavaClass type) {
 		Matcher matcher = MODULE.matcher(type.getSource().orElseThrow().getUri().toString());
 		assertThat(matcher.find()).as(type.getName()).isTrue();
 		return (matcher.group(1) != null) ? matcher.group(1) : matcher.group(2);
