@@ -26,6 +26,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.Dependency;
@@ -47,7 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ArchitectureTests {
 
-	private static final String BASE = "io.leaderelection";
+	static final String BASE = "io.leaderelection";
 
 	private static final String ENGINE = BASE + ".engine";
 
@@ -194,6 +195,14 @@ class ArchitectureTests {
 
 	static boolean isApi(JavaClass type) {
 		return isPublic(type) && (API.contains(type.getPackageName()) || API_TYPES.contains(name(type)));
+	}
+
+	/**
+	 * Return the packages and the single types of the API.
+	 */
+	static Set<String> apiNames() {
+		return Stream.concat(API.stream(), API_TYPES.stream().map((name) -> BASE + "." + name))
+			.collect(Collectors.toSet());
 	}
 
 	private static boolean isPublic(JavaClass type) {

@@ -89,6 +89,13 @@ class PublicApiTests {
 			.allSatisfy((name) -> assertThat(excluded).noneMatch(name::matches));
 	}
 
+	@Test
+	void isComparedWithTheLastRelease() throws IOException {
+		Stream<String> compared = elements(Files.readString(ROOT.resolve("pom.xml")), "include")
+			.filter((name) -> name.startsWith(ArchitectureTests.BASE));
+		assertThat(compared).containsExactlyInAnyOrderElementsOf(ArchitectureTests.apiNames());
+	}
+
 	private static Stream<String> elements(String pom, String name) {
 		return Pattern.compile("<" + name + ">(.+)</" + name + ">")
 			.matcher(pom)
