@@ -16,11 +16,7 @@
 
 package io.leaderelection.integration;
 
-import java.sql.Driver;
-import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Flow;
@@ -46,17 +42,16 @@ import org.springframework.context.annotation.Configuration;
  */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
-class TrimmedApplication {
+public class TrimmedApplication {
 
 	private static final String[] OPTIONAL_BEANS = { "leadershipEndpoint", "leadershipHealthIndicator",
 			"leadershipMetrics", "transactionFencing" };
 
 	/**
-	 * Start, do leader work, and stop.
-	 * @param arguments of the application
-	 * @return what was done as leader work, and the beans that need other libraries
+	 * Starts, does leader work, and stops. Prints the Java that it ran on, what was done
+	 * as leader work, and the beans that need other libraries.
 	 */
-	static String run(String... arguments) throws Exception {
+	public static void main(String... arguments) throws Exception {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(TrimmedApplication.class)
 			.web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
@@ -64,18 +59,9 @@ class TrimmedApplication {
 			context.getBean(LeaderElector.class).awaitLeadership(Duration.ofSeconds(30));
 			Job job = context.getBean(Job.class);
 			job.run();
-			String done = "run: %s, call: %s, service: %s".formatted(job.ran(), job.call().get(30, TimeUnit.SECONDS),
-					context.getBean(Service.class).awaitStart());
-			return done + ", beans: " + Stream.of(OPTIONAL_BEANS).filter(context::containsBean).toList();
-		}
-		finally {
-			deregisterDrivers();
-		}
-	}
-
-	private static void deregisterDrivers() throws SQLException {
-		for (Driver driver : Collections.list(DriverManager.getDrivers())) {
-			DriverManager.deregisterDriver(driver);
+			System.out.printf("java: %s, run: %s, call: %s, service: %s, beans: %s%n", Runtime.version().feature(),
+					job.ran(), job.call().get(30, TimeUnit.SECONDS), context.getBean(Service.class).awaitStart(),
+					Stream.of(OPTIONAL_BEANS).filter(context::containsBean).toList());
 		}
 	}
 

@@ -27,6 +27,7 @@ import java.util.Optional;
 import io.leaderelection.compatibility.Combination.Application;
 import io.leaderelection.compatibility.Combination.Threads;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.Jdk;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;

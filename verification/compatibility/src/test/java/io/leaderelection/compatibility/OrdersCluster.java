@@ -24,6 +24,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.compatibility.Combination.Application;
 import io.leaderelection.compatibility.Combination.Threads;
+import io.leaderelection.testsupport.Jdk;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;

@@ -28,7 +28,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that runs a class of the test class path, with changed classes first.
+ * A process that runs a class of the test class path, with changed classes first or
+ * without some libraries.
  *
  * @param status the exit status
  * @param output what the process has printed
@@ -46,20 +47,28 @@ public record ClassPathProcess(int status, String output) {
 	 */
 	public static ClassPathProcess run(@Nullable Path changed, String mainClass, List<String> arguments, Path directory,
 			Duration limit) throws IOException, InterruptedException {
-		Files.createDirectories(directory);
-		Path output = directory.resolve("output.txt");
 		String classPath = ((changed != null) ? changed + File.pathSeparator : "")
 				+ System.getProperty("java.class.path");
 		List<String> command = new ArrayList<>(List
 			.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", classPath, mainClass));
 		command.addAll(arguments);
+		return run(command, directory, limit);
+	}
+
+	/**
+	 * Run a command to its end.
+	 */
+	static ClassPathProcess run(List<String> command, Path directory, Duration limit)
+			throws IOException, InterruptedException {
+		Files.createDirectories(directory);
+		Path output = directory.resolve("output.txt");
 		Process process = new ProcessBuilder(command).directory(directory.toFile())
 			.redirectErrorStream(true)
 			.redirectOutput(output.toFile())
 			.start();
 		try {
 			if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-				throw new IllegalStateException(mainClass + " has not ended within " + limit + ", see " + output);
+				throw new IllegalStateException("Not ended within " + limit + ", see " + output + ": " + command);
 			}
 			return new ClassPathProcess(process.exitValue(), Files.readString(output));
 		}

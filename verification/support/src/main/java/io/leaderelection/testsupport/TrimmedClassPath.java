@@ -19,29 +19,35 @@ package io.leaderelection.testsupport;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.net.MalformedURLException;
+import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * The class path of the tests without some of its libraries. What it runs is loaded again
- * and from there only, classes of this project too: none of them finds a library that an
- * application does not have.
+ * The class path of the tests without some of its libraries, for processes that run on
+ * any JDK.
  */
-public final class TrimmedClassPath implements AutoCloseable {
+public final class TrimmedClassPath {
 
 	private static final String OURS = "leader-election-";
 
-	private final URLClassLoader classLoader;
+	private static final Duration LIMIT = Duration.ofMinutes(2);
+
+	private final List<File> entries;
 
 	private TrimmedClassPath(Predicate<String> kept) {
-		this.classLoader = new URLClassLoader(entries(kept), ClassLoader.getPlatformClassLoader());
+		this.entries = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+			.map(File::new)
+			.filter((file) -> isKept(file, kept))
+			.toList();
 	}
 
 	/**
@@ -65,16 +71,9 @@ public final class TrimmedClassPath implements AutoCloseable {
 		return new TrimmedClassPath((name) -> pattern.matcher(name).lookingAt());
 	}
 
-	private static URL[] entries(Predicate<String> kept) {
-		List<URL> entries = new ArrayList<>();
-		for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
-			File file = new File(entry);
-			String name = file.isDirectory() ? module(file) : file.getName();
-			if (!name.startsWith(OURS) && file.isDirectory() || kept.test(name)) {
-				entries.add(url(file));
-			}
-		}
-		return entries.toArray(URL[]::new);
+	private static boolean isKept(File entry, Predicate<String> kept) {
+		String name = entry.isDirectory() ? module(entry) : entry.getName();
+		return !name.startsWith(OURS) && entry.isDirectory() || kept.test(name);
 	}
 
 	/**
@@ -85,58 +84,45 @@ public final class TrimmedClassPath implements AutoCloseable {
 		return classes.getParentFile().getParentFile().getName();
 	}
 
-	private static URL url(File file) {
-		try {
-			return file.toURI().toURL();
-		}
-		catch (MalformedURLException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
 	/**
 	 * Return whether a class is there.
 	 * @param type the name of the class
 	 * @return whether it is
 	 */
 	public boolean has(String type) {
-		try {
-			Class.forName(type, false, this.classLoader);
-			return true;
+		URL[] urls = this.entries.stream().map(File::toURI).map(TrimmedClassPath::url).toArray(URL[]::new);
+		try (URLClassLoader classLoader = new URLClassLoader(urls, null)) {
+			return classLoader.findResource(type.replace('.', '/') + ".class") != null;
 		}
-		catch (ClassNotFoundException ex) {
-			return false;
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static URL url(URI uri) {
+		try {
+			return uri.toURL();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
 		}
 	}
 
 	/**
-	 * Call {@code run} of a class that is loaded from this class path.
-	 * @param application the class to load again
-	 * @param arguments what to call it with
-	 * @return what it returns
-	 * @throws Throwable what it throws
+	 * Run a class with this class path to its end.
+	 * @param jdk where it runs
+	 * @param mainClass the class to run
+	 * @param arguments its arguments
+	 * @param directory the working directory, which also receives the output
+	 * @return the process, which has ended
 	 */
-	public String run(Class<?> application, String... arguments) throws Throwable {
-		Thread thread = Thread.currentThread();
-		ClassLoader before = thread.getContextClassLoader();
-		thread.setContextClassLoader(this.classLoader);
-		try {
-			Method run = Class.forName(application.getName(), true, this.classLoader)
-				.getDeclaredMethod("run", String[].class);
-			run.setAccessible(true);
-			return (String) run.invoke(null, (Object) arguments);
-		}
-		catch (InvocationTargetException ex) {
-			throw ex.getTargetException();
-		}
-		finally {
-			thread.setContextClassLoader(before);
-		}
-	}
-
-	@Override
-	public void close() throws IOException {
-		this.classLoader.close();
+	public ClassPathProcess run(Jdk jdk, String mainClass, List<String> arguments, Path directory)
+			throws IOException, InterruptedException {
+		List<String> command = new ArrayList<>(List.of(jdk.java().toString(), "-XX:TieredStopAtLevel=1",
+				"-XX:+UseSerialGC", "-cp",
+				this.entries.stream().map(File::getPath).collect(Collectors.joining(File.pathSeparator)), mainClass));
+		command.addAll(arguments);
+		return ClassPathProcess.run(command, directory, LIMIT);
 	}
 
 }

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.compatibility;
+package io.leaderelection.testsupport;
 
 import java.io.IOException;
 import java.io.Reader;
@@ -27,13 +27,15 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Assumptions;
+
 /**
  * An installation of Java.
  *
  * @param home its folder
  * @param version its version, for instance {@code 17.0.15}
  */
-record Jdk(Path home, String version) {
+public record Jdk(Path home, String version) {
 
 	/**
 	 * Where installations are, with the path from each of them to its home.
@@ -47,7 +49,7 @@ record Jdk(Path home, String version) {
 	 * one that runs this, or one in a usual folder.
 	 * @param feature the feature release, for instance 17
 	 */
-	static Optional<Jdk> find(int feature) {
+	public static Optional<Jdk> find(int feature) {
 		String option = "compatibility.java-" + feature;
 		String home = System.getProperty(option);
 		if (home != null) {
@@ -59,6 +61,28 @@ record Jdk(Path home, String version) {
 			.flatMap(Optional::stream)
 			.filter((jdk) -> jdk.feature() == feature)
 			.findFirst();
+	}
+
+	/**
+	 * Find an installation, or skip the test. With the option
+	 * {@code compatibility.required}, the test fails instead.
+	 * @param feature the feature release, for instance 17
+	 */
+	public static Jdk findOrSkip(int feature) {
+		return find(feature).orElseGet(() -> {
+			String reason = "no Java " + feature + " was found";
+			if (Boolean.getBoolean("compatibility.required")) {
+				throw new IllegalStateException(reason + ", but it is required");
+			}
+			return Assumptions.abort(reason);
+		});
+	}
+
+	/**
+	 * The installation that runs this.
+	 */
+	public static Jdk current() {
+		return of(Path.of(System.getProperty("java.home"))).orElseThrow();
 	}
 
 	private static Stream<Path> candidates(int feature) {
@@ -101,11 +125,17 @@ record Jdk(Path home, String version) {
 		return version.isEmpty() ? Optional.empty() : Optional.of(new Jdk(home, version));
 	}
 
-	int feature() {
+	/**
+	 * The feature release, for instance 17.
+	 */
+	public int feature() {
 		return Integer.parseInt(this.version.split("\\D", 2)[0]);
 	}
 
-	Path java() {
+	/**
+	 * The command that starts a JVM.
+	 */
+	public Path java() {
 		return java(this.home);
 	}
 
