@@ -65,8 +65,8 @@ final class ElectionLog {
 	/**
 	 * Return the log of messages on a term.
 	 */
-	ElectionLog of(@Nullable Term term) {
-		return (term != null) ? with(LogContext.TERM, term.toString()) : this;
+	ElectionLog of(Term term) {
+		return with(LogContext.TERM, term.toString());
 	}
 
 	/**
@@ -80,7 +80,8 @@ final class ElectionLog {
 	 * Return the log of messages on another leader.
 	 */
 	ElectionLog of(String leader, @Nullable Term term) {
-		return of(term).with(LogContext.LEADER, leader);
+		ElectionLog log = with(LogContext.LEADER, leader);
+		return (term != null) ? log.with(LogContext.LEADER_TERM, term.toString()) : log;
 	}
 
 	private ElectionLog with(String key, String value) {

@@ -30,14 +30,17 @@ public interface LogContext {
 	/** The key of the id of this node. */
 	String NODE = "leader.node";
 
-	/** The key of the term, of this node or of the leader that it follows. */
+	/** The key of the term of this node. */
 	String TERM = "leader.term";
 
 	/** The key of the reason why leadership ends. */
 	String REASON = "leader.reason";
 
 	/** The key of the id of the leader that this node follows. */
-	String LEADER = "leader.leader";
+	String LEADER = "leader.current";
+
+	/** The key of the term of the leader that this node follows. */
+	String LEADER_TERM = "leader.current-term";
 
 	/** Adds nothing. */
 	LogContext NONE = (values, message) -> message.run();
