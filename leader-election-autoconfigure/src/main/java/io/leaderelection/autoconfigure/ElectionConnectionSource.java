@@ -144,6 +144,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 	private Origin resolve() {
 		DataSource own = this.dedicated.getIfUnique();
 		if (own != null) {
+			if (!hasPropertiesOnly()) {
+				throw new InvalidUsageException(
+						"There are a @LeaderElectionDataSource and LeaderElectionConnectionDetails, for instance of a "
+								+ "container. Elections use one database.",
+						"Remove one of them.");
+			}
 			String name = "The @LeaderElectionDataSource";
 			return PooledDataSources.isDerivable(own) ? new Derived(() -> derive(name, own)) : new Direct(own);
 		}
@@ -156,8 +162,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 		String url = this.details.getJdbcUrl();
 		if (StringUtils.hasText(url)) {
-			String name = (this.details instanceof PropertiesLeaderElectionConnectionDetails)
-					? "leader-election.datasource.url" : "The LeaderElectionConnectionDetails";
+			String name = hasPropertiesOnly() ? "leader-election.datasource.url"
+					: "The LeaderElectionConnectionDetails";
 			return new Derived(() -> checked(name, new ConnectionTarget(url, this.details.getUsername(),
 					this.details.getPassword(), null, new Properties(), null, List.of())));
 		}
@@ -165,7 +171,20 @@ final class ElectionConnectionSource implements ConnectionSource {
 		if (dataSource == null) {
 			throw missing();
 		}
-		return new Derived(() -> derive("The application's DataSource", dataSource));
+		return new Derived(() -> derive("The application's DataSource", dataSource).with(this.details.getUsername(),
+				this.details.getPassword(), null, null));
+	}
+
+	private boolean hasPropertiesOnly() {
+		return this.details instanceof PropertiesLeaderElectionConnectionDetails;
+	}
+
+	/**
+	 * Return what sets the URL of the elections, for messages.
+	 */
+	private String urlOfElections() {
+		return hasPropertiesOnly() ? "leader-election.datasource.url"
+				: "the URL of the LeaderElectionConnectionDetails";
 	}
 
 	private InvalidUsageException missing() {
@@ -174,12 +193,12 @@ final class ElectionConnectionSource implements ConnectionSource {
 			return new InvalidUsageException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
 					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
-							+ "or set leader-election.datasource.url." + WITHOUT_DATABASE);
+							+ "or set " + urlOfElections() + "." + WITHOUT_DATABASE);
 		}
 		return new InvalidUsageException(
 				"Leader election cannot determine which of " + count
 						+ " DataSource beans to use, since none of them is primary.",
-				"Set leader-election.datasource.url, or mark one of them with @LeaderElectionDataSource.");
+				"Set " + urlOfElections() + ", or mark one of them with @LeaderElectionDataSource.");
 	}
 
 	private ConnectionTarget derive(String name, DataSource dataSource) {
@@ -194,21 +213,17 @@ final class ElectionConnectionSource implements ConnectionSource {
 					+ ") does not expose how it connects: " + JdbcUrl.withoutUrls(String.valueOf(ex.getMessage()))
 					+ ". Elections need connections that do not come from a pool, with the same URL, "
 					+ "credentials and settings.",
-					"Set leader-election.datasource.url (and username, password), or " + DEDICATE
-							+ " that is not a pool.");
+					"Set " + urlOfElections() + " (and username, password), or " + DEDICATE + " that is not a pool.");
 		}
-		ConnectionTarget checked = checked(name, target);
-		// With a URL, the credentials are for that URL
-		return StringUtils.hasText(this.details.getJdbcUrl()) ? checked
-				: checked.with(this.details.getUsername(), this.details.getPassword(), null, null);
+		return checked(name, target);
 	}
 
-	private static ConnectionTarget checked(String name, ConnectionTarget target) {
+	private ConnectionTarget checked(String name, ConnectionTarget target) {
 		if (!JdbcUrl.isPostgreSql(target.url())) {
 			throw new InvalidUsageException(
 					name + " points to " + JdbcUrl.withoutSecrets(target.url())
 							+ ", but elections are held on PostgreSQL only.",
-					"Use a URL of the form jdbc:postgresql://host/database, for instance by leader-election.datasource.url."
+					"Use a URL of the form jdbc:postgresql://host/database, for instance by " + urlOfElections() + "."
 							+ WITHOUT_DATABASE);
 		}
 		// The driver would log a part of a URL that it cannot parse

@@ -31,6 +31,7 @@ import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.LogContext;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
+import io.leaderelection.observation.MdcLogContext;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 import org.slf4j.MDC;

@@ -22,9 +22,10 @@ import org.springframework.boot.testcontainers.service.connection.ContainerConne
 import org.springframework.boot.testcontainers.service.connection.ContainerConnectionSource;
 
 /**
- * {@link LeaderElectionConnectionDetails} from a container with
- * {@code @ServiceConnection("leader-election")}. Other containers are for the
- * application's {@code DataSource}, which elections use by default.
+ * {@link LeaderElectionConnectionDetails} from a container whose
+ * {@code @ServiceConnection} has the name {@code leader-election} and the type
+ * {@link LeaderElectionConnectionDetails}. Without the type, the container is also for
+ * the application's {@code DataSource}.
  */
 class LeaderElectionContainerConnectionDetailsFactory
 		extends ContainerConnectionDetailsFactory<JdbcDatabaseContainer<?>, LeaderElectionConnectionDetails> {

@@ -123,8 +123,7 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		this.running = true;
 		StartupStep step = this.applicationStartup.start("leader.election.first-decision");
 		try {
-			awaitDecisions();
-			this.electors.all().forEach((elector) -> step.tag(elector.getElection(), () -> role(elector)));
+			awaitDecisions(step);
 		}
 		catch (SessionException ex) {
 			await(stopAll());
@@ -136,13 +135,20 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 							"Make the database reachable, or set leader-election.fail-fast=false to start as a follower that keeps trying.",
 							ex);
 		}
-		finally {
-			step.end();
-		}
 	}
 
 	private static String role(DefaultLeaderElector elector) {
 		return elector.status().role().name().toLowerCase(Locale.ROOT);
+	}
+
+	private void awaitDecisions(StartupStep step) throws SessionException {
+		try {
+			awaitDecisions();
+		}
+		finally {
+			this.electors.all().forEach((elector) -> step.tag(elector.getElection(), () -> role(elector)));
+			step.end();
+		}
 	}
 
 	private void awaitDecisions() throws SessionException {

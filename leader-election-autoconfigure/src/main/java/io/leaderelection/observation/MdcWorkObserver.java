@@ -16,12 +16,13 @@
 
 package io.leaderelection.observation;
 
+import java.util.Map;
+
 import io.leaderelection.Leadership;
 import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.WorkObserver;
 import io.leaderelection.engine.WorkObserver.WorkObservation;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.MDC;
 
 /**
  * Has the MDC of the thread that begins leader work contain its election, node and term,
@@ -31,40 +32,8 @@ public final class MdcWorkObserver implements WorkObserver {
 
 	@Override
 	public WorkObservation begin(Leadership leadership, Class<?> type, @Nullable String method, Context context) {
-		Previous previous = new Previous(MDC.get(LogContext.ELECTION), MDC.get(LogContext.NODE),
-				MDC.get(LogContext.TERM));
-		MDC.put(LogContext.ELECTION, leadership.getElection());
-		MDC.put(LogContext.NODE, leadership.getNodeId());
-		MDC.put(LogContext.TERM, leadership.getTerm().toString());
-		return previous;
-	}
-
-	/**
-	 * The values to be restored: those of the work that encloses this work, or none.
-	 */
-	private record Previous(@Nullable String election, @Nullable String node,
-			@Nullable String term) implements WorkObservation {
-
-		@Override
-		public void left() {
-			restore(LogContext.ELECTION, this.election);
-			restore(LogContext.NODE, this.node);
-			restore(LogContext.TERM, this.term);
-		}
-
-		private static void restore(String key, @Nullable String value) {
-			if (value != null) {
-				MDC.put(key, value);
-			}
-			else {
-				MDC.remove(key);
-			}
-		}
-
-		@Override
-		public void ended(boolean interrupted) {
-		}
-
+		return MdcValues.replace(Map.of(LogContext.ELECTION, leadership.getElection(), LogContext.NODE,
+				leadership.getNodeId(), LogContext.TERM, leadership.getTerm().toString()));
 	}
 
 }

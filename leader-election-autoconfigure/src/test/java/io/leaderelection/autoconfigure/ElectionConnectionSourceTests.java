@@ -234,6 +234,12 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
+	void dedicatedPoolKeepsItsCredentials() throws SQLException {
+		source(DedicatedPoolConfiguration.class, new Datasource(null, "other", "other-secret")).connect(NO_SETTINGS);
+		assertThat(this.driver.properties).containsEntry("user", "app").containsEntry("password", "secret");
+	}
+
+	@Test
 	void dedicatedDataSourceThatIsNoPoolIsAsked() throws SQLException {
 		ElectionConnectionSource source = source(DedicatedTokenConfiguration.class, none());
 		source.check();

@@ -19,6 +19,8 @@ package io.leaderelection.autoconfigure;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
+import javax.sql.DataSource;
+
 import io.leaderelection.annotation.InvalidUsageException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -34,6 +36,8 @@ import org.springframework.boot.docker.compose.service.connection.DockerComposeC
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.mock.env.MockEnvironment;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -76,8 +80,23 @@ class LeaderElectionConnectionDetailsTests {
 			.withPropertyValues("leader-election.datasource.url=jdbc:postgresql://one/db")
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
+				.isInstanceOfSatisfying(InvalidUsageException.class, (failure) -> {
+					assertThat(failure.getDescription())
+						.contains("The LeaderElectionConnectionDetails points to jdbc:mysql://other/db");
+					assertThat(failure.getAction()).contains("the URL of the LeaderElectionConnectionDetails")
+						.doesNotContain("leader-election.datasource.url");
+				}));
+	}
+
+	@Test
+	void ofABeanAreRefusedBesideADataSourceForElections() {
+		this.contextRunner
+			.withBean(LeaderElectionConnectionDetails.class, () -> mock(LeaderElectionConnectionDetails.class))
+			.withUserConfiguration(DataSourceForElections.class)
+			.run((context) -> assertThat(context).getFailure()
+				.rootCause()
 				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("The LeaderElectionConnectionDetails points to jdbc:mysql://other/db"));
+				.hasMessageContaining("a @LeaderElectionDataSource and LeaderElectionConnectionDetails"));
 	}
 
 	@Test
@@ -132,6 +151,17 @@ class LeaderElectionConnectionDetailsTests {
 		assertThat(details.getJdbcUrl()).isEqualTo(url);
 		assertThat(details.getUsername()).isEqualTo(username);
 		assertThat(details.getPassword()).isEqualTo(password);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class DataSourceForElections {
+
+		@Bean
+		@LeaderElectionDataSource
+		DataSource electionDataSource() {
+			return mock(DataSource.class);
+		}
+
 	}
 
 }

@@ -84,6 +84,8 @@ class LeaderElectionLifecycleTests {
 
 	private final List<ElectionEvent> events = Collections.synchronizedList(new ArrayList<>());
 
+	private final BufferingApplicationStartup startup = new BufferingApplicationStartup(10_000);
+
 	private LeaderElectionLifecycle lifecycle;
 
 	private DefaultLeaderElectors electors;
@@ -218,6 +220,8 @@ class LeaderElectionLifecycleTests {
 		assertThat(this.lifecycle.isRunning()).isFalse();
 		assertThat(this.electors.getDefault().isLeader()).isFalse();
 		assertAlternating();
+		// The timeline has only steps that have ended
+		assertThat(this.startup.getBufferedTimeline().getEvents()).hasSize(1);
 	}
 
 	@Test
@@ -309,15 +313,14 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void waitForTheFirstDecisionIsAStepOfTheStartup() {
-		BufferingApplicationStartup startup = new BufferingApplicationStartup(10_000);
-		startup.addFilter((step) -> step.getName().startsWith("leader.election"));
+		this.startup.addFilter((step) -> step.getName().startsWith("leader.election"));
 		SpringApplication application = new SpringApplication(Application.class);
 		application.setWebApplicationType(WebApplicationType.NONE);
 		application.setRegisterShutdownHook(false);
-		application.setApplicationStartup(startup);
+		application.setApplicationStartup(this.startup);
 		try (ConfigurableApplicationContext context = application.run("--leader-election.mode=always",
 				"--leader-election.elections.reports.candidate=false")) {
-			assertThat(startup.getBufferedTimeline().getEvents()).singleElement().satisfies((event) -> {
+			assertThat(this.startup.getBufferedTimeline().getEvents()).singleElement().satisfies((event) -> {
 				assertThat(event.getStartupStep().getName()).isEqualTo("leader.election.first-decision");
 				assertThat(event.getStartupStep().getTags())
 					.extracting(StartupStep.Tag::getKey, StartupStep.Tag::getValue)
@@ -429,7 +432,7 @@ class LeaderElectionLifecycleTests {
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
 				new LocalElectionStoreFactory(definitions,
 						new StaticListableBeanFactory().getBeanProvider(LocalStore.class)),
-				new LeaderServices(), failFast, this.context, ApplicationStartup.DEFAULT);
+				new LeaderServices(), failFast, this.context, this.startup);
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {

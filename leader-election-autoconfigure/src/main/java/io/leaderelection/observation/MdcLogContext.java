@@ -14,28 +14,28 @@
  * limitations under the License.
  */
 
-package io.leaderelection.autoconfigure;
+package io.leaderelection.observation;
 
 import java.util.Map;
 
 import io.leaderelection.engine.LogContext;
-import org.slf4j.MDC;
 
 /**
  * {@link LogContext} that has the MDC contain the values while the message is logged.
  * Commons Logging has no key-value pairs itself.
+ *
+ * @since 0.1.0
  */
-final class MdcLogContext implements LogContext {
+public final class MdcLogContext implements LogContext {
 
 	@Override
 	public void log(Map<String, String> values, Runnable message) {
-		Map<String, String> previous = MDC.getCopyOfContextMap();
-		values.forEach(MDC::put);
+		MdcValues previous = MdcValues.replace(values);
 		try {
 			message.run();
 		}
 		finally {
-			MDC.setContextMap((previous != null) ? previous : Map.of());
+			previous.left();
 		}
 	}
 

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.autoconfigure;
+package io.leaderelection.observation;
 
 import java.util.Map;
 
@@ -57,6 +57,15 @@ class MdcLogContextTests {
 			}))
 			.withMessage("0:1:756");
 		assertThat(MDC.getCopyOfContextMap()).isEqualTo(Map.of("user", "ada", "leader.term", "mine"));
+	}
+
+	@Test
+	void valuesOfTheCallerAreNotThereForAMessageOfAnotherElection() {
+		MDC.put("leader.election", "default");
+		MDC.put("leader.term", "0:1:756");
+		this.context.log(Map.of("leader.election", "reports"),
+				() -> assertThat(MDC.getCopyOfContextMap()).isEqualTo(Map.of("leader.election", "reports")));
+		assertThat(MDC.getCopyOfContextMap()).isEqualTo(Map.of("leader.election", "default", "leader.term", "0:1:756"));
 	}
 
 }
