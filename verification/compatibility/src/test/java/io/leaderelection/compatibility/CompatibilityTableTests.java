@@ -27,6 +27,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -97,6 +98,18 @@ class CompatibilityTableTests {
 	void allVersionsOfSpringBootRunTheSameClasses() {
 		assertThat(ours("4.0")).hasSize(Library.SOURCES.size() + OTHER_MODULES.size())
 			.containsExactlyInAnyOrderElementsOf(ours("4.1"));
+	}
+
+	/**
+	 * The class path of the version of Spring Boot that earlier revisions are compiled
+	 * with has everything that the library uses.
+	 */
+	@Test
+	void presentSourcesCompileAsThoseOfEarlierRevisions(@TempDir Path directory) throws IOException {
+		Path sources = directory.resolve("sources");
+		Library.copySources(sources);
+		Library library = Library.build(sources, directory.resolve("classes"));
+		assertThat(library.classes().resolve("io/leaderelection/LeaderElector.class")).exists();
 	}
 
 	private static List<Path> ours(String springBoot) {

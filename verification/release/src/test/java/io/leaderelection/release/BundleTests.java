@@ -43,8 +43,9 @@ import org.w3c.dom.Element;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that the bundle has what Maven Central requires of a release, as its documentation
- * says on the pages <em>Requirements</em> and <em>Uploading</em>, and nothing else.
+ * Tests that the bundle has what Maven Central requires of a release, as its
+ * documentation says on the pages <em>Requirements</em> and <em>Uploading</em>, and
+ * nothing else.
  */
 @Tag("ring2")
 class BundleTests {
@@ -151,11 +152,11 @@ class BundleTests {
 	 * Another test resolves them, with what they bring.
 	 */
 	@ParameterizedTest
-	@MethodSource("artifacts")
+	@ValueSource(strings = { "leader-election-autoconfigure", "leader-election-starter" })
 	void pomNamesTheOldestSpringBoot(String artifact) {
 		assertThat(Bundle.elements(bundle.poms().get(artifact), "dependencies/dependency")
 			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.springframework.boot"::equals))
-			.flatMap((dependency) -> Bundle.texts(dependency, "version")))
+			.flatMap((dependency) -> Bundle.texts(dependency, "version"))).isNotEmpty()
 			.allMatch(System.getProperty("release.spring-boot.oldest")::equals);
 	}
 
@@ -165,8 +166,7 @@ class BundleTests {
 		List<Element> managed = Bundle.elements(pom, "dependencyManagement/dependencies/dependency").toList();
 		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "artifactId")))
 			.containsExactlyInAnyOrderElementsOf(artifacts().toList());
-		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "version")))
-			.containsOnly("${project.version}");
+		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "version"))).containsOnly(Bundle.VERSION);
 		assertThat(Bundle.elements(pom, "dependencies")).isEmpty();
 	}
 
