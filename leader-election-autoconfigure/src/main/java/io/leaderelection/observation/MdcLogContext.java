@@ -22,7 +22,7 @@ import io.leaderelection.engine.LogContext;
 
 /**
  * {@link LogContext} that has the MDC contain the values while the message is logged.
- * Commons Logging has no key-value pairs itself.
+ * Commons Logging has no key-value pairs itself. Internal.
  *
  * @since 0.1.0
  */

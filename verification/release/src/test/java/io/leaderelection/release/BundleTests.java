@@ -166,7 +166,8 @@ class BundleTests {
 		List<Element> managed = Bundle.elements(pom, "dependencyManagement/dependencies/dependency").toList();
 		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "artifactId")))
 			.containsExactlyInAnyOrderElementsOf(artifacts().toList());
-		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "version"))).containsOnly(Bundle.VERSION);
+		assertThat(managed.stream().flatMap((each) -> Bundle.texts(each, "version")))
+			.containsOnly("${project.version}");
 		assertThat(Bundle.elements(pom, "dependencies")).isEmpty();
 	}
 
