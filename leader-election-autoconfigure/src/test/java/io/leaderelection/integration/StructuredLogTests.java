@@ -69,7 +69,8 @@ class StructuredLogTests {
 		assertThat(log.lines("Acquired").get(0).get("leader")).isEqualTo(log.json("""
 				{ "election": "default", "node": "first", "term": "%s" }""".formatted(log.first)));
 		assertThat(log.lines("Not leader, skipping scheduler startup").get(0).get("leader")).isEqualTo(log.json("""
-				{ "election": "default", "node": "second", "leader": "first", "term": "%s" }""".formatted(log.first)));
+				{ "election": "default", "node": "second", "current": "first", "current-term": "%s" }"""
+			.formatted(log.first)));
 		for (String message : List.of("Handing over", "Released")) {
 			assertThat(log.lines(message).get(0).get("leader")).isEqualTo(log.json("""
 					{ "election": "default", "node": "first", "term": "%s", "reason": "stopped" }"""
