@@ -17,6 +17,7 @@
 package io.leaderelection.integration;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -183,12 +184,10 @@ abstract class AbstractOptionalLibrariesTests {
 			return Pattern.compile("<artifactId>([^<]*)</artifactId>\\s*<optional>true")
 				.matcher(pom)
 				.results()
-				.map((dependency) -> dependency.group(1))
-				.toList()
-				.stream();
+				.map((dependency) -> dependency.group(1));
 		}
 		catch (IOException ex) {
-			throw new IllegalStateException(ex);
+			throw new UncheckedIOException(ex);
 		}
 	}
 

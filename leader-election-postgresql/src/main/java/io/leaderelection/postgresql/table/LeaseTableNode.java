@@ -512,7 +512,7 @@ final class LeaseTableNode {
 	}
 
 	/**
-	 * Run what has to do with other nodes, and may fail without harm to this one.
+	 * Run what concerns other nodes. Its failure does not end the session of this one.
 	 */
 	private <T> T tolerate(T otherwise, Action<T> action) throws SessionException {
 		try {

@@ -72,7 +72,7 @@ record Library(Path sources, Path classes) {
 	 */
 	static Library build(Path sources, Path directory) throws IOException {
 		Path classes = Files.createDirectories(directory);
-		List<String> errors = compile(files(sources.resolve("java")), Versions.compileClassPath("4.1"), classes);
+		List<String> errors = compile(files(sources.resolve("java")), classes);
 		if (!errors.isEmpty()) {
 			throw new IllegalStateException("The library does not compile: " + String.join("\n", errors));
 		}
@@ -95,13 +95,13 @@ record Library(Path sources, Path classes) {
 	 * @param directory receives the classes
 	 * @return the errors
 	 */
-	static List<String> compile(List<Path> sources, String classPath, Path directory) throws IOException {
+	private static List<String> compile(List<Path> sources, Path directory) throws IOException {
 		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
 		DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
 		try (StandardJavaFileManager files = compiler.getStandardFileManager(diagnostics, null,
 				StandardCharsets.UTF_8)) {
 			List<String> options = List.of("-proc:none", "-parameters", "--release", "17", "-d", directory.toString(),
-					"-cp", classPath);
+					"-cp", Versions.compileClassPath());
 			compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjectsFromPaths(sources))
 				.call();
 		}

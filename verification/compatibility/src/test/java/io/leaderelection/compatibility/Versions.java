@@ -70,10 +70,10 @@ final class Versions {
 
 	/**
 	 * Return the class path to compile the library with, which has no present classes of
-	 * it.
+	 * it. Only the newest version of Spring Boot has one.
 	 */
-	static String compileClassPath(String springBoot) {
-		return Stream.of(read(springBoot, "compile-classpath.txt").split(File.pathSeparator))
+	static String compileClassPath() {
+		return Stream.of(read("4.1", "compile-classpath.txt").split(File.pathSeparator))
 			.filter((entry) -> !Library.contains(Path.of(entry)))
 			.collect(Collectors.joining(File.pathSeparator));
 	}
