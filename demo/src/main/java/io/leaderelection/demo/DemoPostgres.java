@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 
-import io.leaderelection.sample.postgres.EmbeddedServer;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.jspecify.annotations.Nullable;
 

@@ -20,8 +20,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Properties;
 
-import io.leaderelection.sample.postgres.ChildJvm;
-
 /**
  * How a node is started: the sample, with the command line of the demo.
  *

@@ -23,8 +23,6 @@ import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.sample.postgres.ChildJvm;
-
 /**
  * The process of {@link DemoPostgres}, as the launcher sees it.
  */

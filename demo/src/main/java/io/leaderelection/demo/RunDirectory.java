@@ -30,8 +30,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 
-import io.leaderelection.sample.postgres.PostmasterPid;
-
 import org.springframework.util.FileSystemUtils;
 
 /**

@@ -18,8 +18,6 @@ package io.leaderelection.demo;
 
 import java.io.IOException;
 
-import io.leaderelection.sample.postgres.ChildJvm;
-
 /**
  * A signal that freezes or thaws a process.
  */

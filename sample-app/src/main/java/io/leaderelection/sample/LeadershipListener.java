@@ -25,8 +25,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.stereotype.Component;
 
 /**
- * Receives every change of leadership on this node: the place to start and to stop what
- * only a leader needs.
+ * Receives each change of leadership: start and stop here what only a leader needs.
  */
 @Component
 class LeadershipListener {
@@ -40,8 +39,7 @@ class LeadershipListener {
 
 	@EventListener
 	void revoked(LeadershipRevokedEvent event) {
-		logger.info(
-				"<===== This node no longer leads: " + event.getReason() + ", term " + event.getLeadership().getTerm());
+		logger.info("<===== This node no longer leads: " + event.getReason());
 	}
 
 }

@@ -21,17 +21,12 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
 /**
- * A web application to start several times: all nodes answer queries, one of them does
- * the leader's work.
+ * A web application to start several times. One of the nodes does the leader's work.
  */
 @SpringBootApplication
 @EnableScheduling
 public class SampleApplication {
 
-	/**
-	 * Start a node.
-	 * @param args the command line
-	 */
 	public static void main(String[] args) {
 		SpringApplication.run(SampleApplication.class, args);
 	}

@@ -19,49 +19,57 @@ package io.leaderelection.sample;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
 import io.leaderelection.annotation.LeaderOnly;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
 /**
- * The recurring work: two jobs that only one node of the cluster may do, and one that
- * every node does.
+ * The recurring work: two jobs of the leader, and one of every node.
  */
 @Component
 class Schedulers {
 
 	private static final Log logger = LogFactory.getLog(Schedulers.class);
 
-	private final WorkLog workLog;
+	private final JdbcClient jdbc;
 
 	private final LeaderElector elector;
 
-	Schedulers(WorkLog workLog, LeaderElector elector) {
-		this.workLog = workLog;
+	Schedulers(JdbcClient jdbc, LeaderElector elector) {
+		this.jdbc = jdbc;
 		this.elector = elector;
 	}
 
 	@LeaderOnly
 	@Scheduled(fixedDelay = 2, timeUnit = TimeUnit.SECONDS)
 	void refresh() {
-		this.workLog.add("Refresh");
+		record("Refresh");
 		logger.info("Refresh: done, as the leader");
 	}
 
 	@LeaderOnly
 	@Scheduled(initialDelay = 5, fixedDelay = 10, timeUnit = TimeUnit.SECONDS)
 	void retainData() {
-		int removed = this.workLog.removeOld();
-		this.workLog.add("Data retention, " + removed + " removed");
+		int removed = this.jdbc.sql("delete from sample_work where at < now() - interval '1 minute'").update();
+		record("Data retention, " + removed + " removed");
 		logger.info("Data retention: " + removed + " old entries removed, as the leader");
 	}
 
 	@Scheduled(fixedRate = 5, timeUnit = TimeUnit.SECONDS)
 	void heartbeat() {
 		logger.info("Heartbeat: alive, " + (this.elector.isLeader() ? "leading" : "not leading"));
+	}
+
+	private void record(String what) {
+		Leadership leadership = this.elector.getWorkLeadership();
+		this.jdbc.sql("insert into sample_work (node, term, what) values (?, ?, ?)")
+			.params(leadership.getNodeId(), leadership.getTerm().toString(), what)
+			.update();
 	}
 
 }

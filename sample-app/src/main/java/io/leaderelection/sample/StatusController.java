@@ -17,55 +17,46 @@
 package io.leaderelection.sample;
 
 import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.List;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
-import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.annotation.Value;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * The query side, served by every node. The page at {@code /} shows it.
+ * Queries, which every node serves. The page at {@code /} shows the answer.
  */
 @RestController
 class StatusController {
 
 	private final LeaderElector elector;
 
-	private final WorkLog workLog;
+	private final JdbcClient jdbc;
 
-	private final String store;
-
-	StatusController(LeaderElector elector, WorkLog workLog,
-			@Value("${leader-election.store:advisory-lock}") String store) {
+	StatusController(LeaderElector elector, JdbcClient jdbc) {
 		this.elector = elector;
-		this.workLog = workLog;
-		this.store = store;
+		this.jdbc = jdbc;
 	}
 
 	@GetMapping("/status")
 	Status status() {
 		Leadership leadership = this.elector.getLeadership();
-		return new Status(this.elector.getNodeId(), this.store, leadership != null,
+		List<Work> work = this.jdbc.sql("select at, node, term, what from sample_work order by id desc limit 12")
+			.query(Work.class)
+			.list();
+		return new Status(this.elector.getNodeId(), leadership != null,
 				(leadership != null) ? leadership.getTerm().toString() : null,
-				(leadership != null) ? leadership.getSince() : null, this.workLog.latest());
+				(leadership != null) ? leadership.getSince() : null, work);
 	}
 
-	/**
-	 * The status of this node.
-	 *
-	 * @param node the id of this node
-	 * @param store the store that holds the election
-	 * @param leader whether this node leads
-	 * @param term the term in which it leads
-	 * @param since since when it leads
-	 * @param work what the leaders of the cluster did last
-	 */
-	record Status(String node, String store, boolean leader, @Nullable String term, @Nullable Instant since,
-			List<WorkLog.Entry> work) {
+	record Status(String node, boolean leader, String term, Instant since, List<Work> work) {
+	}
+
+	record Work(OffsetDateTime at, String node, String term, String what) {
 	}
 
 }

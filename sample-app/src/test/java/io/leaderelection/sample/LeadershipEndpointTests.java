@@ -17,7 +17,6 @@
 package io.leaderelection.sample;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +25,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -39,16 +37,17 @@ import javax.management.ObjectName;
 import com.jayway.jsonpath.JsonPath;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.sample.SampleNode.Answer;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.io.TempDir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -66,12 +65,16 @@ class LeadershipEndpointTests {
 
 	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
 
-	@TempDir
-	private static Path temp;
+	private static EmbeddedPostgres postgres;
 
 	private final List<SampleNode> nodes = new ArrayList<>();
 
 	private String group = "test";
+
+	@BeforeAll
+	static void startServer() throws IOException {
+		postgres = EmbeddedPostgres.start();
+	}
 
 	@BeforeEach
 	void nameGroup(TestInfo info) {
@@ -84,15 +87,8 @@ class LeadershipEndpointTests {
 	}
 
 	@AfterAll
-	static void awaitEndOfServer() throws IOException {
-		Properties server = new Properties();
-		try (InputStream in = Files.newInputStream(temp.resolve("shared/server.properties"))) {
-			server.load(in);
-		}
-		for (String property : List.of("pid", "postgres-pid")) {
-			long pid = Long.parseLong(server.getProperty(property));
-			eventually().until(() -> ProcessHandle.of(pid).isEmpty());
-		}
+	static void stopServer() throws IOException {
+		postgres.close();
 	}
 
 	@Test
@@ -306,8 +302,8 @@ class LeadershipEndpointTests {
 			.toArray(String[]::new);
 	}
 
-	private static Path server() {
-		return temp.resolve("shared");
+	private static String server() {
+		return postgres.getJdbcUrl("postgres", "postgres");
 	}
 
 	/**

@@ -17,21 +17,18 @@
 package io.leaderelection.sample;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
 import java.util.stream.Stream;
 
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.test.json.BasicJsonTester;
@@ -46,8 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link SampleApplication}, over HTTP, with two nodes as the README starts
- * them. Both run in this JVM.
+ * Tests for {@link SampleApplication}, over HTTP, with two nodes in this JVM.
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
@@ -57,21 +53,21 @@ class SampleApplicationTests {
 
 	private final List<ConfigurableApplicationContext> nodes = new ArrayList<>();
 
-	@TempDir
-	private Path temp;
+	private EmbeddedPostgres postgres;
+
+	@BeforeEach
+	void startServer() throws IOException {
+		this.postgres = EmbeddedPostgres.start();
+	}
 
 	@AfterEach
-	void stopNodesAndAwaitTheEndOfTheirServer() throws IOException {
-		Properties server = serverProperties();
+	void stopNodesAndServer() throws IOException {
 		this.nodes.forEach(ConfigurableApplicationContext::close);
-		for (String property : List.of("pid", "postgres-pid")) {
-			long pid = Long.parseLong(server.getProperty(property));
-			eventually().until(() -> ProcessHandle.of(pid).isEmpty());
-		}
+		this.postgres.close();
 	}
 
 	@Test
-	void oneNodeDoesTheWorkOfTheLeaderAndAllServeQueries(CapturedOutput output) throws IOException {
+	void oneNodeDoesTheWorkOfTheLeaderAndAllServeQueries(CapturedOutput output) {
 		String first = start();
 		String second = start();
 		String firstNode = nodeOf(first);
@@ -114,8 +110,9 @@ class SampleApplicationTests {
 	@Test
 	@Tag("ring2")
 	void nodesElectALeaderInATable() {
-		String first = start("--leader-election.store=table");
-		String second = start("--leader-election.store=table");
+		String[] table = { "--leader-election.store=table", "--leader-election.initialize-schema=always" };
+		String first = start(table);
+		String second = start(table);
 		eventually().untilAsserted(() -> {
 			assertThat(json(first, "/status")).extractingJsonPathBooleanValue("leader").isTrue();
 			assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isFalse();
@@ -135,8 +132,8 @@ class SampleApplicationTests {
 
 	private String start(String... arguments) {
 		String[] all = Stream
-			.concat(Stream.of("--server.port=0", "--sample.postgres.directory=" + this.temp.resolve("shared"),
-					"--sample.postgres.idle-timeout=2s"), Stream.of(arguments))
+			.concat(Stream.of("--spring.datasource.url=" + this.postgres.getJdbcUrl("postgres", "postgres")),
+					Stream.of(arguments))
 			.toArray(String[]::new);
 		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class, all);
 		this.nodes.add(context);
@@ -144,7 +141,6 @@ class SampleApplicationTests {
 	}
 
 	private void assertStore(String url, String store) {
-		assertThat(json(url, "/status")).extractingJsonPathStringValue("store").isEqualTo(store);
 		assertThat(json(url, "/actuator/leadership")).extractingJsonPathStringValue("elections.default.store")
 			.isEqualTo(store);
 		assertThat(json(url, "/actuator/health"))
@@ -171,14 +167,6 @@ class SampleApplicationTests {
 		String body = RestClient.create(url).get().uri(path).retrieve().body(String.class);
 		assertThat(body).isNotNull();
 		return body;
-	}
-
-	private Properties serverProperties() throws IOException {
-		Properties properties = new Properties();
-		try (InputStream in = Files.newInputStream(this.temp.resolve("shared/server.properties"))) {
-			properties.load(in);
-		}
-		return properties;
 	}
 
 	private static ConditionFactory eventually() {

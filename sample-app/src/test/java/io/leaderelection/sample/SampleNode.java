@@ -70,9 +70,9 @@ final class SampleNode implements AutoCloseable {
 	/**
 	 * Start a node in this JVM.
 	 */
-	static SampleNode start(Path server, String id, String... properties) {
+	static SampleNode start(String url, String id, String... properties) {
 		ConfigurableApplicationContext context = SpringApplication.run(SampleApplication.class,
-				arguments(server, id, 0, properties).toArray(String[]::new));
+				arguments(url, id, 0, properties).toArray(String[]::new));
 		return new SampleNode(id, url(context.getEnvironment().getRequiredProperty("local.server.port")), context,
 				null);
 	}
@@ -80,13 +80,13 @@ final class SampleNode implements AutoCloseable {
 	/**
 	 * Start a node in a JVM of its own, and wait until it serves.
 	 */
-	static SampleNode fork(Path server, String id, String... properties) {
+	static SampleNode fork(String url, String id, String... properties) {
 		try {
 			int port = freePort();
 			List<String> command = new ArrayList<>(List.of(
 					Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
 					"-cp", System.getProperty("java.class.path"), SampleApplication.class.getName()));
-			command.addAll(arguments(server, id, port, properties));
+			command.addAll(arguments(url, id, port, properties));
 			Process process = new ProcessBuilder(command).redirectErrorStream(true)
 				.redirectOutput(ProcessBuilder.Redirect.DISCARD)
 				.start();
@@ -109,11 +109,10 @@ final class SampleNode implements AutoCloseable {
 		return "http://localhost:" + port + "/actuator/leadership";
 	}
 
-	private static List<String> arguments(Path server, String id, int port, String... properties) {
-		return Stream.concat(
-				Stream.of("server.port=" + port, "leader-election.node-id=" + id, "sample.postgres.directory=" + server,
-						"sample.postgres.idle-timeout=5s", "spring.main.banner-mode=off"),
-				Stream.of(properties))
+	private static List<String> arguments(String url, String id, int port, String... properties) {
+		return Stream
+			.concat(Stream.of("server.port=" + port, "leader-election.node-id=" + id, "spring.datasource.url=" + url,
+					"spring.main.banner-mode=off"), Stream.of(properties))
 			.map((property) -> "--" + property)
 			.toList();
 	}

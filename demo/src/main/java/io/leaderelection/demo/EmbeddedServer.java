@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.sample.postgres;
+package io.leaderelection.demo;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,7 +28,7 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
  * Starts an embedded PostgreSQL that can be reached from this machine only, and only with
  * a password.
  */
-public final class EmbeddedServer {
+final class EmbeddedServer {
 
 	private static final Duration STARTUP_TIMEOUT = Duration.ofSeconds(40);
 
@@ -44,7 +44,7 @@ public final class EmbeddedServer {
 	 * @return the server
 	 * @throws IOException if it does not start
 	 */
-	public static EmbeddedPostgres start(Path data, Path log, String password, Map<String, String> settings)
+	static EmbeddedPostgres start(Path data, Path log, String password, Map<String, String> settings)
 			throws IOException {
 		Path passwordFile = passwordFile(data);
 		Files.writeString(passwordFile, password);

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.sample.postgres;
+package io.leaderelection.demo;
 
 import java.io.File;
 import java.nio.file.Files;
@@ -30,7 +30,7 @@ import org.springframework.util.ClassUtils;
 /**
  * Starts further JVMs from the class path, or the jar, of this one.
  */
-public final class ChildJvm {
+final class ChildJvm {
 
 	private static final String LOADER = "org.springframework.boot.loader.launch.PropertiesLauncher";
 
@@ -44,7 +44,7 @@ public final class ChildJvm {
 	 * @param arguments what to pass to the class
 	 * @return the builder
 	 */
-	public static ProcessBuilder builder(Class<?> main, List<String> options, List<String> arguments) {
+	static ProcessBuilder builder(Class<?> main, List<String> options, List<String> arguments) {
 		List<String> command = new ArrayList<>(detached());
 		command.add(java());
 		command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
@@ -91,7 +91,7 @@ public final class ChildJvm {
 	 * Whether this is Windows, which has no signals.
 	 * @return whether it is
 	 */
-	public static boolean isWindows() {
+	static boolean isWindows() {
 		return System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("windows");
 	}
 

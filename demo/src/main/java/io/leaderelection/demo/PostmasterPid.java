@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.sample.postgres;
+package io.leaderelection.demo;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,7 +31,7 @@ import java.util.Optional;
  * @param pid the process id
  * @param started when the process was started
  */
-public record PostmasterPid(long pid, Instant started) {
+record PostmasterPid(long pid, Instant started) {
 
 	private static final Duration TOLERANCE = Duration.ofSeconds(10);
 
@@ -47,7 +47,7 @@ public record PostmasterPid(long pid, Instant started) {
 	 * @return the content, empty if there is none
 	 * @throws IOException if it cannot be read
 	 */
-	public static Optional<PostmasterPid> readIfPresent(Path data) throws IOException {
+	static Optional<PostmasterPid> readIfPresent(Path data) throws IOException {
 		try {
 			return Optional.of(read(data));
 		}
@@ -61,7 +61,7 @@ public record PostmasterPid(long pid, Instant started) {
 	 * another process, even of another PostgreSQL; the time of its start is not.
 	 * @return the process, empty if it has ended
 	 */
-	public Optional<ProcessHandle> findProcess() {
+	Optional<ProcessHandle> findProcess() {
 		return ProcessHandle.of(this.pid).filter((process) -> {
 			ProcessHandle.Info info = process.info();
 			return info.command().filter((command) -> command.contains("postgres")).isPresent() && info.startInstant()

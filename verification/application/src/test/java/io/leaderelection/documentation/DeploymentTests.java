@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.sample;
+package io.leaderelection.documentation;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -58,14 +58,19 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 /**
- * Holds the files in {@code deploy} against what Compose and Kubernetes define, against
- * what the sample needs, and against themselves. Whether they start needs a machine with
- * containers or systemd.
+ * Holds the files in {@code deploy} of the sample against what Compose and Kubernetes
+ * define, against what the sample needs, and against themselves. Whether they start needs
+ * a machine with containers or systemd.
  */
 @Tag("ring1")
 class DeploymentTests {
 
+	private static final Path SAMPLE = Path.of("../../sample-app");
+
 	private static final String COMPOSE = "compose.yaml";
+
+	/** The one with which Spring Boot starts a PostgreSQL for development. */
+	private static final String DEVELOPMENT = "../compose.yaml";
 
 	private static final String KUBERNETES = "kubernetes.yaml";
 
@@ -98,6 +103,23 @@ class DeploymentTests {
 	void composeFileIsInvalidWith(String mutated, String mutation, String complaint) throws IOException {
 		String file = mutate(COMPOSE, mutated, mutation);
 		assertThatRuntimeException().isThrownBy(() -> validateCompose(file)).withMessageContaining(complaint);
+	}
+
+	@Test
+	void developmentHasAPostgresOnlyOnThisMachine() throws IOException {
+		String file = read(DEVELOPMENT);
+		assertThatNoException().isThrownBy(() -> validateCompose(file));
+		Map<String, Object> compose = load(file).get(0);
+		assertThat(JsonPath.<Map<String, Object>>read(compose, "$.services")).containsOnlyKeys("postgres");
+		assertThat(JsonPath.<String>read(compose, "$.services.postgres.image"))
+			.isEqualTo(JsonPath.<String>read(load(read(COMPOSE)).get(0), "$.services.postgres.image"));
+		assertThat(JsonPath.<List<String>>read(compose, "$.services.postgres.ports"))
+			.containsExactly("127.0.0.1::5432");
+		Map<String, Object> settings = JsonPath
+			.read(load(Files.readString(SAMPLE.resolve("src/main/resources/application.yml"))).get(0), "$.spring");
+		assertThat(JsonPath.<Boolean>read(settings, "$.docker.compose.enabled")).isFalse();
+		// Hand-over is visible if the first instance ends
+		assertThat(JsonPath.<String>read(settings, "$.docker.compose.lifecycle-management")).isEqualTo("start-only");
 	}
 
 	@Test
@@ -214,7 +236,7 @@ class DeploymentTests {
 
 	@Test
 	void imageIsThatOfTheBuild() throws IOException {
-		assertThat(Path.of("pom.xml")).content()
+		assertThat(SAMPLE.resolve("pom.xml")).content()
 			.contains("<spring-boot.build-image.imageName>" + IMAGE + "</spring-boot.build-image.imageName>");
 	}
 
@@ -276,7 +298,7 @@ class DeploymentTests {
 	}
 
 	private static String read(String file) throws IOException {
-		return Files.readString(Path.of("deploy", file));
+		return Files.readString(SAMPLE.resolve("deploy").resolve(file));
 	}
 
 	@SuppressWarnings("unchecked")
