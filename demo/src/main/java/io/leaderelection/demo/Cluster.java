@@ -142,7 +142,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 		Expectation.Others able = others.stream().noneMatch(NodeProcess::canLead) ? Expectation.Others.NONE
 				: others.stream().anyMatch(NodeProcess::isHindered) ? Expectation.Others.HINDERED
 						: Expectation.Others.READY;
-		return Expectation.of(action, this.command.settings(), led != null, able, node.proxy().isCut());
+		return Expectation.of(action, this.command.settings(), led != null, able, node.isCut());
 	}
 
 	DemoState state() {
@@ -150,7 +150,7 @@ class Cluster implements ProcessListener, AutoCloseable {
 	}
 
 	@Override
-	public void close() throws IOException, InterruptedException {
+	public void close() throws InterruptedException {
 		synchronized (this) {
 			this.closed = true;
 		}

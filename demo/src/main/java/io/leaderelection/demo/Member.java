@@ -51,13 +51,13 @@ record Member(NodeProcess node, NodeProbe probe) {
 				yield name + " runs again: kill -CONT " + this.node.pid();
 			}
 			case CUT -> {
-				refuseIf(this.node.state() == ProcessState.DEAD || this.node.proxy().isCut(), "cannot be cut off");
-				this.node.proxy().cut();
+				refuseIf(this.node.state() == ProcessState.DEAD || this.node.isCut(), "cannot be cut off");
+				this.node.cut();
 				yield name + " is cut off: what it and the database send is dropped";
 			}
 			case RECONNECT -> {
-				refuseIf(!this.node.proxy().isCut(), "is not cut off");
-				this.node.proxy().reconnect();
+				refuseIf(!this.node.isCut(), "is not cut off");
+				this.node.reconnect();
 				yield name + " is connected again: its old connections are reset";
 			}
 			case START -> {
@@ -94,7 +94,7 @@ record Member(NodeProcess node, NodeProbe probe) {
 			leadership = leadership.deepCopy().put("stale", true);
 		}
 		return new DemoState.Node(this.node.name(), this.node.url(), this.node.pid(), this.node.state().toString(),
-				this.node.proxy().isCut(), this.probe.health(), leadership,
+				this.node.isCut(), this.probe.health(), leadership,
 				(observation != null) ? Long.valueOf(observation.asked().toEpochMilli()) : null,
 				(observation != null) ? Long.valueOf(observation.metrics().leaderTicks()) : null,
 				(observation != null) ? Long.valueOf(observation.metrics().allTicks()) : null);

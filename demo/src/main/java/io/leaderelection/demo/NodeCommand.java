@@ -54,7 +54,8 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 	}
 
 	// Health and work do not wait half a minute for a database that is cut off, and fires
-	// wait for a frozen leader no longer than its lease
+	// wait for a frozen leader no longer than its lease. The logging of tests, which
+	// comes with the proxy, is not used
 	private List<String> arguments(String name, int port) {
 		return List.of(this.directory.portFile(name).toString(), "--server.port=0", "--server.address=localhost",
 				"--spring.datasource.url=jdbc:postgresql://localhost:" + port + "/" + DemoPostgres.USER
@@ -66,7 +67,8 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 				"--leader-election.lease-duration=" + this.settings.lease(),
 				"--leader-election.takeover-delay=" + this.settings.takeoverDelay(),
 				"--leader-election.schedules.transaction-idle-timeout=" + this.settings.lease(),
-				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off");
+				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off",
+				"--logging.config=classpath:logback-node.xml");
 	}
 
 }

@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +39,9 @@ class NodeProcess {
 
 	private final ProcessListener listener;
 
-	private final Proxy proxy;
+	private final TcpProxy proxy;
+
+	private volatile boolean cut;
 
 	private volatile @Nullable Process process;
 
@@ -51,13 +54,12 @@ class NodeProcess {
 
 	private boolean killed;
 
-	NodeProcess(String name, RunDirectory directory, NodeCommand command, ProcessListener listener) throws IOException {
+	NodeProcess(String name, RunDirectory directory, NodeCommand command, ProcessListener listener) {
 		this.name = name;
 		this.directory = directory;
 		this.command = command;
 		this.listener = listener;
-		this.proxy = new Proxy(command.databasePort());
-		this.proxy.start();
+		this.proxy = new TcpProxy("localhost", command.databasePort());
 	}
 
 	String name() {
@@ -68,8 +70,25 @@ class NodeProcess {
 		return this.state;
 	}
 
-	Proxy proxy() {
-		return this.proxy;
+	boolean isCut() {
+		return this.cut;
+	}
+
+	/**
+	 * Drop from now on what it and the database send.
+	 */
+	void cut() {
+		this.cut = true;
+		this.proxy.blackHole();
+	}
+
+	/**
+	 * Connect it again. All its connections are reset, also those that have lost nothing.
+	 */
+	void reconnect() {
+		this.proxy.reset();
+		this.proxy.heal();
+		this.cut = false;
 	}
 
 	long pid() {
@@ -93,7 +112,7 @@ class NodeProcess {
 		this.port = null;
 		this.haltedAt = null;
 		this.killed = false;
-		this.proxy.reconnect();
+		reconnect();
 		Process process = this.command.start(this.name, this.proxy.port());
 		this.directory.add(new ChildProcess(this.name, process.toHandle()));
 		this.process = process;
@@ -139,11 +158,11 @@ class NodeProcess {
 	}
 
 	boolean canLead() {
-		return this.state == ProcessState.RUNNING && !this.proxy.isCut();
+		return this.state == ProcessState.RUNNING && !this.cut;
 	}
 
 	boolean isHindered() {
-		return this.state == ProcessState.FROZEN || (this.state != ProcessState.DEAD && this.proxy.isCut());
+		return this.state == ProcessState.FROZEN || (this.state != ProcessState.DEAD && this.cut);
 	}
 
 	synchronized void kill() {
@@ -193,7 +212,7 @@ class NodeProcess {
 	/**
 	 * Wait for the end of the process, and kill it if that takes too long.
 	 */
-	void awaitEnd(long deadline) throws InterruptedException, IOException {
+	void awaitEnd(long deadline) throws InterruptedException {
 		Process process = this.process;
 		if (process != null && !process.waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)) {
 			process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
