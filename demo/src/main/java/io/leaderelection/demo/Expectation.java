@@ -84,7 +84,7 @@ record Expectation(String text, @Nullable Duration bound) {
 			default -> settings.isTable() ? ofEnd(action, inSilence)
 					: cut ? "the database is not notified, as the node is cut off: " + inSilence
 							: "another node leads at once, or shortly after the takeover delay of "
-									+ seconds(settings.takeoverDelay());
+									+ seconds(Settings.TAKEOVER_DELAY);
 		};
 	}
 
@@ -103,9 +103,11 @@ record Expectation(String text, @Nullable Duration bound) {
 	 *
 	 * @param store what the election is held with
 	 * @param lease the lease of the election
-	 * @param takeoverDelay how long a new leader waits before its first work
 	 */
-	record Settings(Store store, Duration lease, Duration takeoverDelay) {
+	record Settings(Store store, Duration lease) {
+
+		/** The default of {@code leader-election.takeover-delay}. */
+		private static final Duration TAKEOVER_DELAY = Duration.ofMillis(250);
 
 		private static final Duration LONGEST_OBSERVATION = Duration.ofMillis(1200);
 
@@ -126,7 +128,7 @@ record Expectation(String text, @Nullable Duration bound) {
 		 * missing.
 		 */
 		Duration silence() {
-			return this.lease.plus(isTable() ? LONGEST_OBSERVATION : this.takeoverDelay);
+			return this.lease.plus(isTable() ? LONGEST_OBSERVATION : TAKEOVER_DELAY);
 		}
 
 	}

@@ -17,7 +17,6 @@
 package io.leaderelection.demo;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
@@ -27,8 +26,6 @@ import org.jspecify.annotations.Nullable;
  * Starts the parts of the demo one after the other, and stops them.
  */
 final class Launcher {
-
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
 	private static final int NODES_SECONDS = 120;
 
@@ -112,7 +109,7 @@ final class Launcher {
 		database.createTables();
 		this.database = database;
 		NodeCommand command = new NodeCommand(this.directory, connection,
-				new Expectation.Settings(options.store(), options.lease(), TAKEOVER_DELAY));
+				new Expectation.Settings(options.store(), options.lease()));
 		Cluster cluster = new Cluster(this.directory, command, database, new RowCounter(new DemoDatabase(connection)));
 		this.cluster = cluster;
 		return cluster.start();

@@ -65,7 +65,6 @@ record NodeCommand(RunDirectory directory, Properties connection, Expectation.Se
 				"--spring.task.scheduling.pool.size=8", "--leader-election.node-id=" + name,
 				"--leader-election.store=" + this.settings.store(), "--leader-election.initialize-schema=always",
 				"--leader-election.lease-duration=" + this.settings.lease(),
-				"--leader-election.takeover-delay=" + this.settings.takeoverDelay(),
 				"--leader-election.schedules.transaction-idle-timeout=" + this.settings.lease(),
 				"--management.endpoint.leadership.access=unrestricted", "--spring.main.banner-mode=off",
 				"--logging.config=classpath:logback-node.xml");

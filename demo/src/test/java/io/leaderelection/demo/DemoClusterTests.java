@@ -50,7 +50,7 @@ class DemoClusterTests {
 	/** Longer than a busy machine takes to cut a node off and to reconnect it. */
 	private static final int LONG_LEASE = 6000;
 
-	private static final int TAKEOVER_DELAY = 100;
+	private static final int TAKEOVER_DELAY = 250;
 
 	/** How long a follower takes to observe that a renewal is missing. */
 	private static final int OBSERVATION = 1200;

@@ -212,7 +212,7 @@ class DemoPageStatesTests {
 		assertThat(this.page.text("store")).isEqualTo("by an advisory lock");
 		assertThat(this.page.text("sub")).contains("the database waits");
 		assertThat(hint("kill")).isEqualTo("next leader within less than 1 s");
-		assertThat(hint("cut")).isEqualTo("next leader within 5.1\u00a0s");
+		assertThat(hint("cut")).isEqualTo("next leader within 5.25\u00a0s");
 		Map<String, Object> table = new LinkedHashMap<>(leads);
 		table.put("store", "table");
 		table.put("silence", "PT6.2S");

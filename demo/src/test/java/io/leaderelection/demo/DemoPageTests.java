@@ -55,7 +55,7 @@ class DemoPageTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);
 
-	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
+	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(250);
 
 	/** What a machine with other things to do may add. */
 	private static final Duration MOMENT = Duration.ofSeconds(2);

@@ -68,7 +68,7 @@ class FaultsTests {
 		DemoState.FaultView fault = update(7200);
 		assertThat(fault.outcome())
 			.isEqualTo(new DemoState.Outcome("node-2", false, Reports.at(7000), 5000L, false, null, 4L, false));
-		assertThat(fault.boundMillis()).isEqualTo(6100);
+		assertThat(fault.boundMillis()).isEqualTo(6250);
 		assertThat(fault.counts()).isTrue();
 		this.terms.ended(1, Reports.START.plusMillis(2001), true);
 		assertThat(update(8000).outcome())
@@ -203,9 +203,9 @@ class FaultsTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "KILL, READY, false, 1000", "KILL, READY, true, 6100", "KILL, HINDERED, false, 6000",
-			"FREEZE, READY, false, 6100", "FREEZE, HINDERED, false, 11100", "CUT, READY, false, 6100",
-			"RESIGN, READY, false, 1000", "RESIGN, READY, true, 6100", "END, READY, false, 1000" })
+	@CsvSource({ "KILL, READY, false, 1000", "KILL, READY, true, 6250", "KILL, HINDERED, false, 6000",
+			"FREEZE, READY, false, 6250", "FREEZE, HINDERED, false, 11250", "CUT, READY, false, 6250",
+			"RESIGN, READY, false, 1000", "RESIGN, READY, true, 6250", "END, READY, false, 1000" })
 	void expectsLeaderWithinBound(Action action, Expectation.Others others, boolean cut, long bound) {
 		assertThat(Expectation.of(action, SETTINGS, true, others, cut).bound()).isEqualTo(Duration.ofMillis(bound));
 		assertThat(Expectation.of(action, SETTINGS, true, Expectation.Others.NONE, cut).bound()).isNull();
@@ -239,7 +239,7 @@ class FaultsTests {
 	}
 
 	private static Expectation.Settings settings(Store store) {
-		return new Expectation.Settings(store, Duration.ofSeconds(5), Duration.ofMillis(100));
+		return new Expectation.Settings(store, Duration.ofSeconds(5));
 	}
 
 	private static NodeProcess node(String name, long pid) {

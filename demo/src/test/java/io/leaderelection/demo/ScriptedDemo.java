@@ -66,7 +66,7 @@ final class ScriptedDemo implements AutoCloseable {
 	void show(Map<String, Object> given) {
 		long now = System.currentTimeMillis();
 		Map<String, Object> state = new LinkedHashMap<>(Map.of("run", "1", "store", "advisory-lock", "lease", "PT5S",
-				"trust", "PT3.75S", "silence", "PT5.1S", "ticks", List.of(), "terms", List.of(), "faults", List.of(),
+				"trust", "PT3.75S", "silence", "PT5.25S", "ticks", List.of(), "terms", List.of(), "faults", List.of(),
 				"rows", rows(now, now + 600_000, 0, 0)));
 		state.put("nodes", List.of(node("node-1"), node("node-2"), node("node-3")));
 		state.putAll(given);
