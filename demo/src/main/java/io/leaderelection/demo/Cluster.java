@@ -66,8 +66,8 @@ class Cluster implements ProcessListener, AutoCloseable {
 	 */
 	synchronized NodeProcess add() throws IOException {
 		refuseIfClosed();
-		if (this.members.size() == DemoOptions.MAX_NODES) {
-			throw new RefusedException(DemoOptions.MAX_NODES + " nodes are enough for one machine");
+		if (this.members.size() == DemoCluster.MAX_NODES) {
+			throw new RefusedException(DemoCluster.MAX_NODES + " nodes are enough for one machine");
 		}
 		NodeProcess node = new NodeProcess("node-" + (this.members.size() + 1), this.directory, this.command, this);
 		node.start();

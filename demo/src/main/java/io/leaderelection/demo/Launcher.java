@@ -49,9 +49,9 @@ final class Launcher {
 	/**
 	 * Start everything, unless it is being stopped.
 	 */
-	void start(DemoOptions options) throws IOException {
+	void start(int nodes, Expectation.Settings settings) throws IOException {
 		try {
-			startParts(options);
+			startParts(nodes, settings);
 		}
 		catch (IOException | RuntimeException ex) {
 			// A failure while everything is being stopped is expected
@@ -61,14 +61,14 @@ final class Launcher {
 		}
 	}
 
-	private void startParts(DemoOptions options) throws IOException {
+	private void startParts(int nodes, Expectation.Settings settings) throws IOException {
 		say("Starting PostgreSQL. The first start unpacks its binaries, which takes a few seconds longer");
 		Properties connection = startPostgres();
 		say("PostgreSQL is ready on port " + connection.getProperty("port"));
-		Cluster cluster = startCluster(connection, options);
-		say("Starting " + options.nodes() + ((options.nodes() != 1) ? " nodes" : " node") + ", store " + options.store()
-				+ ", lease " + options.lease().toMillis() / 1000.0 + " s, logs in " + this.directory.path());
-		for (int i = 0; i < options.nodes(); i++) {
+		Cluster cluster = startCluster(connection, settings);
+		say("Starting " + nodes + ((nodes != 1) ? " nodes" : " node") + ", store " + settings.store() + ", lease "
+				+ settings.lease().toMillis() / 1000.0 + " s, logs in " + this.directory.path());
+		for (int i = 0; i < nodes; i++) {
 			cluster.add();
 		}
 		cluster.nodes().forEach(this::awaitNode);
@@ -101,15 +101,14 @@ final class Launcher {
 		System.exit(1);
 	}
 
-	private synchronized Cluster startCluster(Properties connection, DemoOptions options) {
+	private synchronized Cluster startCluster(Properties connection, Expectation.Settings settings) {
 		if (this.stopped) {
 			throw new DemoException("Stopped");
 		}
 		DemoDatabase database = new DemoDatabase(connection);
 		database.createTables();
 		this.database = database;
-		NodeCommand command = new NodeCommand(this.directory, connection,
-				new Expectation.Settings(options.store(), options.lease()));
+		NodeCommand command = new NodeCommand(this.directory, connection, settings);
 		Cluster cluster = new Cluster(this.directory, command, database, new RowCounter(new DemoDatabase(connection)));
 		this.cluster = cluster;
 		return cluster.start();

@@ -16,41 +16,42 @@
 
 package io.leaderelection.demo;
 
-import java.time.Duration;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link DemoOptions}.
+ * Tests for the options of {@link DemoCluster}.
  */
 @Tag("ring1")
 class DemoOptionsTests {
 
-	@Test
-	void hasDefaultsForAll() {
-		assertThat(DemoOptions.parse()).isEqualTo(new DemoOptions(3, 8090, Duration.ofSeconds(5), Store.ADVISORY_LOCK));
-	}
+	private final StringWriter output = new StringWriter();
+
+	private final CommandLine command = DemoCluster.create()
+		.setOut(new PrintWriter(this.output))
+		.setErr(new PrintWriter(this.output));
 
 	@Test
-	void readsWhatIsGiven() {
-		assertThat(DemoOptions.parse("--lease=1500ms", "--nodes=9", "--port=0", "--store=table"))
-			.isEqualTo(new DemoOptions(9, 0, Duration.ofMillis(1500), Store.TABLE));
+	void printsDefaults() {
+		assertThat(this.command.execute("--help")).isZero();
+		assertThat(this.output.toString()).contains("default: 3", "8090", "default: 5s", "advisory-lock, table");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "--nodes=0", "--nodes=10", "--nodes=x", "--nodes=", "--port=-1", "--port=65536",
-			"--lease=499ms", "--lease=61s", "--lease=soon", "--lease=", "--store=", "--store=TABLE", "--store=redis",
+			"--lease=499ms", "--lease=61s", "--lease=soon", "--lease=", "--store=", "--store=Table", "--store=redis",
 			"--leases=5s", "--lease", "5" })
-	void refusesTheRestWithUsage(String arg) {
-		assertThatExceptionOfType(DemoException.class).isThrownBy(() -> DemoOptions.parse(arg))
-			.withMessageContaining(arg.split("=")[0])
-			.withMessageContaining(DemoOptions.USAGE);
+	void refusesTheRest(String arg) {
+		assertThat(this.command.execute(arg)).isEqualTo(2);
+		assertThat(this.output.toString()).contains(arg.split("=")[0], "--lease");
 	}
 
 }
