@@ -90,10 +90,11 @@ class ClusterMonitor implements AutoCloseable {
 	DemoState state() {
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
 		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
+		List<DemoState.Node> nodes = this.members.stream().map(Member::state).toList();
+		String leader = nodes.stream().filter(DemoState.Node::leads).map(DemoState.Node::name).findFirst().orElse(null);
 		return new DemoState(this.run, this.settings.store().toString(), this.settings.lease().toString(),
 				this.settings.trust().toString(), this.settings.silence().toString(), System.currentTimeMillis(),
-				this.members.stream().map(Member::state).toList(), ticks, this.terms.spans(Instant.now()),
-				this.faults.views(), this.counter.rows());
+				leader, nodes, ticks, this.terms.spans(Instant.now()), this.faults.views(), this.counter.rows());
 	}
 
 	@Override

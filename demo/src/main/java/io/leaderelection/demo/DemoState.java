@@ -32,14 +32,16 @@ import tools.jackson.databind.JsonNode;
  * @param trust how long a leader trusts its leadership after a confirmation
  * @param silence the time without contact to the leader after which another node leads
  * @param now the time of this state
+ * @param leader the node that leads by its last report, if it still answers
  * @param nodes the nodes
  * @param ticks the ticks of the last two minutes
  * @param terms the last terms, the latest last
  * @param faults what visitors did, the latest first
  * @param rows the counts of the database
  */
-record DemoState(String run, String store, String lease, String trust, String silence, long now, List<Node> nodes,
-		List<Tick> ticks, List<Span> terms, List<FaultView> faults, Rows rows) {
+record DemoState(String run, String store, String lease, String trust, String silence, long now,
+		@Nullable String leader, List<Node> nodes, List<Tick> ticks, List<Span> terms, List<FaultView> faults,
+		Rows rows) {
 
 	/** For how long ticks are sent. */
 	static final Duration SHOWN = Duration.ofMinutes(2);
@@ -53,13 +55,20 @@ record DemoState(String run, String store, String lease, String trust, String si
 	 * @param process {@code starting}, {@code running}, {@code frozen} or {@code dead}
 	 * @param cut whether it is cut off from the database
 	 * @param health the status of its health endpoint, if it answers
-	 * @param leadership the last answer of its leadership endpoint
+	 * @param leadership the last answer of its leadership endpoint, unless the process
+	 * has ended
 	 * @param seenAt when it was asked for that
 	 * @param leaderTicks how often it ran the job of the leader, if it has reported
 	 * @param allTicks how often it ran the job of all nodes
 	 */
 	record Node(String name, @Nullable String url, long pid, String process, boolean cut, @Nullable String health,
 			@Nullable JsonNode leadership, @Nullable Long seenAt, @Nullable Long leaderTicks, @Nullable Long allTicks) {
+
+		boolean leads() {
+			return this.leadership != null && !this.leadership.has("stale")
+					&& this.leadership.path("role").asString("").equals("leader");
+		}
+
 	}
 
 	/**

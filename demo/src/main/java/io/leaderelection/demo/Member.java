@@ -86,10 +86,10 @@ record Member(NodeProcess node, NodeProbe probe) {
 
 	DemoState.Node state() {
 		NodeView view = this.probe.view();
+		boolean dead = this.node.state() == ProcessState.DEAD;
 		// A process that has just been started has not reported
-		boolean reported = view.pid() == this.node.pid() || this.node.state() == ProcessState.DEAD;
-		NodeObservation observation = reported ? view.observation() : null;
-		ObjectNode leadership = (observation != null) ? observation.leadership() : null;
+		NodeObservation observation = (dead || view.pid() == this.node.pid()) ? view.observation() : null;
+		ObjectNode leadership = (observation != null && !dead) ? observation.leadership() : null;
 		if (leadership != null && (view.stale() || this.node.state() == ProcessState.FROZEN)) {
 			leadership = leadership.deepCopy().put("stale", true);
 		}

@@ -77,6 +77,7 @@ class DemoClusterTests {
 			assertThat(outcome.path("leader").asString()).isNotEqualTo(killed);
 			assertThat(outcome.path("millis").asInt()).isBetween(0, TAKEOVER_DELAY + TOLERANCE);
 			assertThat(node(demo.state(), killed).path("process").asString()).isEqualTo("dead");
+			assertThat(node(demo.state(), killed).path("leadership").isNull()).isTrue();
 			assertThat(demo.post("/" + killed + "/kill").statusCode()).isEqualTo(409);
 
 			freezeAndThaw(demo);

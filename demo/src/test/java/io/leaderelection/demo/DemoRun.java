@@ -168,22 +168,7 @@ final class DemoRun implements AutoCloseable {
 	 * Wait until some node leads that is up.
 	 */
 	String awaitLeader() {
-		return leader(await("leader", (state) -> !leader(state).isEmpty()));
-	}
-
-	private static String leader(JsonNode state) {
-		return state.path("nodes")
-			.valueStream()
-			.filter(DemoRun::leads)
-			.map((node) -> node.path("name").asString())
-			.findFirst()
-			.orElse("");
-	}
-
-	private static boolean leads(JsonNode node) {
-		return node.path("process").asString().equals("running")
-				&& !node.path("leadership").path("stale").asBoolean(false)
-				&& node.path("leadership").path("role").asString("").equals("leader");
+		return await("leader", (state) -> state.hasNonNull("leader")).path("leader").asString();
 	}
 
 	@Override
