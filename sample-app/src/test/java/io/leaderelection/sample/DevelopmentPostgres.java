@@ -46,8 +46,6 @@ final class DevelopmentPostgres {
 
 	static final String COMMAND = "postgres";
 
-	private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(20);
-
 	private static final Path DIRECTORY = Path.of("target", "postgres").toAbsolutePath();
 
 	private static final File LOG = DIRECTORY.resolve("server.log").toFile();
@@ -93,11 +91,12 @@ final class DevelopmentPostgres {
 		List<String> command = new ArrayList<>((File.separatorChar != '/') ? List.of()
 				: List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
 		command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
-				System.getProperty("java.class.path"), TestSampleApplication.class.getName(), COMMAND));
+				System.getProperty("java.class.path"), TestSampleApplication.class.getName(), COMMAND, "PT20S"));
 		return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(LOG).start();
 	}
 
-	static void run() throws Exception {
+	static void run(Duration idle) throws Exception {
+		Files.createDirectories(DIRECTORY);
 		String password = UUID.randomUUID().toString();
 		// Only its owner can read a temporary file
 		Path file = Files.writeString(Files.createTempFile(DIRECTORY, "postgres", ".tmp"), password);
@@ -113,14 +112,15 @@ final class DevelopmentPostgres {
 			String url = server.getJdbcUrl("postgres", "postgres") + "&password=" + password;
 			Files.write(file, List.of(url, Long.toString(ProcessHandle.current().pid())));
 			Files.move(file, STATE.toPath(), StandardCopyOption.REPLACE_EXISTING);
+			System.out.println("PostgreSQL runs: --spring.datasource.url=" + url);
 			JdbcTemplate jdbc = new JdbcTemplate(server.getPostgresDatabase(Map.of("password", password)));
-			while (isUsed(jdbc)) {
+			while (isUsed(jdbc, idle)) {
 				Thread.sleep(1000);
 			}
 		}
 	}
 
-	private static boolean isUsed(JdbcTemplate jdbc) throws IOException {
+	private static boolean isUsed(JdbcTemplate jdbc, Duration idle) throws IOException {
 		try (RandomAccessFile file = new RandomAccessFile(LOCK, "rw"); FileLock lock = file.getChannel().lock()) {
 			String sessions = "select numbackends from pg_stat_database where datname = 'postgres'";
 			long now = System.currentTimeMillis();
@@ -128,7 +128,7 @@ final class DevelopmentPostgres {
 				STATE.setLastModified(now);
 			}
 			// Without this file, the next instance starts another server
-			return now - STATE.lastModified() < IDLE_TIMEOUT.toMillis() || !STATE.delete();
+			return now - STATE.lastModified() < idle.toMillis() || !STATE.delete();
 		}
 	}
 

@@ -16,7 +16,7 @@
 
 package io.leaderelection.sample;
 
-import java.util.List;
+import java.time.Duration;
 
 import javax.sql.DataSource;
 
@@ -33,8 +33,8 @@ import org.springframework.context.annotation.Bean;
 public class TestSampleApplication {
 
 	public static void main(String[] args) throws Exception {
-		if (List.of(args).contains(DevelopmentPostgres.COMMAND)) {
-			DevelopmentPostgres.run();
+		if (args.length > 0 && args[0].equals(DevelopmentPostgres.COMMAND)) {
+			DevelopmentPostgres.run((args.length > 1) ? Duration.parse(args[1]) : Duration.ofDays(1));
 			return;
 		}
 		SpringApplication.from(SampleApplication::main).with(TestSampleApplication.class).run(args);
