@@ -87,7 +87,7 @@ public final class DemoCluster implements Callable<Integer> {
 	public Integer call() throws IOException {
 		require(this.nodes >= 1 && this.nodes <= MAX_NODES, "--nodes must be from 1 to " + MAX_NODES);
 		require(this.port >= 0 && this.port <= 65535, "--port must be from 0 to 65535");
-		require(this.lease.toMillis() >= 500 && this.lease.toSeconds() <= 60, "--lease must be from 500ms to 1m");
+		require(this.lease.toMillis() >= 500 && this.lease.toMillis() <= 60_000, "--lease must be from 500ms to 1m");
 		try {
 			DemoServer server = new DemoServer(this.port);
 			RunDirectory directory = RunDirectory.create();

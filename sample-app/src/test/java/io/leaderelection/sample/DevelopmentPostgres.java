@@ -42,9 +42,7 @@ import org.springframework.util.Assert;
  * A PostgreSQL for all instances that are started in this directory. It is a process of
  * its own, which no instance ends. It ends 20 seconds after the last one.
  */
-final class DevelopmentPostgres {
-
-	static final String COMMAND = "postgres";
+public final class DevelopmentPostgres {
 
 	private static final Path DIRECTORY = Path.of("target", "postgres").toAbsolutePath();
 
@@ -91,15 +89,21 @@ final class DevelopmentPostgres {
 		List<String> command = new ArrayList<>((File.separatorChar != '/') ? List.of()
 				: List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
 		command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
-				System.getProperty("java.class.path"), TestSampleApplication.class.getName(), COMMAND, "PT20S"));
+				System.getProperty("java.class.path"), DevelopmentPostgres.class.getName()));
 		return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(LOG).start();
 	}
 
-	static void run(Duration idle) throws Exception {
-		Files.createDirectories(DIRECTORY);
+	static void hold() throws Exception {
+		try (Connection connection = DriverManager.getConnection(join())) {
+			Thread.currentThread().join();
+		}
+	}
+
+	public static void main(String[] args) throws Exception {
 		String password = UUID.randomUUID().toString();
 		// Only its owner can read a temporary file
 		Path file = Files.writeString(Files.createTempFile(DIRECTORY, "postgres", ".tmp"), password);
+		file.toFile().deleteOnExit();
 		// All users can reach the port. A "locale" is any option of initdb.
 		try (EmbeddedPostgres server = EmbeddedPostgres.builder()
 			.setLocaleConfig("auth", "scram-sha-256")
@@ -112,23 +116,21 @@ final class DevelopmentPostgres {
 			String url = server.getJdbcUrl("postgres", "postgres") + "&password=" + password;
 			Files.write(file, List.of(url, Long.toString(ProcessHandle.current().pid())));
 			Files.move(file, STATE.toPath(), StandardCopyOption.REPLACE_EXISTING);
-			System.out.println("PostgreSQL runs: --spring.datasource.url=" + url);
 			JdbcTemplate jdbc = new JdbcTemplate(server.getPostgresDatabase(Map.of("password", password)));
-			while (isUsed(jdbc, idle)) {
+			while (isUsed(jdbc)) {
 				Thread.sleep(1000);
 			}
 		}
 	}
 
-	private static boolean isUsed(JdbcTemplate jdbc, Duration idle) throws IOException {
+	private static boolean isUsed(JdbcTemplate jdbc) throws IOException {
 		try (RandomAccessFile file = new RandomAccessFile(LOCK, "rw"); FileLock lock = file.getChannel().lock()) {
 			String sessions = "select numbackends from pg_stat_database where datname = 'postgres'";
-			long now = System.currentTimeMillis();
 			if (jdbc.queryForObject(sessions, Integer.class) > 1) {
-				STATE.setLastModified(now);
+				STATE.setLastModified(System.currentTimeMillis());
 			}
 			// Without this file, the next instance starts another server
-			return now - STATE.lastModified() < idle.toMillis() || !STATE.delete();
+			return STATE.lastModified() > System.currentTimeMillis() - 20_000 || !STATE.delete();
 		}
 	}
 

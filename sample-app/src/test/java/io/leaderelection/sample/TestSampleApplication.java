@@ -16,7 +16,7 @@
 
 package io.leaderelection.sample;
 
-import java.time.Duration;
+import java.util.List;
 
 import javax.sql.DataSource;
 
@@ -33,15 +33,14 @@ import org.springframework.context.annotation.Bean;
 public class TestSampleApplication {
 
 	public static void main(String[] args) throws Exception {
-		if (args.length > 0 && args[0].equals(DevelopmentPostgres.COMMAND)) {
-			DevelopmentPostgres.run((args.length > 1) ? Duration.parse(args[1]) : Duration.ofDays(1));
-			return;
+		if (List.of(args).contains("postgres")) {
+			DevelopmentPostgres.hold();
 		}
 		SpringApplication.from(SampleApplication::main).with(TestSampleApplication.class).run(args);
 	}
 
 	@Bean
-	@ConditionalOnExpression("'${spring.datasource.url:}'.isEmpty()")
+	@ConditionalOnExpression("environment['spring.datasource.url'] == null")
 	DataSource dataSource() throws Exception {
 		return DataSourceBuilder.create().url(DevelopmentPostgres.join()).build();
 	}

@@ -74,6 +74,18 @@ class TestSampleApplicationTests {
 	}
 
 	@Test
+	void serverForAnotherApplicationIsTheSame() throws IOException {
+		start("node.log");
+		awaitLine("node.log", "Acquired leadership");
+		String url = Files.readAllLines(this.directory.resolve("target/postgres/state")).get(0);
+		Process held = start("held.log", "postgres");
+		awaitLine("held.log", "--spring.datasource.url=" + url);
+		assertThat(held.isAlive()).isTrue();
+		assertThat(this.directory.resolve("held.log")).content().doesNotContain("leadership");
+		assertThat(this.directory.resolve("target/postgres/server.log")).content().doesNotContain("password=");
+	}
+
+	@Test
 	void configuredUrlWins() throws IOException {
 		Process node = start("node.log", "--spring.datasource.url=jdbc:postgresql://localhost:1/none");
 		eventually().until(() -> !node.isAlive());
