@@ -18,6 +18,7 @@ package io.leaderelection.demo;
 
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -91,7 +92,11 @@ class ClusterMonitor implements AutoCloseable {
 		List<DemoState.Tick> ticks = new ArrayList<>(this.leaderTicks);
 		this.members.forEach((member) -> ticks.addAll(member.probe().allTicks()));
 		List<DemoState.Node> nodes = this.members.stream().map(Member::state).toList();
-		String leader = nodes.stream().filter(DemoState.Node::leads).map(DemoState.Node::name).findFirst().orElse(null);
+		String leader = nodes.stream()
+			.filter(DemoState.Node::leads)
+			.max(Comparator.comparing(DemoState.Node::since))
+			.map(DemoState.Node::name)
+			.orElse(null);
 		return new DemoState(this.run, this.settings.store().toString(), this.settings.lease().toString(),
 				this.settings.trust().toString(), this.settings.silence().toString(), System.currentTimeMillis(),
 				leader, nodes, ticks, this.terms.spans(Instant.now()), this.faults.views(), this.counter.rows());

@@ -17,6 +17,7 @@
 package io.leaderelection.demo;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -67,6 +68,10 @@ record DemoState(String run, String store, String lease, String trust, String si
 		boolean leads() {
 			return this.leadership != null && !this.leadership.has("stale")
 					&& this.leadership.path("role").asString("").equals("leader");
+		}
+
+		Instant since() {
+			return (this.leadership != null) ? Instant.parse(this.leadership.path("since").asString()) : Instant.MIN;
 		}
 
 	}

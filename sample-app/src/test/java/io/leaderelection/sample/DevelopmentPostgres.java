@@ -50,7 +50,7 @@ public final class DevelopmentPostgres {
 
 	private static final File LOCK = DIRECTORY.resolve("lock").toFile();
 
-	/** The URL and the process id. The time of this file is that of the last use. */
+	// URL and process id, removed before the server ends. Its time is the last use.
 	private static final File STATE = DIRECTORY.resolve("state").toFile();
 
 	private DevelopmentPostgres() {
@@ -129,7 +129,6 @@ public final class DevelopmentPostgres {
 			if (jdbc.queryForObject(sessions, Integer.class) > 1) {
 				STATE.setLastModified(System.currentTimeMillis());
 			}
-			// Without this file, the next instance starts another server
 			return STATE.lastModified() > System.currentTimeMillis() - 20_000 || !STATE.delete();
 		}
 	}

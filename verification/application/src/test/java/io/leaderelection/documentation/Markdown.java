@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -51,6 +52,10 @@ public final class Markdown {
 	private static final Pattern HEADING = Pattern.compile("#+ (.+)");
 
 	private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
+
+	private static final Pattern TABLE = Pattern.compile("(?m)^ *\\|.*(\\R *\\|.*)*");
+
+	private static final String DELIMITER = " *(\\|-+)+\\|";
 
 	private static final Pattern CODE = Pattern.compile("`([^`]+)`");
 
@@ -201,6 +206,18 @@ public final class Markdown {
 	Path resolve(String link) {
 		String path = link.split("#", 2)[0];
 		return path.isEmpty() ? this.file : this.file.resolveSibling(path).normalize();
+	}
+
+	/**
+	 * The headings of tables that GitHub does not show as tables: those without a line
+	 * below the heading, with more than one such line, or with rows of different lengths.
+	 */
+	List<String> brokenTables() {
+		return TABLE.matcher(String.join("\n", this.text)).results().map(MatchResult::group).filter((table) -> {
+			List<String> rows = table.lines().toList();
+			return rows.stream().filter((row) -> row.matches(DELIMITER)).count() != 1 || !rows.get(1).matches(DELIMITER)
+					|| rows.stream().map((row) -> row.split("(?<!\\\\)\\|", -1).length).distinct().count() != 1;
+		}).map((table) -> table.lines().findFirst().orElseThrow()).toList();
 	}
 
 	/**

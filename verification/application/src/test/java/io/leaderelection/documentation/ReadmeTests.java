@@ -88,6 +88,26 @@ class ReadmeTests {
 	}
 
 	@Test
+	void tablesAreShownAsTables() {
+		assertThat(documents.stream().flatMap((document) -> document.brokenTables().stream())).isEmpty();
+		assertThat(Markdown.of("""
+				| no line |
+
+				| two lines | |
+				|---|---|
+				|---|---|
+
+				| short row | |
+				|---|---|
+				| a |
+
+				| right | `a \\| b` |
+				|---|---|
+				| a | |
+				""").brokenTables()).containsExactly("| no line |", "| two lines | |", "| short row | |");
+	}
+
+	@Test
 	void vulnerabilitiesAreReportedInTheRepositoryOfThePom() {
 		String url = read(ROOT.resolve("pom.xml")).replaceAll("(?s).*?<url>(.*?)</url>.*", "$1");
 		assertThat(read(ROOT.resolve(".github/ISSUE_TEMPLATE/config.yml")))
