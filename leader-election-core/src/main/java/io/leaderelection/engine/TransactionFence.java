@@ -61,7 +61,8 @@ public interface TransactionFence {
 	 * Return whether a connection is a connection to the store of the election.
 	 * @param connection the connection
 	 * @return {@code null} while the store has not been reached, or if it has no database
-	 * @throws SQLException if this cannot be determined
+	 * @throws SQLException if this cannot be determined, or if its role cannot run the
+	 * statement of the fence, with an SQL state of class 42
 	 */
 	@Nullable Boolean covers(Connection connection) throws SQLException;
 

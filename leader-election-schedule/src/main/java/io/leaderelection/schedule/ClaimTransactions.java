@@ -96,8 +96,9 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 	private static InvalidUsageException unfenced(DurableJob job, String name, TransactionFencing fencing) {
 		return new InvalidUsageException(
 				job + " has a durable schedule, but transactions of the transaction manager '" + name + "' are "
-						+ fencing.describe(name) + ", so an earlier leader could claim a fire once more.",
-				"Use a transaction manager whose transactions are on the election database and are fenced.");
+						+ fencing.describe(name) + ". Without a fence, an earlier leader could claim a fire once more.",
+				"Use a transaction manager whose transactions are on the election database, with a role that has the "
+						+ "privileges for the fence.");
 	}
 
 }

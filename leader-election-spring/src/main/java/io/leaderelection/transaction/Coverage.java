@@ -36,6 +36,12 @@ enum Coverage {
 	UNKNOWN("not known yet"),
 
 	/**
+	 * Each commit fails, since the statement of the fence does, until its role is granted
+	 * what it needs.
+	 */
+	REFUSED("refused: their role lacks a privilege for the fence"),
+
+	/**
 	 * The transactions are not on the election database.
 	 */
 	OTHER_DATABASE("not fenced: not on the election database"),
@@ -65,6 +71,13 @@ enum Coverage {
 
 	Coverage(String description) {
 		this.description = description;
+	}
+
+	/**
+	 * Return whether this can change without a commit.
+	 */
+	boolean isPreliminary() {
+		return this == UNKNOWN || this == REFUSED;
 	}
 
 	/**

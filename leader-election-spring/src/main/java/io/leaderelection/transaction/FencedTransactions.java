@@ -33,6 +33,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.DataAccessException;
+import org.springframework.dao.PermissionDeniedDataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -60,6 +61,10 @@ final class FencedTransactions implements TransactionExecutionListener {
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
 	private static final String FAILED_TRANSACTION = "25P02";
+
+	private static final String ACCESS_RULE_VIOLATION = "42";
+
+	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	private final String name;
 
@@ -116,14 +121,19 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * Determine the database of the transactions, with a connection of their data source.
 	 */
 	void inspect() throws SQLException {
-		if (this.dataSource != null && this.coverage == Coverage.UNKNOWN) {
+		if (this.dataSource != null && this.coverage.isPreliminary()) {
 			try (Connection connection = this.dataSource.getConnection()) {
-				Boolean covered = this.fencing.covers(connection);
-				if (!connection.getAutoCommit()) {
-					connection.rollback();
+				try {
+					seen(this.fencing.covers(connection));
 				}
-				if (covered != null) {
-					seen(covered);
+				catch (SQLException ex) {
+					failed(ex);
+					throw ex;
+				}
+				finally {
+					if (!connection.getAutoCommit()) {
+						connection.rollback();
+					}
 				}
 			}
 		}
@@ -224,6 +234,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 		catch (SQLException ex) {
 			if (!FAILED_TRANSACTION.equals(ex.getSQLState())) {
+				failed(ex);
 				throw translate(ex);
 			}
 			// The server rolls this commit back, as it would without a fence
@@ -242,18 +253,36 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 	}
 
-	private void seen(boolean covered) {
-		Coverage seen = covered ? Coverage.FENCED : Coverage.OTHER_DATABASE;
-		if (this.coverage == seen || this.coverage == Coverage.PARTLY) {
-			return;
+	private void seen(@Nullable Boolean covered) {
+		if (covered != null && seen(covered ? Coverage.FENCED : Coverage.OTHER_DATABASE)) {
+			report();
 		}
-		// Once, although several threads may inspect the database at the start
+	}
+
+	private void failed(SQLException ex) {
+		String state = ex.getSQLState();
+		if (state != null && state.startsWith(ACCESS_RULE_VIOLATION) && seen(Coverage.REFUSED)) {
+			logger.warn("No transaction of '" + this.name + "' in leader work can commit, since the fence fails: "
+					+ ex.getMessage());
+		}
+	}
+
+	/**
+	 * Record what was seen.
+	 * @return whether the coverage has changed: only once, although several threads may
+	 * inspect the database at the start
+	 */
+	private boolean seen(Coverage seen) {
+		if (this.coverage == seen || this.coverage == Coverage.PARTLY) {
+			return false;
+		}
 		synchronized (this) {
 			Coverage known = this.coverage;
-			if (known != seen && known != Coverage.PARTLY) {
-				this.coverage = (known == Coverage.UNKNOWN) ? seen : Coverage.PARTLY;
-				report();
+			if (known == seen || known == Coverage.PARTLY) {
+				return false;
 			}
+			this.coverage = (known.isPreliminary() || seen == Coverage.REFUSED) ? seen : Coverage.PARTLY;
+			return true;
 		}
 	}
 
@@ -267,6 +296,9 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	private static DataAccessException translate(SQLException ex) {
+		if (INSUFFICIENT_PRIVILEGE.equals(ex.getSQLState())) {
+			return new PermissionDeniedDataAccessException("Fence of leader election", ex);
+		}
 		DataAccessException translated = new SQLExceptionSubclassTranslator().translate("Fence of leader election",
 				null, ex);
 		return (translated != null) ? translated : new UncategorizedSQLException("Fence of leader election", null, ex);

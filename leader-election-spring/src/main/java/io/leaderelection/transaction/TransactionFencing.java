@@ -181,7 +181,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		if (known != null && known.all().stream().anyMatch((elector) -> elector.status().lastConfirmation() != null)) {
 			this.managers.values().forEach(TransactionFencing::inspect);
 		}
-		return !coverage().containsValue(Coverage.UNKNOWN);
+		return coverage().values().stream().noneMatch(Coverage::isPreliminary);
 	}
 
 	private static void inspect(FencedTransactions transactions) {
@@ -211,9 +211,15 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	private static String action(Coverage coverage) {
 		String auto = "set leader-election.fencing=auto to fence only transactions that can be fenced.";
-		return (coverage == Coverage.OTHER_DATABASE)
-				? "Hold the elections on that database (leader-election.datasource.url), or " + auto
-				: "Use a DataSourceTransactionManager, JdbcTransactionManager or JpaTransactionManager, or " + auto;
+		return switch (coverage) {
+			case REFUSED ->
+				"Grant their role what a warning in the log says is denied. With leader-election.store=table, "
+						+ "the fence needs USAGE on the schema of the tables, SELECT and UPDATE (since) on that of "
+						+ "elections, and SELECT on that of nodes.";
+			case OTHER_DATABASE -> "Hold the elections on that database (leader-election.datasource.url), or " + auto;
+			default ->
+				"Use a DataSourceTransactionManager, JdbcTransactionManager or JpaTransactionManager, or " + auto;
+		};
 	}
 
 	/**
@@ -223,7 +229,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether at least some are, or {@code null} if this is still not known
 	 */
 	public @Nullable Boolean coversElectionDatabase(String name) {
-		if (coverage(name) == Coverage.UNKNOWN) {
+		if (coverage(name).isPreliminary()) {
 			inspect();
 		}
 		Coverage coverage = coverage(name);

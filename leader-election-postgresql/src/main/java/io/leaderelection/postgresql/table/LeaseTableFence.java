@@ -17,6 +17,7 @@
 package io.leaderelection.postgresql.table;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -56,6 +57,11 @@ final class LeaseTableFence implements TransactionFence {
 	private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
 
 	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(32);
+
+	/** The term of no node. */
+	private static final Elected NONE = new Elected(new Term(0, 1, 1), new UUID(0, 0));
+
+	private static final int EXPLAIN_SECONDS = 10;
 
 	private static final String SERIALIZATION_FAILURE = "40001";
 
@@ -178,17 +184,21 @@ final class LeaseTableFence implements TransactionFence {
 	}
 
 	private boolean lock(Connection connection, LeaseTableSql sql, Elected current) throws SQLException {
-		try (PreparedStatement fence = connection.prepareStatement(sql.fence())) {
-			fence.setString(1, this.longestIdle);
-			fence.setString(2, this.key);
-			fence.setLong(3, current.term().transactionId());
-			fence.setLong(4, current.term().timeline());
-			fence.setString(5, current.token().toString());
-			try (ResultSet row = fence.executeQuery()) {
-				row.next();
-				return row.getBoolean("passed");
-			}
+		try (PreparedStatement fence = prepare(connection, sql.fence(), current);
+				ResultSet row = fence.executeQuery()) {
+			row.next();
+			return row.getBoolean("passed");
 		}
+	}
+
+	private PreparedStatement prepare(Connection connection, String sql, Elected elected) throws SQLException {
+		PreparedStatement fence = connection.prepareStatement(sql);
+		fence.setString(1, this.longestIdle);
+		fence.setString(2, this.key);
+		fence.setLong(3, elected.term().transactionId());
+		fence.setLong(4, elected.term().timeline());
+		fence.setString(5, elected.token().toString());
+		return fence;
 	}
 
 	/**
@@ -212,11 +222,24 @@ final class LeaseTableFence implements TransactionFence {
 		if (!connection.isWrapperFor(PGConnection.class)) {
 			return false;
 		}
-		Covered place = new Covered(connection.getMetaData().getURL(), known.identity());
+		DatabaseMetaData metaData = connection.getMetaData();
+		Covered place = new Covered(metaData.getURL(), metaData.getUserName(), known.identity());
 		if (!this.covered.contains(place) && known.identity().matches(DatabaseIdentity.of(connection))) {
+			explain(connection, known.sql());
 			this.covered.add(place);
 		}
 		return this.covered.contains(place);
+	}
+
+	/**
+	 * Fails if the role lacks a privilege for the fence. Locks no row, so that it is
+	 * possible in a transaction that is read-only, too.
+	 */
+	private void explain(Connection connection, LeaseTableSql sql) throws SQLException {
+		try (PreparedStatement fence = prepare(connection, "EXPLAIN " + sql.fence(), NONE)) {
+			fence.setQueryTimeout(EXPLAIN_SECONDS);
+			fence.execute();
+		}
 	}
 
 	/**
@@ -232,9 +255,10 @@ final class LeaseTableFence implements TransactionFence {
 	 * Connections that lead to the database of the elections.
 	 *
 	 * @param url their URL
+	 * @param user their role
 	 * @param identity the database
 	 */
-	private record Covered(String url, DatabaseIdentity identity) {
+	private record Covered(String url, String user, DatabaseIdentity identity) {
 	}
 
 	/**

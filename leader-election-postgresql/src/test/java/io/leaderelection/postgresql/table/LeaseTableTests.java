@@ -492,6 +492,8 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void fenceCoversTheDatabaseToWhichTheElectionsMove() throws Exception {
+		TestNode node = node("node-a");
+		lead(node.open(node.store()));
 		Connection transaction = begin();
 		LeaseTableSql sql = new LeaseTableSql(Tables.named(this.table), ServerInspection.inspect(transaction), 1000);
 		DatabaseIdentity present = DatabaseIdentity.of(transaction);

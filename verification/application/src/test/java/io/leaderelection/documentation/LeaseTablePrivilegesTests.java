@@ -28,6 +28,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.transaction.TransactionFencing;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -36,11 +37,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.context.ApplicationContextException;
 import org.springframework.core.io.ClassPathResource;
+import org.springframework.dao.PermissionDeniedDataAccessException;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.init.ScriptUtils;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -141,10 +145,7 @@ class LeaseTablePrivilegesTests {
 	@ParameterizedTest
 	@MethodSource
 	void noneOfThemIsSuperfluous(String privilege) throws SQLException {
-		try (Connection owner = connect(this.server.username(), this.server.password());
-				Statement statement = owner.createStatement()) {
-			statement.execute("REVOKE " + privilege + " FROM " + this.election);
-		}
+		execute("REVOKE " + privilege + " FROM " + this.election);
 		assertThatException().isThrownBy(() -> start().close()).withStackTraceContaining("UnusableStoreException");
 	}
 
@@ -163,18 +164,39 @@ class LeaseTablePrivilegesTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "SELECT ON leader_election", "UPDATE (since) ON leader_election",
 			"SELECT ON leader_election_node" })
-	void fencedTransactionsFailWithoutOneOfThem(String privilege) throws SQLException {
+	void transactionsAreRefusedUntilTheirRoleHasEachPrivilege(String privilege) throws SQLException {
+		execute("REVOKE " + privilege + " FROM " + this.application);
+		assertThatExceptionOfType(ApplicationContextException.class)
+			.isThrownBy(() -> start("leader-election.fencing=required").close())
+			.havingRootCause()
+			.withMessageContaining("'transactionManager' are refused: their role lacks a privilege for the fence");
+		try (LeaseTableNode node = start().awaitLeader()) {
+			TransactionFencing fencing = node.bean(TransactionFencing.class);
+			assertRefused(node, fencing);
+			execute("GRANT " + privilege + " TO " + this.application);
+			assertThat(fencing.inspect()).isTrue();
+			assertThat(fencing.describe("transactionManager")).isEqualTo("fenced");
+			assertThat(runInTransaction(node)).isTrue();
+			assertThat(node.elector().statistics().passedFence()).isOne();
+			execute("REVOKE " + privilege + " FROM " + this.application);
+			assertRefused(node, fencing);
+		}
+	}
+
+	private static void assertRefused(LeaseTableNode node, TransactionFencing fencing) {
+		long passed = node.elector().statistics().passedFence();
+		assertThatExceptionOfType(PermissionDeniedDataAccessException.class).isThrownBy(() -> runInTransaction(node))
+			.havingCause()
+			.withMessageContaining("permission denied for");
+		assertThat(node.elector().statistics().passedFence()).isEqualTo(passed);
+		assertThat(fencing.describe("transactionManager")).startsWith("refused");
+	}
+
+	private void execute(String sql) throws SQLException {
 		try (Connection owner = connect(this.server.username(), this.server.password());
 				Statement statement = owner.createStatement()) {
-			statement.execute("REVOKE " + privilege + " FROM " + this.application);
+			statement.execute(sql);
 		}
-		try (LeaseTableNode node = start().awaitLeader()) {
-			assertThatException().isThrownBy(() -> runInTransaction(node))
-				.havingRootCause()
-				.isInstanceOfSatisfying(SQLException.class,
-						(cause) -> assertThat(cause.getSQLState()).isEqualTo(DENIED));
-		}
-		assertThat(query(this.server.username(), "SELECT count(*) FROM work")).isEqualTo("0");
 	}
 
 	@ParameterizedTest
@@ -258,11 +280,12 @@ class LeaseTablePrivilegesTests {
 		return DriverManager.getConnection(this.url, role, password);
 	}
 
-	private LeaseTableNode start() {
-		return new LeaseTableNode("spring.datasource.url=" + this.url, "spring.datasource.username=" + this.application,
-				"spring.datasource.password=secret", "leader-election.datasource.url=" + this.url,
-				"leader-election.datasource.username=" + this.election, "leader-election.datasource.password=secret",
-				"leader-election.group=" + this.database);
+	private LeaseTableNode start(String... properties) {
+		return new LeaseTableNode(StringUtils.concatenateStringArrays(properties,
+				new String[] { "spring.datasource.url=" + this.url, "spring.datasource.username=" + this.application,
+						"spring.datasource.password=secret", "leader-election.datasource.url=" + this.url,
+						"leader-election.datasource.username=" + this.election,
+						"leader-election.datasource.password=secret", "leader-election.group=" + this.database }));
 	}
 
 }
