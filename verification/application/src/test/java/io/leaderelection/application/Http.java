@@ -54,6 +54,13 @@ class Http {
 	}
 
 	/**
+	 * Send a body that is an empty object.
+	 */
+	Answer postJson(String path) {
+		return send(request(path).header("Content-Type", "application/json").POST(BodyPublishers.ofString("{}")));
+	}
+
+	/**
 	 * Send a request that is not answered for a while.
 	 */
 	CompletableFuture<Answer> postAndGoOn(String path) {

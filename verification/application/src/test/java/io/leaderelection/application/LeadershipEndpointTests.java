@@ -16,23 +16,37 @@
 
 package io.leaderelection.application;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map.Entry;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
+import io.leaderelection.documentation.DocumentedJson;
+import io.leaderelection.documentation.Markdown;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the endpoint {@code leadership} reports on a leader and on a follower, and that it
- * can only be read unless configured otherwise.
+ * What the endpoint {@code leadership} reports on each node, and that it can only be read
+ * unless configured otherwise.
  */
 @Tag("ring2")
 class LeadershipEndpointTests {
+
+	/** Observations are up to 2.4 s old; a busy machine takes longer. */
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
 
 	@AutoClose
 	private static final Nodes nodes = new Nodes(WebApplication.class,
@@ -41,6 +55,10 @@ class LeadershipEndpointTests {
 	private static Node leader;
 
 	private static Node follower;
+
+	@AutoClose
+	private final Nodes unrestricted = new Nodes(WebApplication.class,
+			"management.endpoint.leadership.access=unrestricted", "leader-election.metadata.url=http://10.0.0.7:8080");
 
 	@BeforeAll
 	static void startNodes() {
@@ -113,11 +131,74 @@ class LeadershipEndpointTests {
 	void nobodyMayWriteByDefault() {
 		String term = leader.election().text("/term");
 		assertThat(leader.resign().status()).isEqualTo(405);
+		assertThat(leader.postJson("/actuator/leadership/default").status()).isEqualTo(405);
 		assertThat(follower.resign().status()).isEqualTo(405);
 		// There is nothing to read there
 		assertThat(follower.post("/actuator/leadership/default/first").status()).isEqualTo(404);
 		assertThat(leader.election().text("/role")).isEqualTo("leader");
 		assertThat(leader.election().text("/term")).isEqualTo(term);
+	}
+
+	@Test
+	void allNodesReportTheLeaderAndTheCandidatesAfterEachChange() throws IOException {
+		Node first = this.unrestricted.startProcess("first").awaitLeader();
+		Node second = this.unrestricted.start("second");
+		Node observer = this.unrestricted.start("observer", "leader-election.candidate=false");
+		awaitViews(observer, first, first, second);
+		assertThat(observer.election().text("/watching")).isEqualTo("true");
+		assertThat(second.election().text("/watching")).isEqualTo("false");
+		Node third = this.unrestricted.start("third");
+		awaitViews(observer, first, first, second, third);
+
+		// Kills its process
+		first.close();
+		Node.eventually().until(() -> List.of(second.role(), third.role()).contains("leader"));
+		Node next = second.role().equals("leader") ? second : third;
+		Node last = (next == second) ? third : second;
+		awaitViews(observer, next, second, third);
+		assertThat(next.resign().text("/status")).isEqualTo("requested");
+		awaitViews(observer, last, second, third);
+		next.close();
+		awaitViews(observer, last, last);
+		Http.Answer election = observer.election();
+		assertThat(election.texts("/transitions", "node")).containsExactly("first", next.id(), last.id());
+		assertThat(time(election, "/leader/since")).isBetween(Instant.now().minusSeconds(60),
+				Instant.now().plusSeconds(1));
+	}
+
+	@Test
+	void documentShowsWhatIsAnswered() {
+		Node first = this.unrestricted.start("first").awaitLeader();
+		assertThat(first.resign().at("")).isEqualTo(((ObjectNode) example("reason")).put("leader", "first"));
+		Node second = this.unrestricted.start("second");
+		second.awaitView(first, first, second);
+		assertThat(shape(second.election().at(""))).isEqualTo(shape(example("transitions")));
+		assertThat(shape(second.resign().at(""))).isEqualTo(shape(example("status")));
+	}
+
+	private static void awaitViews(Node observer, Node leader, Node... candidates) {
+		Stream.of(candidates).forEach((node) -> node.awaitView(SOON, leader, candidates));
+		observer.awaitView(LONGEST_WATCH.plus(SOON), leader, candidates);
+	}
+
+	/**
+	 * The first documented object with the given member.
+	 */
+	private static JsonNode example(String member) {
+		return Markdown.of(Path.of("docs/reference/health-and-endpoint.md"))
+			.blocks("json")
+			.stream()
+			.flatMap((block) -> DocumentedJson.objects(block.code()).stream())
+			.filter((object) -> object.has(member))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private static Object shape(JsonNode node) {
+		if (node.isObject()) {
+			return node.propertyStream().collect(Collectors.toMap(Entry::getKey, (member) -> shape(member.getValue())));
+		}
+		return node.isArray() ? node.valueStream().map(LeadershipEndpointTests::shape).toList() : node.getNodeType();
 	}
 
 	private static Instant time(Http.Answer answer, String pointer) {

@@ -22,8 +22,6 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 
-import org.springframework.context.ConfigurableApplicationContext;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -31,16 +29,18 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 final class Node extends Http implements AutoCloseable {
 
+	private static final Duration LIMIT = Duration.ofSeconds(30);
+
 	private static final String ENDPOINT = "/actuator/leadership/default";
 
 	private final String id;
 
-	private final ConfigurableApplicationContext context;
+	private final Runnable end;
 
-	Node(String id, ConfigurableApplicationContext context) {
-		super(context.getEnvironment().getRequiredProperty("local.server.port", Integer.class));
+	Node(String id, int port, Runnable end) {
+		super(port);
 		this.id = id;
-		this.context = context;
+		this.end = end;
 	}
 
 	String id() {
@@ -84,7 +84,11 @@ final class Node extends Http implements AutoCloseable {
 	 * Wait until this node reports the given leader and candidates.
 	 */
 	void awaitView(Node leader, Node... candidates) {
-		eventually().untilAsserted(() -> {
+		awaitView(LIMIT, leader, candidates);
+	}
+
+	void awaitView(Duration limit, Node leader, Node... candidates) {
+		eventually().atMost(limit).untilAsserted(() -> {
 			Answer answer = election();
 			assertThat(answer.text("/leader/node")).as("leader as '%s' reports it", this.id).isEqualTo(leader.id());
 			assertThat(answer.texts("/candidates")).as("candidates as '%s' reports them", this.id)
@@ -94,14 +98,11 @@ final class Node extends Http implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.context.close();
+		this.end.run();
 	}
 
 	static ConditionFactory eventually() {
-		return Awaitility.await()
-			.atMost(Duration.ofSeconds(30))
-			.pollDelay(Duration.ZERO)
-			.pollInterval(Duration.ofMillis(50));
+		return Awaitility.await().atMost(LIMIT).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(50));
 	}
 
 }

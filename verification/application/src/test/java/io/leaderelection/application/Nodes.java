@@ -16,20 +16,24 @@
 
 package io.leaderelection.application;
 
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.Processes;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * Applications that elect one leader among them: in one JVM, each with a port of its own.
- * The one that is started first leads.
+ * Applications that elect one leader among them: in this JVM or in processes, each with a
+ * port of its own. The one that is started first leads.
  */
 final class Nodes implements AutoCloseable {
 
@@ -60,16 +64,42 @@ final class Nodes implements AutoCloseable {
 			String... properties) {
 		SpringApplication application = new SpringApplication(WebApplication.class, this.beans);
 		application.addInitializers(initializer);
-		String[] arguments = Stream
-			.of(Stream.of("server.port=0", "leader-election.node-id=" + id, "spring.application.name=" + this.group,
-					"spring.datasource.url=" + this.server.jdbcUrl(),
-					"spring.datasource.username=" + this.server.username(),
-					"spring.datasource.password=" + this.server.password()), Stream.of(this.properties),
-					Stream.of(properties))
+		ConfigurableApplicationContext context = application.run(arguments(id, 0, properties).toArray(String[]::new));
+		return add(new Node(id, context.getEnvironment().getRequiredProperty("local.server.port", Integer.class),
+				context::close));
+	}
+
+	/**
+	 * Start a node in a process, which is killed when the node is closed.
+	 */
+	Node startProcess(String id) throws IOException {
+		int port = Processes.freePort();
+		List<String> command = new ArrayList<>(
+				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
+						"-cp", System.getProperty("java.class.path"), SpringApplication.class.getName()));
+		command.addAll(arguments(id, port,
+				"spring.main.sources=" + WebApplication.class.getName() + "," + this.beans.getName()));
+		Process process = new ProcessBuilder(command).redirectErrorStream(true)
+			.redirectOutput(Path.of("target", this.group + "-" + id + ".txt").toFile())
+			.start();
+		Node node = add(new Node(id, port, () -> process.destroyForcibly().onExit().join()));
+		Node.eventually().atMost(Duration.ofMinutes(1)).ignoreExceptions().until(() -> node.election().status() == 200);
+		return node;
+	}
+
+	private List<String> arguments(String id, int port, String... properties) {
+		return Stream.of(
+				Stream.of("server.port=" + port, "leader-election.node-id=" + id,
+						"spring.application.name=" + this.group, "spring.datasource.url=" + this.server.jdbcUrl(),
+						"spring.datasource.username=" + this.server.username(),
+						"spring.datasource.password=" + this.server.password()),
+				Stream.of(this.properties), Stream.of(properties))
 			.flatMap((source) -> source)
 			.map((property) -> "--" + property)
-			.toArray(String[]::new);
-		Node node = new Node(id, application.run(arguments));
+			.toList();
+	}
+
+	private Node add(Node node) {
 		this.nodes.add(node);
 		return node;
 	}

@@ -86,6 +86,7 @@ class ResignOverHttpTests {
 			assertThat(follower.election().text("/leader/node")).isEqualTo("first");
 			assertThat(follower.post("/orders/count").body()).isEqualTo("skipped");
 		});
+		assertThat(follower.resign().text("/status")).isEqualTo("requested");
 
 		leader.post("/orders/finish");
 		assertThat(work.get(10, TimeUnit.SECONDS).body()).isEqualTo("booked");
@@ -129,6 +130,10 @@ class ResignOverHttpTests {
 		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
 		observer.awaitView(two.get(0), two.toArray(Node[]::new));
 		assertThat(observer.election().text("/candidate")).isEqualTo("false");
+		Http.Answer other = observer.post("/actuator/leadership/default/second");
+		assertThat(other.text("/status")).isEqualTo("refused");
+		assertThat(other.text("/reason")).isEqualTo("node 'second' does not lead");
+		assertThat(other.text("/leader")).isEqualTo("first");
 		Http.Answer answer = observer.post("/actuator/leadership/default/first");
 		assertThat(answer.text("/status")).isEqualTo("requested");
 		two.get(1).awaitLeader();

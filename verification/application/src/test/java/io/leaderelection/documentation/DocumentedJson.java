@@ -35,7 +35,7 @@ import org.springframework.boot.health.contributor.Health;
 /**
  * JSON in a document, against what is really answered.
  */
-final class DocumentedJson {
+public final class DocumentedJson {
 
 	private static final JsonMapper MAPPER = JsonMapper.builder()
 		.enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
@@ -48,7 +48,7 @@ final class DocumentedJson {
 	/**
 	 * The objects in a block: one or more, or those of which one member is shown.
 	 */
-	static List<JsonNode> objects(String json) {
+	public static List<JsonNode> objects(String json) {
 		String text = json.startsWith("{") ? json : "{" + json + "}";
 		try (MappingIterator<JsonNode> objects = MAPPER.readerFor(JsonNode.class).readValues(text)) {
 			return objects.readAll();

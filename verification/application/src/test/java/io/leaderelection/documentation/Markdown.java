@@ -97,7 +97,7 @@ public final class Markdown {
 	/**
 	 * The document with a path from the root of the repository.
 	 */
-	static Markdown of(Path file) {
+	public static Markdown of(Path file) {
 		try {
 			return new Markdown(ROOT.resolve(file), Files.readString(ROOT.resolve(file)).lines().toList());
 		}
@@ -183,7 +183,7 @@ public final class Markdown {
 		return this.length;
 	}
 
-	List<CodeBlock> blocks(String language) {
+	public List<CodeBlock> blocks(String language) {
 		return this.blocks.stream().filter((block) -> block.language().equals(language)).toList();
 	}
 
@@ -283,7 +283,7 @@ public final class Markdown {
 	 * @param line the number of its first line of code
 	 * @param code the code
 	 */
-	record CodeBlock(String document, String language, int line, String code) {
+	public record CodeBlock(String document, String language, int line, String code) {
 
 		@Override
 		public String toString() {
