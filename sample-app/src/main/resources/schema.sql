@@ -7,8 +7,7 @@ begin
     id   bigint generated always as identity primary key,
     at   timestamptz not null default clock_timestamp(),
     node text not null,
-    term text not null,
-    what text not null
+    term text not null
   );
 end
 $$

@@ -48,7 +48,10 @@ class Schedulers {
 	@LeaderOnly
 	@Scheduled(fixedDelay = 2, timeUnit = TimeUnit.SECONDS)
 	void refresh() {
-		record("Refresh");
+		Leadership leadership = this.elector.getWorkLeadership();
+		this.jdbc.sql("insert into sample_work (node, term) values (?, ?)")
+			.params(leadership.getNodeId(), leadership.getTerm().toString())
+			.update();
 		logger.info("Refresh: done, as the leader");
 	}
 
@@ -56,20 +59,12 @@ class Schedulers {
 	@Scheduled(initialDelay = 5, fixedDelay = 10, timeUnit = TimeUnit.SECONDS)
 	void retainData() {
 		int removed = this.jdbc.sql("delete from sample_work where at < now() - interval '1 minute'").update();
-		record("Data retention, " + removed + " removed");
 		logger.info("Data retention: " + removed + " old entries removed, as the leader");
 	}
 
 	@Scheduled(fixedRate = 5, timeUnit = TimeUnit.SECONDS)
 	void heartbeat() {
 		logger.info("Heartbeat: alive, " + (this.elector.isLeader() ? "leading" : "not leading"));
-	}
-
-	private void record(String what) {
-		Leadership leadership = this.elector.getWorkLeadership();
-		this.jdbc.sql("insert into sample_work (node, term, what) values (?, ?, ?)")
-			.params(leadership.getNodeId(), leadership.getTerm().toString(), what)
-			.update();
 	}
 
 }

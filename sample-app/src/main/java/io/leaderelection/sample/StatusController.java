@@ -16,7 +16,6 @@
 
 package io.leaderelection.sample;
 
-import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.List;
 
@@ -45,18 +44,17 @@ class StatusController {
 	@GetMapping("/status")
 	Status status() {
 		Leadership leadership = this.elector.getLeadership();
-		List<Work> work = this.jdbc.sql("select at, node, term, what from sample_work order by id desc limit 12")
+		List<Work> work = this.jdbc.sql("select at, node, term from sample_work order by id desc limit 12")
 			.query(Work.class)
 			.list();
 		return new Status(this.elector.getNodeId(), leadership != null,
-				(leadership != null) ? leadership.getTerm().toString() : null,
-				(leadership != null) ? leadership.getSince() : null, work);
+				(leadership != null) ? leadership.getTerm().toString() : null, work);
 	}
 
-	record Status(String node, boolean leader, String term, Instant since, List<Work> work) {
+	record Status(String node, boolean leader, String term, List<Work> work) {
 	}
 
-	record Work(OffsetDateTime at, String node, String term, String what) {
+	record Work(OffsetDateTime at, String node, String term) {
 	}
 
 }

@@ -22,7 +22,6 @@ import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -61,6 +60,7 @@ public final class DevelopmentPostgres {
 		Files.createDirectories(DIRECTORY);
 		try (RandomAccessFile file = new RandomAccessFile(LOCK, "rw"); FileLock lock = file.getChannel().lock()) {
 			if (!isRunning()) {
+				STATE.delete();
 				Process process = start();
 				while (!isRunning()) {
 					Assert.state(process.isAlive(), () -> "PostgreSQL does not start, see " + LOG);
@@ -68,20 +68,23 @@ public final class DevelopmentPostgres {
 				}
 			}
 			STATE.setLastModified(System.currentTimeMillis());
-			String url = Files.readAllLines(STATE.toPath()).get(0);
+			String url = state().get(0);
 			LogFactory.getLog(DevelopmentPostgres.class).info("PostgreSQL runs: --spring.datasource.url=" + url);
 			return url;
 		}
 	}
 
 	private static boolean isRunning() throws IOException {
-		List<String> state = STATE.exists() ? Files.readAllLines(STATE.toPath()) : List.of("", "0");
-		try (Connection connection = DriverManager.getConnection(state.get(0))) {
-			return ProcessHandle.of(Long.parseLong(state.get(1))).isPresent();
+		try (Connection connection = DriverManager.getConnection(state().get(0))) {
+			return ProcessHandle.of(Long.parseLong(state().get(1))).isPresent();
 		}
 		catch (SQLException ex) {
 			return false;
 		}
+	}
+
+	private static List<String> state() throws IOException {
+		return STATE.exists() ? Files.readAllLines(STATE.toPath()) : List.of("", "0");
 	}
 
 	private static Process start() throws IOException {
@@ -95,8 +98,11 @@ public final class DevelopmentPostgres {
 
 	static void hold() throws Exception {
 		try (Connection connection = DriverManager.getConnection(join())) {
-			Thread.currentThread().join();
+			while (connection.isValid(10)) {
+				Thread.sleep(1000);
+			}
 		}
+		throw new IllegalStateException("PostgreSQL has ended, see " + LOG);
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -115,7 +121,7 @@ public final class DevelopmentPostgres {
 			.start()) {
 			String url = server.getJdbcUrl("postgres", "postgres") + "&password=" + password;
 			Files.write(file, List.of(url, Long.toString(ProcessHandle.current().pid())));
-			Files.move(file, STATE.toPath(), StandardCopyOption.REPLACE_EXISTING);
+			Files.move(file, STATE.toPath()); // fails if another server was faster
 			JdbcTemplate jdbc = new JdbcTemplate(server.getPostgresDatabase(Map.of("password", password)));
 			while (isUsed(jdbc)) {
 				Thread.sleep(1000);
@@ -125,11 +131,12 @@ public final class DevelopmentPostgres {
 
 	private static boolean isUsed(JdbcTemplate jdbc) throws IOException {
 		try (RandomAccessFile file = new RandomAccessFile(LOCK, "rw"); FileLock lock = file.getChannel().lock()) {
-			String sessions = "select numbackends from pg_stat_database where datname = 'postgres'";
-			if (jdbc.queryForObject(sessions, Integer.class) > 1) {
+			boolean current = state().get(1).equals(Long.toString(ProcessHandle.current().pid()));
+			String sessions = "select count(*) from pg_stat_activity where backend_type = 'client backend'";
+			if (current && jdbc.queryForObject(sessions, Integer.class) > 1) {
 				STATE.setLastModified(System.currentTimeMillis());
 			}
-			return STATE.lastModified() > System.currentTimeMillis() - 20_000 || !STATE.delete();
+			return current && (STATE.lastModified() > System.currentTimeMillis() - 20_000 || !STATE.delete());
 		}
 	}
 

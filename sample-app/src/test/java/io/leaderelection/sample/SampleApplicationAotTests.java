@@ -77,9 +77,8 @@ class SampleApplicationAotTests {
 			eventually().until(() -> url(log) != null);
 			String url = url(log);
 			assertThat(log).content().contains("Starting AOT-processed SampleApplication");
-			eventually()
-				.untilAsserted(() -> assertThat(json(url + "/status")).extractingJsonPathArrayValue("work[*].what")
-					.contains("Refresh"));
+			eventually().untilAsserted(
+					() -> assertThat(json(url + "/status")).extractingJsonPathArrayValue("work").isNotEmpty());
 			assertThat(json(url + "/status")).extractingJsonPathBooleanValue("leader").isTrue();
 			assertThat(json(url + "/actuator/leadership")).extractingJsonPathStringValue("elections.default.role")
 				.isEqualTo("leader");

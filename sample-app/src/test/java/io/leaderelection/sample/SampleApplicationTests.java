@@ -83,9 +83,10 @@ class SampleApplicationTests {
 			assertThat(json(second, "/status")).extractingJsonPathValue("term").isNull();
 		});
 		eventually()
-			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].what")
-				.contains("Refresh", "Data retention, 0 removed"));
-		assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].node").containsOnly(firstNode);
+			.untilAsserted(() -> assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].node")
+				.isNotEmpty()
+				.containsOnly(firstNode));
+		eventually().untilAsserted(() -> assertThat(output).contains("Data retention: 0 old entries removed"));
 		assertThat(output).contains("Heartbeat: alive, leading").contains("Heartbeat: alive, not leading");
 
 		assertThat(json(first, "/actuator/health")).extractingJsonPathStringValue("components.leadership.status")
@@ -116,7 +117,7 @@ class SampleApplicationTests {
 		eventually().untilAsserted(() -> {
 			assertThat(json(first, "/status")).extractingJsonPathBooleanValue("leader").isTrue();
 			assertThat(json(second, "/status")).extractingJsonPathBooleanValue("leader").isFalse();
-			assertThat(json(second, "/status")).extractingJsonPathArrayValue("work[*].what").contains("Refresh");
+			assertThat(json(second, "/status")).extractingJsonPathArrayValue("work").isNotEmpty();
 		});
 		JdbcClient jdbc = this.nodes.get(1).getBean(JdbcClient.class);
 		assertThat(jdbc.sql("SELECT election, node FROM leader_election JOIN leader_election_node ON token = owner")

@@ -47,8 +47,15 @@ class TestSampleApplicationTests {
 	private Path directory;
 
 	@AfterEach
-	void killNodes() {
+	void killNodesAndStopServer() throws IOException {
 		this.nodes.forEach((node) -> node.destroyForcibly().onExit().join());
+		Path state = this.directory.resolve("target/postgres/state");
+		if (Files.exists(state)) {
+			ProcessHandle.of(Long.parseLong(Files.readAllLines(state).get(1))).ifPresent((server) -> {
+				server.destroy();
+				eventually().until(() -> !server.isAlive());
+			});
+		}
 	}
 
 	@Test
@@ -83,6 +90,17 @@ class TestSampleApplicationTests {
 		assertThat(held.isAlive()).isTrue();
 		assertThat(this.directory.resolve("held.log")).content().doesNotContain("leadership");
 		assertThat(this.directory.resolve("target/postgres/server.log")).content().doesNotContain("password=");
+	}
+
+	@Test
+	void nodesHaveOneServerIfTheFirstIsKilledWhileItStarts() throws IOException {
+		Process first = start("first.log");
+		eventually().until(() -> Files.exists(this.directory.resolve("target/postgres/server.log")));
+		first.destroyForcibly().onExit().join();
+		start("second.log");
+		awaitLine("second.log", "Acquired leadership");
+		start("third.log");
+		awaitLine("third.log", "Not leader");
 	}
 
 	@Test

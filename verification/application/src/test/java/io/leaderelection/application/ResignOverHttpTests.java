@@ -45,10 +45,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class ResignOverHttpTests {
 
-	private static final Duration LEASE = Duration.ofSeconds(2);
+	private static final Duration LEASE = Duration.ofSeconds(3);
 
-	/** One each fifth of the lease, and a while for a busy machine. */
-	private static final Duration TWO_CONFIRMATIONS = LEASE.dividedBy(5).multipliedBy(2).plusSeconds(5);
+	/** One each fifth of the lease, and a while for a busy machine, within the lease. */
+	private static final Duration TWO_CONFIRMATIONS = LEASE.dividedBy(5).multipliedBy(2).plusMillis(1500);
 
 	@AutoClose
 	private final Nodes nodes = new Nodes(Orders.class, "leader-election.lease-duration=" + LEASE,
