@@ -41,7 +41,7 @@ import org.springframework.util.Assert;
  * A PostgreSQL for all instances that are started in this directory. It is a process of
  * its own, which no instance ends. It ends 20 seconds after the last one.
  */
-public final class DevelopmentPostgres {
+final class DevelopmentPostgres {
 
 	private static final Path DIRECTORY = Path.of("target", "postgres").toAbsolutePath();
 
@@ -92,7 +92,7 @@ public final class DevelopmentPostgres {
 		List<String> command = new ArrayList<>((File.separatorChar != '/') ? List.of()
 				: List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
 		command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
-				System.getProperty("java.class.path"), DevelopmentPostgres.class.getName()));
+				System.getProperty("java.class.path"), TestSampleApplication.class.getName(), "serve"));
 		return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(LOG).start();
 	}
 
@@ -105,7 +105,7 @@ public final class DevelopmentPostgres {
 		throw new IllegalStateException("PostgreSQL has ended, see " + LOG);
 	}
 
-	public static void main(String[] args) throws Exception {
+	static void serve() throws Exception {
 		String password = UUID.randomUUID().toString();
 		// Only its owner can read a temporary file
 		Path file = Files.writeString(Files.createTempFile(DIRECTORY, "postgres", ".tmp"), password);

@@ -16,8 +16,6 @@
 
 package io.leaderelection.sample;
 
-import java.util.List;
-
 import javax.sql.DataSource;
 
 import org.springframework.boot.SpringApplication;
@@ -33,10 +31,11 @@ import org.springframework.context.annotation.Bean;
 public class TestSampleApplication {
 
 	public static void main(String[] args) throws Exception {
-		if (List.of(args).contains("postgres")) {
-			DevelopmentPostgres.hold();
+		switch (String.join(" ", args)) {
+			case "postgres" -> DevelopmentPostgres.hold();
+			case "serve" -> DevelopmentPostgres.serve();
+			default -> SpringApplication.from(SampleApplication::main).with(TestSampleApplication.class).run(args);
 		}
-		SpringApplication.from(SampleApplication::main).with(TestSampleApplication.class).run(args);
 	}
 
 	@Bean
