@@ -37,6 +37,8 @@ final class FireClaim {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
+	private static final String RUNNING = "running";
+
 	private final DurableSchedules schedules;
 
 	private final DurableJob job;
@@ -108,7 +110,8 @@ final class FireClaim {
 				save(row, claimed, true, this.schedules.now(), "completed");
 			}
 			else if (this.job.claim() == Claim.BEFORE) {
-				save(row, claimed, true, null, "running");
+				reportLost(found);
+				save(row, claimed, true, null, RUNNING);
 			}
 			return;
 		}
@@ -130,6 +133,18 @@ final class FireClaim {
 		if (this.job.claim() == Claim.BEFORE || present.lastFire().isBefore(run.due().lastFire())) {
 			// It may have been set back meanwhile, so that fires run again
 			save(row, run, done && present.lastFire().equals(run.after()), this.schedules.now(), outcome);
+		}
+	}
+
+	/**
+	 * Report a run of an earlier term that nobody has seen end, as after a crash.
+	 */
+	private void reportLost(JobRecord found) {
+		Run last = found.last();
+		if (last != null && RUNNING.equals(last.outcome())
+				&& !this.leadership.getTerm().toString().equals(last.term())) {
+			logger.warn("%s has not ended its run for the fire of %s on node '%s' in term %s, which is not repeated"
+				.formatted(this.job, found.lastFire(), last.node(), last.term()) + " (claim = BEFORE)");
 		}
 	}
 

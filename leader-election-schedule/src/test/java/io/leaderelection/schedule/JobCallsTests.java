@@ -285,6 +285,27 @@ class JobCallsTests {
 	}
 
 	@Test
+	void runThatAnEarlierLeaderDidNotEndIsReportedByTheNextClaim(CapturedOutput output) throws Exception {
+		this.store.claim = Claim.BEFORE;
+		begin("before");
+		this.work = () -> {
+			this.store.fails = true;
+			return null;
+		};
+		runNext();
+		this.store.fails = false;
+		this.work = () -> null;
+		given(this.leadership.getTerm()).willReturn(new Term(0, 1, 2));
+		runNext();
+		String lost = "Method 'before' has not ended its run for the fire of 2026-05-02T02:00:00Z on node 'node' in "
+				+ "term 0:1:1, which is not repeated (claim = BEFORE)";
+		assertThat(output).containsOnlyOnce(lost);
+		runNext();
+		assertThat(output).containsOnlyOnce(lost);
+		assertThat(this.fires).hasSize(3);
+	}
+
+	@Test
 	void runThatIsIdleForTooLongIsRepeatedOnce(CapturedOutput output) throws Exception {
 		begin("nightly");
 		fail(new IdleTimeoutException());
