@@ -38,7 +38,7 @@ import org.springframework.util.FileSystemUtils;
  * An embedded PostgreSQL that flushes what it commits, as real ones do, and ends with
  * this process however that ends.
  */
-final class BenchmarkServer implements AutoCloseable {
+public final class BenchmarkServer implements AutoCloseable {
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -62,7 +62,7 @@ final class BenchmarkServer implements AutoCloseable {
 
 	private final JdbcTemplate jdbc;
 
-	BenchmarkServer(Map<String, String> settings) throws IOException {
+	public BenchmarkServer(Map<String, String> settings) throws IOException {
 		this.directory = Files.createTempDirectory("leader-election-benchmark");
 		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
 			.setDataDirectory(this.directory.resolve("data"))
@@ -95,14 +95,14 @@ final class BenchmarkServer implements AutoCloseable {
 		return url("postgres");
 	}
 
-	int port() {
+	public int port() {
 		return this.server.getPort();
 	}
 
 	/**
 	 * Where a role finds the server at another port.
 	 */
-	String url(String role, int port) {
+	public String url(String role, int port) {
 		return url(role).replace(":" + port() + "/", ":" + port + "/");
 	}
 
@@ -113,7 +113,7 @@ final class BenchmarkServer implements AutoCloseable {
 	/**
 	 * The connection of the benchmark itself.
 	 */
-	JdbcTemplate jdbc() {
+	public JdbcTemplate jdbc() {
 		return this.jdbc;
 	}
 

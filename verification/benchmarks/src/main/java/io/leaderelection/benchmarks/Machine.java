@@ -28,14 +28,14 @@ import org.springframework.jdbc.core.JdbcTemplate;
 /**
  * What figures were measured on.
  */
-final class Machine {
+public final class Machine {
 
 	private static final Path LOAD = Path.of("/proc/loadavg");
 
 	private Machine() {
 	}
 
-	static String describe(JdbcTemplate jdbc) {
+	public static String describe(JdbcTemplate jdbc) {
 		return "%d cores, %s, JDK %s, PostgreSQL %s, %s".formatted(Runtime.getRuntime().availableProcessors(),
 				System.getProperty("os.name"), System.getProperty("java.vm.version"),
 				jdbc.queryForObject("SHOW server_version", String.class),
@@ -45,7 +45,7 @@ final class Machine {
 	/**
 	 * The load average of the last minute, which other processes are part of.
 	 */
-	static String load() {
+	public static String load() {
 		try {
 			return Files.isReadable(LOAD) ? Files.readString(LOAD).split(" ", 2)[0] : "?";
 		}

@@ -1,0 +1,72 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The server that the nodes of a candidate use. It ends with the driver.
+ */
+interface Backend extends AutoCloseable {
+
+	int port();
+
+	/**
+	 * The options of a node that say where the server is.
+	 * @param node the number of the node
+	 * @param port the port of the server, or of a proxy before it
+	 * @param url parameters of the JDBC URL
+	 */
+	List<String> address(int node, int port, List<String> url);
+
+	/**
+	 * Ends the sessions of a node that leads an election.
+	 */
+	void endSessions(int node, String election) throws Exception;
+
+	/**
+	 * What the server has counted since its start, or counts at present if the name ends
+	 * with {@code connections}.
+	 */
+	Map<String, Double> counters();
+
+	@Override
+	void close();
+
+	/**
+	 * Starts a server.
+	 * @param options options of the server
+	 */
+	static Backend start(Kind kind, List<String> options) throws Exception {
+		return switch (kind) {
+			case POSTGRESQL -> new PostgreSqlBackend();
+			case ZOOKEEPER -> new ZooKeeperBackend(options);
+			case KUBERNETES -> new KubernetesBackend();
+		};
+	}
+
+	/**
+	 * The kinds of servers.
+	 */
+	enum Kind {
+
+		POSTGRESQL, ZOOKEEPER, KUBERNETES
+
+	}
+
+}

@@ -1,0 +1,114 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What the events of a run say.
+ *
+ * @param events the events, in any order
+ */
+record History(List<Event> events) {
+
+	/**
+	 * The node that has begun to lead last and still does, -1 if there is none.
+	 */
+	int leader() {
+		return this.events.stream()
+			.filter((event) -> event.kind() == Event.Kind.GRANTED)
+			.filter((granted) -> endOf(granted, Long.MAX_VALUE) == Long.MAX_VALUE)
+			.max(Comparator.comparingLong(Event::time))
+			.map(Event::node)
+			.orElse(-1);
+	}
+
+	/**
+	 * The intervals in which nodes led.
+	 * @param killed the node that was killed, or -1
+	 * @param hit when it was killed
+	 * @param end the end of the intervals that are open
+	 */
+	List<Interval> intervals(int killed, long hit, long end) {
+		return this.events.stream()
+			.filter((event) -> event.kind() == Event.Kind.GRANTED)
+			.map((granted) -> new Interval(granted.node(), granted.time(),
+					endOf(granted, (granted.node() == killed) ? hit : end)))
+			.toList();
+	}
+
+	private long endOf(Event granted, long open) {
+		return this.events.stream()
+			.filter((event) -> event.node() == granted.node() && event.kind() == Event.Kind.REVOKED)
+			.mapToLong(Event::time)
+			.filter((time) -> time >= granted.time())
+			.min()
+			.orElse(open);
+	}
+
+	/**
+	 * For how long, in nanoseconds, at least two nodes led at once.
+	 */
+	static long overlap(List<Interval> intervals, long from) {
+		record Edge(long time, int change) {
+		}
+		List<Edge> edges = new ArrayList<>();
+		for (Interval interval : intervals) {
+			long start = Math.max(interval.start, from);
+			if (start < interval.end) {
+				edges.add(new Edge(start, 1));
+				edges.add(new Edge(interval.end, -1));
+			}
+		}
+		edges.sort(Comparator.comparingLong(Edge::time).thenComparing(Edge::change));
+		long overlap = 0;
+		int leaders = 0;
+		long last = 0;
+		for (Edge edge : edges) {
+			overlap += (leaders > 1) ? edge.time - last : 0;
+			leaders += edge.change;
+			last = edge.time;
+		}
+		return overlap;
+	}
+
+	/**
+	 * How many runs of a node began while another node led.
+	 */
+	long oldRuns(int node, List<Interval> intervals, long from) {
+		return this.events.stream()
+			.filter((event) -> event.node() == node && event.kind() == Event.Kind.RUN && event.time() > from)
+			.filter((run) -> intervals.stream()
+				.anyMatch((interval) -> interval.node != node && interval.start < run.time()
+						&& run.time() < interval.end))
+			.count();
+	}
+
+	/**
+	 * A time in which a node led.
+	 *
+	 * @param node the number of the node
+	 * @param start when it began to lead
+	 * @param end when it led for the last time
+	 */
+	record Interval(int node, long start, long end) {
+
+	}
+
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * A node: an application with one adapter and a leader-only job, in a JVM of its own.
+ * Prints events with their {@link System#nanoTime()}, which on Linux is
+ * {@code CLOCK_MONOTONIC}, one clock for all processes of a machine. Ends with the
+ * process that has started it.
+ */
+final class Node {
+
+	/**
+	 * What a line of the output starts with that reports an event.
+	 */
+	static final String PREFIX = "@event ";
+
+	private static final long SAMPLE_INTERVAL = TimeUnit.MICROSECONDS.toNanos(250);
+
+	/**
+	 * A pause between two samples that means that the process was stopped.
+	 */
+	private static final long STOPPED = TimeUnit.MILLISECONDS.toNanos(200);
+
+	private final Adapter adapter;
+
+	private boolean led;
+
+	private long lastTrue;
+
+	private Node(Adapter adapter) {
+		this.adapter = adapter;
+	}
+
+	/**
+	 * Runs a node.
+	 * @param args the class of the adapter, whether to report all that happens or only
+	 * the start, and options of the application
+	 */
+	public static void main(String[] args) throws Exception {
+		startThread(Node::endWithParent);
+		SpringApplication application = new SpringApplication(Class.forName(args[0]));
+		application.setWebApplicationType(WebApplicationType.NONE);
+		application.setRegisterShutdownHook(false);
+		ConfigurableApplicationContext context = application
+			.run(List.of(args).subList(2, args.length).toArray(String[]::new));
+		Node node = new Node(context.getBean(Adapter.class));
+		boolean sampled = Boolean.parseBoolean(args[1]);
+		report(Event.Kind.STARTED, System.nanoTime());
+		Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+			report(Event.Kind.STOPPING, System.nanoTime());
+			context.close();
+			node.sample();
+		}));
+		startThread(() -> node.work(sampled));
+		while (sampled) {
+			node.sample();
+			LockSupport.parkNanos(SAMPLE_INTERVAL);
+		}
+		while (true) {
+			LockSupport.park();
+		}
+	}
+
+	private static void startThread(Runnable task) {
+		Thread thread = new Thread(task);
+		thread.setDaemon(true);
+		thread.start();
+	}
+
+	private static void endWithParent() {
+		try {
+			while (System.in.read() >= 0) {
+				// Nothing is ever written to it
+			}
+		}
+		catch (IOException ex) {
+			// Ends as well
+		}
+		Runtime.getRuntime().halt(1);
+	}
+
+	/**
+	 * Asks whether this node leads. An interval of leadership begins after the first
+	 * answer and ends before the last question, so that a pause in between cannot pass
+	 * for an overlap. It also ends with the last question before the process is stopped.
+	 */
+	private synchronized void sample() {
+		long asked = System.nanoTime();
+		boolean leads = this.adapter.isLeader();
+		long answered = System.nanoTime();
+		if (this.led && (!leads || answered - this.lastTrue > STOPPED)) {
+			report(Event.Kind.REVOKED, this.lastTrue);
+			this.led = false;
+		}
+		if (leads && !this.led) {
+			report(Event.Kind.GRANTED, answered);
+		}
+		this.led = leads;
+		this.lastTrue = leads ? asked : this.lastTrue;
+	}
+
+	private void work(boolean reported) {
+		while (true) {
+			try {
+				this.adapter.runIfLeader(() -> {
+					if (reported) {
+						report(Event.Kind.RUN, System.nanoTime());
+					}
+				});
+			}
+			catch (RuntimeException ex) {
+				System.out.println(ex);
+			}
+			LockSupport.parkNanos(this.adapter.pause().toNanos());
+		}
+	}
+
+	private static void report(Event.Kind kind, long time) {
+		System.out.println(PREFIX + kind + " " + time);
+	}
+
+}

@@ -1,0 +1,128 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+import io.leaderelection.testsupport.Processes;
+
+/**
+ * The handle of a {@link Node}. Its JVM has only the first compiler: what a failover runs
+ * is hardly ever compiled by the second one in production either.
+ */
+final class NodeProcess implements AutoCloseable {
+
+	private static final int LINES_KEPT = 50;
+
+	private final int number;
+
+	private final Process process;
+
+	private final Deque<String> output = new ConcurrentLinkedDeque<>();
+
+	NodeProcess(int number, Candidate candidate, boolean reported, List<String> options, Consumer<Event> events)
+			throws IOException {
+		this.number = number;
+		List<String> command = new ArrayList<>(
+				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m",
+						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+						Node.class.getName(), candidate.adapter().getName(), String.valueOf(reported)));
+		options.forEach((option) -> command.add("--" + option));
+		this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
+		Thread reader = new Thread(() -> read(events), "output of node " + number);
+		reader.setDaemon(true);
+		reader.start();
+	}
+
+	private void read(Consumer<Event> events) {
+		try (BufferedReader lines = this.process.inputReader()) {
+			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+				if (line.startsWith(Node.PREFIX)) {
+					String[] words = line.substring(Node.PREFIX.length()).split(" ");
+					events.accept(new Event(this.number, Event.Kind.valueOf(words[0]), Long.parseLong(words[1])));
+				}
+				else {
+					this.output.add(line);
+					if (this.output.size() > LINES_KEPT) {
+						this.output.poll();
+					}
+				}
+			}
+		}
+		catch (IOException ex) {
+			this.output.add(ex.toString());
+		}
+	}
+
+	int number() {
+		return this.number;
+	}
+
+	boolean isAlive() {
+		return this.process.isAlive();
+	}
+
+	/**
+	 * The end of what the node has printed besides events.
+	 */
+	String output() {
+		return String.join("\n", this.output);
+	}
+
+	/**
+	 * Sends SIGKILL, without a process in between.
+	 */
+	void kill() {
+		this.process.toHandle().destroyForcibly();
+	}
+
+	/**
+	 * Sends SIGTERM, without a process in between.
+	 */
+	void terminate() {
+		this.process.toHandle().destroy();
+	}
+
+	/**
+	 * Sends SIGSTOP or SIGCONT.
+	 */
+	void signal(String signal) {
+		Processes.signal(this.process.pid(), signal);
+	}
+
+	@Override
+	public void close() {
+		kill();
+		try {
+			if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
+				throw new IllegalStateException("Node " + this.number + " does not end");
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+}

@@ -1,0 +1,91 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import io.leaderelection.benchmarks.BenchmarkServer;
+
+/**
+ * A PostgreSQL, in which each node has a role of its own.
+ */
+final class PostgreSqlBackend implements Backend {
+
+	private static final String NODES = "FROM %s WHERE %s <> 'postgres'::regrole";
+
+	private static final List<String> SCHEMA = List.of("CREATE EXTENSION pg_stat_statements", """
+			CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
+			  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""", """
+			CREATE TABLE shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY, lock_until TIMESTAMP NOT NULL,
+			  locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)""");
+
+	private final BenchmarkServer server;
+
+	PostgreSqlBackend() throws IOException {
+		this.server = new BenchmarkServer(
+				Map.of("shared_preload_libraries", "pg_stat_statements", "max_connections", "200"));
+		SCHEMA.forEach(this.server.jdbc()::execute);
+		for (int node = 0; node < Cluster.LARGE; node++) {
+			this.server.jdbc().execute("CREATE ROLE " + role(node) + " LOGIN SUPERUSER");
+		}
+	}
+
+	BenchmarkServer server() {
+		return this.server;
+	}
+
+	@Override
+	public int port() {
+		return this.server.port();
+	}
+
+	@Override
+	public List<String> address(int node, int port, List<String> url) {
+		return List.of("spring.datasource.url=" + this.server.url(role(node), port)
+				+ String.join("", url.stream().map((parameter) -> "&" + parameter).toList()));
+	}
+
+	private static String role(int node) {
+		return "node" + node;
+	}
+
+	@Override
+	public void endSessions(int node, String election) {
+		this.server.jdbc()
+			.queryForList("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?", role(node));
+	}
+
+	@Override
+	public Map<String, Double> counters() {
+		return Map.of("statements", query("sum(calls) " + NODES.formatted("pg_stat_statements", "userid")),
+				"connections", query("count(*) " + NODES.formatted("pg_stat_activity", "usesysid")), "walBytes",
+				query("pg_current_wal_lsn() - '0/0'"));
+	}
+
+	private double query(String expression) {
+		return Objects.requireNonNullElse(this.server.jdbc().queryForObject("SELECT " + expression, Double.class), 0.0);
+	}
+
+	@Override
+	public void close() {
+		this.server.close();
+	}
+
+}

@@ -1,0 +1,65 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.comparison;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import io.leaderelection.comparison.Candidate.Variant;
+
+/**
+ * One run, as it is recorded.
+ *
+ * @param candidate what was measured
+ * @param variant with which settings
+ * @param options these settings
+ * @param measurement what was done to it
+ * @param run the number of the run
+ * @param at when the run has ended
+ * @param machine where it was measured
+ * @param load the load average when it began
+ * @param figures what was measured. No {@code nextMillis} means that no node led within
+ * {@code limitMillis}
+ */
+record Result(Candidate candidate, Variant variant, List<String> options, Measurement measurement, int run, String at,
+		String machine, String load, Map<String, Double> figures) {
+
+	/** From the fault, or from the start of the process, until the next leader. */
+	static final String NEXT = "nextMillis";
+
+	/** For how long a next leader was awaited. */
+	static final String LIMIT = "limitMillis";
+
+	/** For how long two nodes led at once. */
+	static final String OVERLAP = "overlapMillis";
+
+	/** 1 if they did so until the end of the observation. */
+	static final String OVERLAP_OPEN = "overlapOpen";
+
+	/** Runs of the old leader that began while another node led. */
+	static final String OLD_RUNS = "oldRuns";
+
+	boolean isOf(Candidate candidate, Variant variant, Measurement measurement) {
+		return this.candidate == candidate && this.variant == variant && this.measurement == measurement;
+	}
+
+	double figure(String name) {
+		return Objects.requireNonNullElse(this.figures.get(name), 0.0);
+	}
+
+}
