@@ -77,8 +77,9 @@ final class Cluster implements AutoCloseable {
 			this.nodes.add(new NodeProcess(number, this.candidate, this.reported, options(number, port), this::accept));
 		}
 		for (NodeProcess node : this.nodes) {
-			if (await((event) -> event.node() == node.number() && event.kind() == Event.Kind.STARTED,
-					START_LIMIT) == null) {
+			Event event = await((each) -> each.node() == node.number()
+					&& (each.kind() == Event.Kind.STARTED || each.kind() == Event.Kind.ENDED), START_LIMIT);
+			if (event == null || event.kind() == Event.Kind.ENDED) {
 				throw new IOException("Node " + node.number() + " does not start:\n" + node.output());
 			}
 		}
@@ -101,8 +102,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * The first event that matches, {@code null} if there is none within the limit or a
-	 * node has ended that has not been told to.
+	 * The first event that matches, {@code null} if there is none within the limit.
 	 */
 	synchronized @Nullable Event await(Predicate<Event> condition, Duration limit) throws InterruptedException {
 		long start = System.nanoTime();
@@ -132,8 +132,8 @@ final class Cluster implements AutoCloseable {
 		Event leads = await((event) -> new History(events()).leader() >= 0, limit);
 		int leader = new History(events()).leader();
 		if (leads == null || leader < 0) {
-			throw new IOException("No node leads:\n"
-					+ String.join("\n", this.nodes.stream().map(NodeProcess::output).toList()));
+			throw new IOException(
+					"No node leads:\n" + String.join("\n", this.nodes.stream().map(NodeProcess::output).toList()));
 		}
 		return this.nodes.get(leader);
 	}

@@ -36,16 +36,16 @@ import org.springframework.context.annotation.Configuration;
 class Curator {
 
 	@Bean(initMethod = "start", destroyMethod = "close")
-	CuratorFramework curator(@Value("${address}") String address, @Value("${session-timeout}") Duration sessionTimeout,
+	CuratorFramework client(@Value("${address}") String address, @Value("${session-timeout}") Duration sessionTimeout,
 			@Value("${connection-timeout}") Duration connectionTimeout, @Value("${base-sleep}") Duration baseSleep) {
 		return CuratorFrameworkFactory.newClient(address, (int) sessionTimeout.toMillis(),
 				(int) connectionTimeout.toMillis(), new ExponentialBackoffRetry((int) baseSleep.toMillis(), 3));
 	}
 
 	@Bean(initMethod = "start", destroyMethod = "close")
-	LeaderLatch leaderLatch(CuratorFramework curator, @Value("${election}") String election,
+	LeaderLatch leaderLatch(CuratorFramework client, @Value("${election}") String election,
 			@Value("${node}") String node) {
-		return new LeaderLatch(curator, "/" + election, node);
+		return new LeaderLatch(client, "/" + election, node);
 	}
 
 	@Bean

@@ -43,7 +43,10 @@ record Event(int node, Kind kind, long time) {
 		REVOKED,
 
 		/** An orderly stop has begun. */
-		STOPPING
+		STOPPING,
+
+		/** The process has ended. */
+		ENDED
 
 	}
 

@@ -20,6 +20,8 @@ import java.net.InetAddress;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
@@ -32,9 +34,13 @@ import io.fabric8.mockwebserver.MockWebServer;
  */
 final class KubernetesBackend implements Backend {
 
+	/** Logs each request otherwise. */
+	private static final Logger LOGGER = Logger.getLogger(MockWebServer.class.getName());
+
 	private final KubernetesMockServer server;
 
 	KubernetesBackend() {
+		LOGGER.setLevel(Level.WARNING);
 		this.server = new KubernetesMockServer(new Context(), new MockWebServer(), new HashMap<>(),
 				new KubernetesCrudDispatcher(), false);
 		this.server.init(InetAddress.getLoopbackAddress(), 0);

@@ -83,10 +83,9 @@ class KubernetesLease {
 
 		Elector(KubernetesClient client, LeaderElectionConfigBuilder config) {
 			this.client = client;
-			this.config = config
-				.withLeaderCallbacks(
-						new LeaderCallbacks(() -> this.leader = true, () -> this.leader = false, (identity) -> {
-						}))
+			this.config = config.withLeaderCallbacks(
+					new LeaderCallbacks(() -> this.leader = true, () -> this.leader = false, (identity) -> {
+					}))
 				.build();
 		}
 

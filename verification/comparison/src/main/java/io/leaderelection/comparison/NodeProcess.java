@@ -74,14 +74,11 @@ final class NodeProcess implements AutoCloseable {
 		catch (IOException ex) {
 			this.output.add(ex.toString());
 		}
+		events.accept(new Event(this.number, Event.Kind.ENDED, System.nanoTime()));
 	}
 
 	int number() {
 		return this.number;
-	}
-
-	boolean isAlive() {
-		return this.process.isAlive();
 	}
 
 	/**

@@ -89,8 +89,8 @@ class Poller {
 				this.connection = DriverManager.getConnection(this.url);
 			}
 			try (Statement statement = this.connection.createStatement();
-					ResultSet row = statement.executeQuery(
-							this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")")) {
+					ResultSet row = statement
+						.executeQuery(this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")")) {
 				this.leader = row.next() && row.getBoolean(1);
 			}
 		}
