@@ -19,10 +19,10 @@ package io.leaderelection.comparison;
 import java.time.Duration;
 
 /**
- * A node's part in an election, as the documentation of a candidate shows it. A bean of
- * the application of a {@link Node}, which ends it in an orderly way.
+ * A node's part in an election, as the documentation of a candidate shows it: a bean of
+ * the application of a {@link Node}, which closes it in an orderly stop.
  */
-interface Adapter {
+interface Adapter extends AutoCloseable {
 
 	/**
 	 * Whether this node leads, as the API of the candidate answers.
@@ -43,6 +43,11 @@ interface Adapter {
 	 */
 	default Duration pause() {
 		return Duration.ofMillis(20);
+	}
+
+	@Override
+	default void close() throws Exception {
+		// The other beans of the application end the election
 	}
 
 }

@@ -27,12 +27,14 @@ interface Backend extends AutoCloseable {
 	int port();
 
 	/**
-	 * The options of a node that say where the server is.
+	 * The option of a node that says where the server is.
 	 * @param node the number of the node
 	 * @param port the port of the server, or of a proxy before it
-	 * @param url parameters of the JDBC URL
+	 * @param parameters parameters of the JDBC URL
 	 */
-	List<String> address(int node, int port, List<String> url);
+	default String address(int node, int port, List<String> parameters) {
+		return "address=127.0.0.1:" + port;
+	}
 
 	/**
 	 * Ends the sessions of a node that leads an election.
@@ -40,8 +42,7 @@ interface Backend extends AutoCloseable {
 	void endSessions(int node, String election) throws Exception;
 
 	/**
-	 * What the server has counted since its start, or counts at present if the name ends
-	 * with {@code connections}.
+	 * What the server has counted since its start, and its {@code connections}.
 	 */
 	Map<String, Double> counters();
 
@@ -49,23 +50,11 @@ interface Backend extends AutoCloseable {
 	void close();
 
 	/**
-	 * Starts a server.
-	 * @param options options of the server
+	 * Starts a server with some options.
 	 */
-	static Backend start(Kind kind, List<String> options) throws Exception {
-		return switch (kind) {
-			case POSTGRESQL -> new PostgreSqlBackend();
-			case ZOOKEEPER -> new ZooKeeperBackend(options);
-			case KUBERNETES -> new KubernetesBackend();
-		};
-	}
+	interface Starter {
 
-	/**
-	 * The kinds of servers.
-	 */
-	enum Kind {
-
-		POSTGRESQL, ZOOKEEPER, KUBERNETES
+		Backend start(List<String> options) throws Exception;
 
 	}
 

@@ -16,46 +16,46 @@
 
 package io.leaderelection.comparison;
 
-import java.util.Arrays;
 import java.util.List;
 
 /**
- * What is compared. The options are the properties of the adapter: those of a variant are
- * recorded with each figure.
+ * What is compared. The options are the properties of the adapter; those that begin with
+ * {@code url:} belong to the JDBC URL and those that begin with {@code server:} to the
+ * server. Those of a variant are recorded with each figure.
  */
 enum Candidate {
 
-	ADVISORY_LOCK("this project, advisory lock", ThisProject.class, Backend.Kind.POSTGRESQL,
+	ADVISORY_LOCK("this project, advisory lock", ThisProject.class, (options) -> new PostgreSqlBackend(),
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=2s")),
 
-	TABLE("this project, table", ThisProject.class, Backend.Kind.POSTGRESQL,
+	TABLE("this project, table", ThisProject.class, (options) -> new PostgreSqlBackend(),
 			List.of("leader-election.store=table", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=table", "leader-election.lease-duration=2s")),
 
-	SPRING_INTEGRATION("Spring Integration JDBC lock", SpringIntegration.class, Backend.Kind.POSTGRESQL,
+	SPRING_INTEGRATION("Spring Integration JDBC lock", SpringIntegration.class, (options) -> new PostgreSqlBackend(),
 			List.of("ttl=10s", "heart-beat=500ms", "busy-wait=50ms", "idle-between-tries=100ms"),
 			List.of("ttl=2s", "heart-beat=500ms", "busy-wait=20ms", "idle-between-tries=50ms", "url:connectTimeout=1",
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	CURATOR("Apache Curator", Curator.class, Backend.Kind.ZOOKEEPER,
+	CURATOR("Apache Curator", Curator.class, ZooKeeperBackend::new,
 			List.of("session-timeout=60s", "connection-timeout=15s", "base-sleep=1s", "server:tick-time=2000"),
 			List.of("session-timeout=2s", "connection-timeout=1s", "base-sleep=100ms", "server:tick-time=500")),
 
-	SHEDLOCK("ShedLock", ShedLock.class, Backend.Kind.POSTGRESQL,
+	SHEDLOCK("ShedLock", ShedLock.class, (options) -> new PostgreSqlBackend(),
 			List.of("pause=1s", "run-lasts=50ms", "lock-at-most-for=10m"),
 			List.of("pause=100ms", "run-lasts=50ms", "lock-at-most-for=2s", "url:connectTimeout=1",
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	KUBERNETES("Kubernetes lease", KubernetesLease.class, Backend.Kind.KUBERNETES,
+	KUBERNETES("Kubernetes lease", KubernetesLease.class, (options) -> new KubernetesBackend(),
 			List.of("lease-duration=15s", "renew-deadline=10s", "retry-period=2s", "release-on-cancel=false",
 					"request-timeout=10s", "request-retries=10"),
 			List.of("lease-duration=2s", "renew-deadline=1500ms", "retry-period=300ms", "release-on-cancel=true",
 					"request-timeout=500ms", "request-retries=0")),
 
-	POLLER("`pg_try_advisory_lock` poller", Poller.class, Backend.Kind.POSTGRESQL, List.of("interval=1s"),
+	POLLER("`pg_try_advisory_lock` poller", Poller.class, (options) -> new PostgreSqlBackend(), List.of("interval=1s"),
 			List.of("interval=200ms", "url:connectTimeout=1", "url:socketTimeout=1",
 					"url:options=-c%20idle_session_timeout=2000"));
 
@@ -63,13 +63,13 @@ enum Candidate {
 
 	private final Class<?> adapter;
 
-	private final Backend.Kind backend;
+	private final Backend.Starter backend;
 
 	private final List<String> defaults;
 
 	private final List<String> tuned;
 
-	Candidate(String title, Class<?> adapter, Backend.Kind backend, List<String> defaults, List<String> tuned) {
+	Candidate(String title, Class<?> adapter, Backend.Starter backend, List<String> defaults, List<String> tuned) {
 		this.title = title;
 		this.adapter = adapter;
 		this.backend = backend;
@@ -85,16 +85,12 @@ enum Candidate {
 		return this.adapter;
 	}
 
-	Backend.Kind backend() {
-		return this.backend;
-	}
-
-	/**
-	 * The options of a variant. Those that begin with {@code url:} belong to the JDBC URL
-	 * and those that begin with {@code server:} to the server.
-	 */
 	List<String> options(Variant variant) {
 		return (variant == Variant.DEFAULT) ? this.defaults : this.tuned;
+	}
+
+	Backend startBackend(Variant variant) throws Exception {
+		return this.backend.start(withPrefix(options(variant), "server:"));
 	}
 
 	/**
@@ -104,9 +100,6 @@ enum Candidate {
 		return this == ADVISORY_LOCK || this == CURATOR || this == POLLER;
 	}
 
-	/**
-	 * The options with a prefix, without it.
-	 */
 	static List<String> withPrefix(List<String> options, String prefix) {
 		return options.stream()
 			.filter((option) -> option.startsWith(prefix))
@@ -125,10 +118,6 @@ enum Candidate {
 		/** Those of somebody who wants a short failover, and can set everything. */
 		TUNED
 
-	}
-
-	static List<Candidate> parse(String names) {
-		return Arrays.stream(names.split(",")).map(Comparison::constant).map(Candidate::valueOf).toList();
 	}
 
 }

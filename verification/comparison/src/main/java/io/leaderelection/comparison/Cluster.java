@@ -16,14 +16,14 @@
 
 package io.leaderelection.comparison;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-import io.leaderelection.comparison.Candidate.Variant;
+import io.leaderelection.comparison.History.Event;
+import io.leaderelection.comparison.History.Kind;
 import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 
@@ -33,22 +33,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cluster implements AutoCloseable {
 
-	/** The number of nodes of {@link Measurement#IDLE_20}. */
-	static final int LARGE = 20;
-
 	private static final Duration START_LIMIT = Duration.ofSeconds(120);
-
-	private final Candidate candidate;
-
-	private final Backend backend;
 
 	private final List<String> options;
 
 	private final String election;
 
-	private final boolean reported;
-
-	private final boolean proxied;
+	private final Backend backend;
 
 	private final List<NodeProcess> nodes = new ArrayList<>();
 
@@ -56,42 +47,51 @@ final class Cluster implements AutoCloseable {
 
 	private final List<Event> events = new ArrayList<>();
 
-	Cluster(Candidate candidate, Variant variant, Backend backend, String election, Measurement measurement) {
-		this.candidate = candidate;
-		this.backend = backend;
-		this.options = candidate.options(variant);
+	Cluster(List<String> options, String election, Backend backend) {
+		this.options = options;
 		this.election = election;
-		this.reported = measurement.isFault() || measurement == Measurement.START;
+		this.backend = backend;
+	}
+
+	static Cluster start(Run run, String election, Measurement measurement) throws Exception {
+		Candidate candidate = run.candidate();
+		Cluster cluster = new Cluster(candidate.options(run.variant()), election, run.backend());
+		try {
+			for (int number = 0; number < measurement.nodes(); number++) {
+				List<String> arguments = new ArrayList<>(
+						List.of(candidate.adapter().getName(), String.valueOf(!measurement.isIdle())));
+				cluster.options(number, measurement == Measurement.CUT)
+					.forEach((option) -> arguments.add("--" + option));
+				cluster.nodes.add(new NodeProcess(number, arguments, cluster::accept));
+			}
+			for (NodeProcess node : cluster.nodes) {
+				Event event = cluster.await((each) -> each.node() == node.number()
+						&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), START_LIMIT);
+				if (event == null || event.kind() == Kind.ENDED) {
+					throw new IllegalStateException("Not started: " + node);
+				}
+			}
+			return cluster;
+		}
+		catch (Exception ex) {
+			cluster.close();
+			throw ex;
+		}
+	}
+
+	private List<String> options(int number, boolean proxied) {
+		int port = this.backend.port();
 		// Only what is cut off has anything between it and the server
-		this.proxied = measurement == Measurement.CUT;
-	}
-
-	void start(int count) throws Exception {
-		for (int number = 0; number < count; number++) {
-			int port = this.backend.port();
-			if (this.proxied) {
-				TcpProxy proxy = new TcpProxy("127.0.0.1", port);
-				this.proxies.add(proxy);
-				port = proxy.port();
-			}
-			this.nodes.add(new NodeProcess(number, this.candidate, this.reported, options(number, port), this::accept));
+		if (proxied) {
+			this.proxies.add(new TcpProxy("127.0.0.1", port));
+			port = this.proxies.get(number).port();
 		}
-		for (NodeProcess node : this.nodes) {
-			Event event = await((each) -> each.node() == node.number()
-					&& (each.kind() == Event.Kind.STARTED || each.kind() == Event.Kind.ENDED), START_LIMIT);
-			if (event == null || event.kind() == Event.Kind.ENDED) {
-				throw new IOException("Node " + node.number() + " does not start:\n" + node.output());
-			}
-		}
-	}
-
-	private List<String> options(int number, int port) {
-		List<String> all = new ArrayList<>(List.of("spring.main.banner-mode=off",
-				"spring.datasource.hikari.maximum-pool-size=2", "spring.datasource.hikari.minimum-idle=0",
-				"spring.datasource.hikari.idle-timeout=10000", "spring.application.name=" + this.election,
-				"leader-election.node-id=node-" + number, "leader-election.initialize-schema=always",
-				"election=" + this.election, "node=node-" + number));
-		all.addAll(this.backend.address(number, port, Candidate.withPrefix(this.options, "url:")));
+		List<String> all = new ArrayList<>(
+				List.of("spring.main.banner-mode=off", "spring.datasource.hikari.maximum-pool-size=2",
+						"spring.datasource.hikari.minimum-idle=0", "spring.datasource.hikari.idle-timeout=10000",
+						"spring.application.name=" + this.election, "leader-election.node-id=node-" + number,
+						"leader-election.initialize-schema=always", "election=" + this.election, "node=node-" + number,
+						this.backend.address(number, port, Candidate.withPrefix(this.options, "url:"))));
 		this.options.stream().filter((option) -> !option.matches("(url|server):.*")).forEach(all::add);
 		return all;
 	}
@@ -106,42 +106,39 @@ final class Cluster implements AutoCloseable {
 	 */
 	synchronized @Nullable Event await(Predicate<Event> condition, Duration limit) throws InterruptedException {
 		long start = System.nanoTime();
-		int next = 0;
-		while (true) {
-			for (; next < this.events.size(); next++) {
-				if (condition.test(this.events.get(next))) {
-					return this.events.get(next);
+		for (int next = 0;; next++) {
+			while (next == this.events.size()) {
+				long left = limit.toNanos() - (System.nanoTime() - start);
+				if (left <= 0) {
+					return null;
 				}
+				TimeUnit.NANOSECONDS.timedWait(this, left);
 			}
-			long left = limit.toNanos() - (System.nanoTime() - start);
-			if (left <= 0) {
-				return null;
+			if (condition.test(this.events.get(next))) {
+				return this.events.get(next);
 			}
-			TimeUnit.NANOSECONDS.timedWait(this, Math.min(left, TimeUnit.SECONDS.toNanos(1)));
 		}
 	}
 
-	synchronized List<Event> events() {
-		return List.copyOf(this.events);
+	synchronized History history() {
+		return new History(List.copyOf(this.events));
 	}
 
 	/**
 	 * Waits until a node leads.
 	 */
-	NodeProcess awaitLeader(Duration limit) throws Exception {
-		Event leads = await((event) -> new History(events()).leader() >= 0, limit);
-		int leader = new History(events()).leader();
-		if (leads == null || leader < 0) {
-			throw new IOException(
-					"No node leads:\n" + String.join("\n", this.nodes.stream().map(NodeProcess::output).toList()));
+	NodeProcess awaitLeader(Duration limit) throws InterruptedException {
+		await((event) -> history().leader() >= 0, limit);
+		int leader = history().leader();
+		if (leader < 0) {
+			throw new IllegalStateException("No node leads: " + this.nodes);
 		}
 		return this.nodes.get(leader);
 	}
 
 	void apply(Measurement fault, NodeProcess leader) throws Exception {
 		switch (fault) {
-			case KILL -> leader.kill();
-			case STOP -> leader.terminate();
+			case KILL, STOP -> leader.end(fault == Measurement.STOP);
 			case FREEZE -> leader.signal("STOP");
 			case CUT -> this.proxies.get(leader.number()).blackHole();
 			case SESSION -> this.backend.endSessions(leader.number(), this.election);
@@ -150,19 +147,20 @@ final class Cluster implements AutoCloseable {
 	}
 
 	void restore(Measurement fault, NodeProcess leader) {
-		switch (fault) {
-			case FREEZE -> leader.signal("CONT");
-			case CUT -> this.proxies.get(leader.number()).heal();
-			default -> {
-				// Nothing is left of the others
-			}
+		if (fault == Measurement.FREEZE) {
+			leader.signal("CONT");
+		}
+		if (fault == Measurement.CUT) {
+			this.proxies.get(leader.number()).heal();
 		}
 	}
 
 	@Override
-	public void close() {
-		this.nodes.forEach(NodeProcess::kill);
-		this.nodes.forEach(NodeProcess::close);
+	public void close() throws InterruptedException {
+		this.nodes.forEach((node) -> node.end(false));
+		for (NodeProcess node : this.nodes) {
+			node.close();
+		}
 		this.proxies.forEach(TcpProxy::close);
 	}
 

@@ -17,6 +17,7 @@
 package io.leaderelection.comparison;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,7 +27,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.Collectors;
 
 import io.leaderelection.benchmarks.Machine;
 import io.leaderelection.comparison.Candidate.Variant;
@@ -36,28 +36,30 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
  * The driver. It makes the runs that are not recorded yet, and prints the tables of all
- * that are. See the README of the module for its options.
+ * that are. The README of the module describes its options.
  */
 public final class Comparison {
 
+	private static final String MACHINE = "%d cores, %s, JDK %s".formatted(Runtime.getRuntime().availableProcessors(),
+			System.getProperty("os.name"), System.getProperty("java.vm.version"));
+
 	private final SimpleCommandLinePropertySource options;
 
-	private final ResultFile file;
+	private final Path file;
 
-	Comparison(String... args) throws IOException {
+	Comparison(String... args) {
 		this.options = new SimpleCommandLinePropertySource(args);
-		this.file = new ResultFile(Path.of(option("out", "verification/comparison/target/comparison.jsonl")));
+		this.file = Path.of(option("out", "verification/comparison/target/comparison.jsonl"));
 	}
 
 	public static void main(String[] args) throws Exception {
 		Comparison comparison = new Comparison(args);
 		comparison.run();
-		String tables = new Report(comparison.file.results()).markdown();
+		String tables = new Report(comparison.results()).markdown();
 		System.out.println(tables);
-		String document = comparison.options.getProperty("update");
-		if (document != null) {
-			Path path = Path.of(document);
-			Files.writeString(path, Report.replace(Files.readString(path), tables));
+		String update = comparison.option("update", "");
+		if (!update.isEmpty()) {
+			Files.writeString(Path.of(update), Report.replace(Files.readString(Path.of(update)), tables));
 		}
 		// Servers in this JVM leave threads
 		System.exit(0);
@@ -67,42 +69,43 @@ public final class Comparison {
 	 * Makes the runs that are missing.
 	 */
 	void run() throws Exception {
-		String measurements = option("faults", names(Measurement.values()));
-		for (Candidate candidate : Candidate.parse(option("candidates", names(Candidate.values())))) {
-			for (String variant : option("variants", "default,tuned").split(",")) {
-				run(candidate, Variant.valueOf(constant(variant)), Measurement.parse(measurements));
-			}
-		}
-	}
-
-	private void run(Candidate candidate, Variant variant, List<Measurement> measurements) throws Exception {
-		Duration limit = DurationStyle.detectAndParse(option("limit", "120s"));
-		Duration idle = DurationStyle.detectAndParse(option("idle", "30s"));
-		List<Measurement> missing = measurements.stream()
-			.filter((measurement) -> measurement.appliesTo(candidate))
-			.filter((measurement) -> recorded(candidate, variant, measurement) < runs(measurement))
-			.toList();
-		if (missing.isEmpty()) {
-			return;
-		}
-		List<String> settings = candidate.options(variant);
-		try (Backend backend = Backend.start(candidate.backend(), Candidate.withPrefix(settings, "server:"))) {
-			for (Measurement measurement : missing) {
-				for (int run = recorded(candidate, variant, measurement) + 1; run <= runs(measurement); run++) {
-					String load = Machine.load();
-					Map<String, Double> figures = new Run(candidate, variant, backend, limit, idle).measure(measurement,
-							run);
-					Result result = new Result(candidate, variant, settings, measurement, run, Instant.now().toString(),
-							machine(), load, figures);
-					this.file.add(result);
-					System.out.println(candidate + " " + variant + " " + measurement + " " + run + ": " + figures);
+		for (Candidate candidate : selected(Candidate.class, "candidates")) {
+			for (Variant variant : selected(Variant.class, "variants")) {
+				List<Measurement> missing = selected(Measurement.class, "faults").stream()
+					.filter((measurement) -> measurement.appliesTo(candidate))
+					.filter((measurement) -> runs(measurement) > recorded(candidate, variant, measurement))
+					.toList();
+				if (!missing.isEmpty()) {
+					try (Backend backend = candidate.startBackend(variant)) {
+						run(new Run(candidate, variant, backend, DurationStyle.detectAndParse(option("limit", "120s")),
+								DurationStyle.detectAndParse(option("idle", "30s"))), missing);
+					}
 				}
 			}
 		}
 	}
 
+	private void run(Run run, List<Measurement> missing) throws Exception {
+		for (Measurement measurement : missing) {
+			for (int number = recorded(run.candidate(), run.variant(), measurement) + 1; number <= runs(
+					measurement); number++) {
+				String load = Machine.load();
+				Map<String, Double> figures = run.measure(measurement, number);
+				new Result(run.candidate(), run.variant(), run.candidate().options(run.variant()), measurement, number,
+						Instant.now().toString(), MACHINE, load, figures)
+					.append(this.file);
+				System.out.printf("%s %s %s %d: %s%n", run.candidate(), run.variant(), measurement, number, figures);
+			}
+		}
+	}
+
 	List<Result> results() {
-		return this.file.results();
+		try {
+			return Result.read(this.file);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
 	}
 
 	private int recorded(Candidate candidate, Variant variant, Measurement measurement) {
@@ -110,28 +113,22 @@ public final class Comparison {
 	}
 
 	private int runs(Measurement measurement) {
-		String runs = this.options.getProperty("runs");
-		return (runs != null) ? Integer.parseInt(runs) : measurement.runs();
+		return Integer.parseInt(option("runs", String.valueOf(measurement.runs())));
 	}
 
 	private String option(String name, String otherwise) {
 		return Objects.requireNonNullElse(this.options.getProperty(name), otherwise);
 	}
 
-	private static String machine() {
-		return "%d cores, %s, JDK %s".formatted(Runtime.getRuntime().availableProcessors(),
-				System.getProperty("os.name"), System.getProperty("java.vm.version"));
-	}
-
-	private static String names(Enum<?>[] constants) {
-		return Arrays.stream(constants).map(Enum::name).collect(Collectors.joining(","));
-	}
-
 	/**
-	 * The name of a constant that an option names as {@code advisory-lock}.
+	 * The constants that an option names as {@code advisory-lock,table}, or all.
 	 */
-	static String constant(String name) {
-		return name.trim().toUpperCase(Locale.ROOT).replace('-', '_');
+	private <E extends Enum<E>> List<E> selected(Class<E> type, String option) {
+		String names = this.options.getProperty(option);
+		return (names == null) ? List.of(type.getEnumConstants())
+				: Arrays.stream(names.split(","))
+					.map((name) -> Enum.valueOf(type, name.toUpperCase(Locale.ROOT).replace('-', '_')))
+					.toList();
 	}
 
 }

@@ -23,34 +23,41 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-import org.springframework.beans.factory.annotation.Value;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
  * Curator's {@code LeaderLatch}.
  *
- * @see <a href= "https://curator.apache.org/docs/recipes-leader-latch">Leader Latch</a>
+ * @see <a href="https://curator.apache.org/docs/recipes-leader-latch">Leader Latch</a>
  */
-@Configuration(proxyBeanMethods = false)
-class Curator {
+final class Curator implements Adapter {
 
-	@Bean(initMethod = "start", destroyMethod = "close")
-	CuratorFramework client(@Value("${address}") String address, @Value("${session-timeout}") Duration sessionTimeout,
-			@Value("${connection-timeout}") Duration connectionTimeout, @Value("${base-sleep}") Duration baseSleep) {
-		return CuratorFrameworkFactory.newClient(address, (int) sessionTimeout.toMillis(),
-				(int) connectionTimeout.toMillis(), new ExponentialBackoffRetry((int) baseSleep.toMillis(), 3));
+	private final CuratorFramework client;
+
+	private final LeaderLatch latch;
+
+	Curator(Environment options) throws Exception {
+		this.client = CuratorFrameworkFactory.newClient(options.getRequiredProperty("address"),
+				millis(options, "session-timeout"), millis(options, "connection-timeout"),
+				new ExponentialBackoffRetry(millis(options, "base-sleep"), 3));
+		this.client.start();
+		this.latch = new LeaderLatch(this.client, "/" + options.getRequiredProperty("election"));
+		this.latch.start();
 	}
 
-	@Bean(initMethod = "start", destroyMethod = "close")
-	LeaderLatch leaderLatch(CuratorFramework client, @Value("${election}") String election,
-			@Value("${node}") String node) {
-		return new LeaderLatch(client, "/" + election, node);
+	private static int millis(Environment options, String name) {
+		return (int) options.getRequiredProperty(name, Duration.class).toMillis();
 	}
 
-	@Bean
-	Adapter adapter(LeaderLatch latch) {
-		return latch::hasLeadership;
+	@Override
+	public boolean isLeader() {
+		return this.latch.hasLeadership();
+	}
+
+	@Override
+	public void close() throws Exception {
+		this.latch.close();
+		this.client.close();
 	}
 
 }

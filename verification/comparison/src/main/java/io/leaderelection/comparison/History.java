@@ -32,7 +32,7 @@ record History(List<Event> events) {
 	 */
 	int leader() {
 		return this.events.stream()
-			.filter((event) -> event.kind() == Event.Kind.GRANTED)
+			.filter((event) -> event.kind() == Kind.GRANTED)
 			.filter((granted) -> endOf(granted, Long.MAX_VALUE) == Long.MAX_VALUE)
 			.max(Comparator.comparingLong(Event::time))
 			.map(Event::node)
@@ -41,21 +41,21 @@ record History(List<Event> events) {
 
 	/**
 	 * The intervals in which nodes led.
-	 * @param killed the node that was killed, or -1
-	 * @param hit when it was killed
-	 * @param end the end of the intervals that are open
+	 * @param old the node that was hit, or -1
+	 * @param oldEnd the end of its interval that is open: when it was killed
+	 * @param end the end of those of other nodes
 	 */
-	List<Interval> intervals(int killed, long hit, long end) {
+	List<Interval> intervals(int old, long oldEnd, long end) {
 		return this.events.stream()
-			.filter((event) -> event.kind() == Event.Kind.GRANTED)
+			.filter((event) -> event.kind() == Kind.GRANTED)
 			.map((granted) -> new Interval(granted.node(), granted.time(),
-					endOf(granted, (granted.node() == killed) ? hit : end)))
+					endOf(granted, (granted.node() == old) ? oldEnd : end)))
 			.toList();
 	}
 
 	private long endOf(Event granted, long open) {
 		return this.events.stream()
-			.filter((event) -> event.node() == granted.node() && event.kind() == Event.Kind.REVOKED)
+			.filter((event) -> event.node() == granted.node() && event.kind() == Kind.REVOKED)
 			.mapToLong(Event::time)
 			.filter((time) -> time >= granted.time())
 			.min()
@@ -93,11 +93,32 @@ record History(List<Event> events) {
 	 */
 	long oldRuns(int node, List<Interval> intervals, long from) {
 		return this.events.stream()
-			.filter((event) -> event.node() == node && event.kind() == Event.Kind.RUN && event.time() > from)
+			.filter((event) -> event.node() == node && event.kind() == Kind.RUN && event.time() > from)
 			.filter((run) -> intervals.stream()
 				.anyMatch((interval) -> interval.node != node && interval.start < run.time()
 						&& run.time() < interval.end))
 			.count();
+	}
+
+	/**
+	 * What a node has reported.
+	 *
+	 * @param node the number of the node
+	 * @param kind what has happened
+	 * @param time when, of {@link System#nanoTime()}
+	 */
+	record Event(int node, Kind kind, long time) {
+
+	}
+
+	/**
+	 * What happens on a node: its application has started, it has begun to lead, a run of
+	 * the leader-only job begins, it has led for the last time, its process has ended.
+	 */
+	enum Kind {
+
+		STARTED, GRANTED, RUN, REVOKED, ENDED
+
 	}
 
 	/**

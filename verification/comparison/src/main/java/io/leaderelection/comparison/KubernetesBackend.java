@@ -18,7 +18,6 @@ package io.leaderelection.comparison;
 
 import java.net.InetAddress;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -49,11 +48,6 @@ final class KubernetesBackend implements Backend {
 	@Override
 	public int port() {
 		return this.server.getPort();
-	}
-
-	@Override
-	public List<String> address(int node, int port, List<String> url) {
-		return List.of("address=127.0.0.1:" + port);
 	}
 
 	@Override

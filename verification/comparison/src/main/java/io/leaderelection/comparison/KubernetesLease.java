@@ -27,88 +27,68 @@ import io.fabric8.kubernetes.client.extended.leaderelection.LeaderCallbacks;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfig;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfigBuilder;
 import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
-import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.annotation.Value;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
- * A Kubernetes lease with fabric8's elector.
+ * A Kubernetes lease with fabric8's elector. An election ends with leadership, and is
+ * started anew then.
  *
  * @see <a href=
  * "https://github.com/fabric8io/kubernetes-client/blob/main/kubernetes-examples/src/main/java/io/fabric8/kubernetes/examples/LeaderElectionExamples.java">LeaderElectionExamples</a>
  */
-@Configuration(proxyBeanMethods = false)
-class KubernetesLease {
+final class KubernetesLease implements Adapter {
 
-	@Bean
-	KubernetesClient client(@Value("${address}") String address, @Value("${request-timeout}") Duration timeout,
-			@Value("${request-retries}") int retries) {
-		Config config = new ConfigBuilder(Config.empty()).withMasterUrl("http://" + address)
-			.withRequestTimeout((int) timeout.toMillis())
-			.withConnectionTimeout((int) timeout.toMillis())
-			.withRequestRetryBackoffLimit(retries)
+	private final KubernetesClient client;
+
+	private final LeaderElectionConfig config;
+
+	private CompletableFuture<?> election = CompletableFuture.completedFuture(null);
+
+	private volatile boolean leader;
+
+	private boolean closed;
+
+	KubernetesLease(Environment options) {
+		int timeout = (int) options.getRequiredProperty("request-timeout", Duration.class).toMillis();
+		Config address = new ConfigBuilder(Config.empty())
+			.withMasterUrl("http://" + options.getRequiredProperty("address"))
+			.withRequestTimeout(timeout)
+			.withConnectionTimeout(timeout)
+			.withRequestRetryBackoffLimit(options.getRequiredProperty("request-retries", Integer.class))
 			.build();
-		return new KubernetesClientBuilder().withConfig(config).build();
-	}
-
-	@Bean(initMethod = "start")
-	Elector adapter(KubernetesClient client, @Value("${election}") String election, @Value("${node}") String node,
-			@Value("${lease-duration}") Duration lease, @Value("${renew-deadline}") Duration renewDeadline,
-			@Value("${retry-period}") Duration retryPeriod, @Value("${release-on-cancel}") boolean releaseOnCancel) {
-		return new Elector(client,
-				new LeaderElectionConfigBuilder().withName(election)
-					.withLock(new LeaseLock("default", election, node))
-					.withLeaseDuration(lease)
-					.withRenewDeadline(renewDeadline)
-					.withRetryPeriod(retryPeriod)
-					.withReleaseOnCancel(releaseOnCancel));
-	}
-
-	/**
-	 * Starts the election anew when it has ended, since it ends with leadership.
-	 */
-	static final class Elector implements Adapter, AutoCloseable {
-
-		private final KubernetesClient client;
-
-		private final LeaderElectionConfig config;
-
-		private volatile boolean leader;
-
-		private @Nullable CompletableFuture<?> election;
-
-		private boolean closed;
-
-		Elector(KubernetesClient client, LeaderElectionConfigBuilder config) {
-			this.client = client;
-			this.config = config.withLeaderCallbacks(
+		this.client = new KubernetesClientBuilder().withConfig(address).build();
+		String name = options.getRequiredProperty("election");
+		this.config = new LeaderElectionConfigBuilder().withName(name)
+			.withLock(new LeaseLock("default", name, options.getRequiredProperty("node")))
+			.withLeaseDuration(options.getRequiredProperty("lease-duration", Duration.class))
+			.withRenewDeadline(options.getRequiredProperty("renew-deadline", Duration.class))
+			.withRetryPeriod(options.getRequiredProperty("retry-period", Duration.class))
+			.withReleaseOnCancel(options.getRequiredProperty("release-on-cancel", Boolean.class))
+			.withLeaderCallbacks(
 					new LeaderCallbacks(() -> this.leader = true, () -> this.leader = false, (identity) -> {
 					}))
-				.build();
-		}
+			.build();
+		start();
+	}
 
-		synchronized void start() {
-			if (!this.closed) {
-				this.election = this.client.leaderElector().withConfig(this.config).build().start();
-				this.election.whenCompleteAsync((result, failure) -> start());
-			}
+	private synchronized void start() {
+		if (!this.closed) {
+			this.election = this.client.leaderElector().withConfig(this.config).build().start();
+			this.election.whenCompleteAsync((result, failure) -> start());
 		}
+	}
 
-		@Override
-		public boolean isLeader() {
-			return this.leader;
-		}
+	@Override
+	public boolean isLeader() {
+		return this.leader;
+	}
 
-		@Override
-		public synchronized void close() {
-			this.closed = true;
-			if (this.election != null) {
-				this.election.cancel(true);
-			}
-		}
-
+	@Override
+	public synchronized void close() {
+		this.closed = true;
+		this.election.cancel(true);
+		this.client.close();
 	}
 
 }

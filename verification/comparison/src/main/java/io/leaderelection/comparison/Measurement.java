@@ -16,31 +16,35 @@
 
 package io.leaderelection.comparison;
 
-import java.util.Arrays;
-import java.util.List;
-
 /**
  * What is measured.
  */
 enum Measurement {
 
-	KILL("kill -9", 10), STOP("orderly stop (SIGTERM)", 10), FREEZE("frozen (SIGSTOP, SIGCONT)", 5),
+	KILL("Kill -9", 3, 10), STOP("Orderly stop (SIGTERM)", 3, 10), FREEZE("Frozen (SIGSTOP, SIGCONT)", 3, 5),
 
-	CUT("cut off, nothing closed", 5), SESSION("session ended by the server", 5), START("start of one node", 5),
+	CUT("Cut off, nothing closed", 3, 5), SESSION("Session ended by the server", 3, 5),
 
-	IDLE_3("idle, 3 nodes", 1), IDLE_20("idle, 20 nodes", 1);
+	START("Start of one node", 1, 5), IDLE_3("Idle, 3 nodes", 3, 1), IDLE_20("Idle, 20 nodes", 20, 1);
 
 	private final String title;
 
+	private final int nodes;
+
 	private final int runs;
 
-	Measurement(String title, int runs) {
+	Measurement(String title, int nodes, int runs) {
 		this.title = title;
+		this.nodes = nodes;
 		this.runs = runs;
 	}
 
 	String title() {
 		return this.title;
+	}
+
+	int nodes() {
+		return this.nodes;
 	}
 
 	/**
@@ -54,12 +58,12 @@ enum Measurement {
 		return compareTo(START) < 0;
 	}
 
-	boolean appliesTo(Candidate candidate) {
-		return this != SESSION || candidate.hasSession();
+	boolean isIdle() {
+		return compareTo(START) > 0;
 	}
 
-	static List<Measurement> parse(String names) {
-		return Arrays.stream(names.split(",")).map(Comparison::constant).map(Measurement::valueOf).toList();
+	boolean appliesTo(Candidate candidate) {
+		return this != SESSION || candidate.hasSession();
 	}
 
 }

@@ -17,9 +17,11 @@
 package io.leaderelection.comparison;
 
 import java.io.IOException;
-import java.util.List;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+
+import io.leaderelection.comparison.History.Kind;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
@@ -57,35 +59,33 @@ final class Node {
 
 	/**
 	 * Runs a node.
-	 * @param args the class of the adapter, whether to report all that happens or only
-	 * the start, and options of the application
+	 * @param args the class of the adapter, whether to sample and report runs, and
+	 * options
 	 */
 	public static void main(String[] args) throws Exception {
 		startThread(Node::endWithParent);
 		SpringApplication application = new SpringApplication(Class.forName(args[0]));
 		application.setWebApplicationType(WebApplicationType.NONE);
 		application.setRegisterShutdownHook(false);
-		ConfigurableApplicationContext context = application
-			.run(List.of(args).subList(2, args.length).toArray(String[]::new));
+		ConfigurableApplicationContext context = application.run(Arrays.copyOfRange(args, 2, args.length));
 		Node node = new Node(context.getBean(Adapter.class));
 		boolean sampled = Boolean.parseBoolean(args[1]);
-		report(Event.Kind.STARTED, System.nanoTime());
+		report(Kind.STARTED, System.nanoTime());
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-			report(Event.Kind.STOPPING, System.nanoTime());
 			context.close();
 			node.sample();
 		}));
-		startThread(() -> node.work(sampled));
+		Runnable work = sampled ? () -> report(Kind.RUN, System.nanoTime()) : () -> {
+		};
+		startThread(() -> node.repeat(work));
 		while (sampled) {
 			node.sample();
 			LockSupport.parkNanos(SAMPLE_INTERVAL);
 		}
-		while (true) {
-			LockSupport.park();
-		}
+		Thread.currentThread().join();
 	}
 
-	private static void startThread(Runnable task) {
+	static void startThread(Runnable task) {
 		Thread thread = new Thread(task);
 		thread.setDaemon(true);
 		thread.start();
@@ -103,6 +103,10 @@ final class Node {
 		Runtime.getRuntime().halt(1);
 	}
 
+	private static void report(Kind kind, long time) {
+		System.out.println(PREFIX + kind + " " + time);
+	}
+
 	/**
 	 * Asks whether this node leads. An interval of leadership begins after the first
 	 * answer and ends before the last question, so that a pause in between cannot pass
@@ -113,34 +117,26 @@ final class Node {
 		boolean leads = this.adapter.isLeader();
 		long answered = System.nanoTime();
 		if (this.led && (!leads || answered - this.lastTrue > STOPPED)) {
-			report(Event.Kind.REVOKED, this.lastTrue);
+			report(Kind.REVOKED, this.lastTrue);
 			this.led = false;
 		}
 		if (leads && !this.led) {
-			report(Event.Kind.GRANTED, answered);
+			report(Kind.GRANTED, answered);
 		}
 		this.led = leads;
 		this.lastTrue = leads ? asked : this.lastTrue;
 	}
 
-	private void work(boolean reported) {
+	private void repeat(Runnable work) {
 		while (true) {
 			try {
-				this.adapter.runIfLeader(() -> {
-					if (reported) {
-						report(Event.Kind.RUN, System.nanoTime());
-					}
-				});
+				this.adapter.runIfLeader(work);
 			}
 			catch (RuntimeException ex) {
 				System.out.println(ex);
 			}
 			LockSupport.parkNanos(this.adapter.pause().toNanos());
 		}
-	}
-
-	private static void report(Event.Kind kind, long time) {
-		System.out.println(PREFIX + kind + " " + time);
 	}
 
 }

@@ -26,6 +26,8 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
+import io.leaderelection.comparison.History.Event;
+import io.leaderelection.comparison.History.Kind;
 import io.leaderelection.testsupport.Processes;
 
 /**
@@ -33,6 +35,10 @@ import io.leaderelection.testsupport.Processes;
  * is hardly ever compiled by the second one in production either.
  */
 final class NodeProcess implements AutoCloseable {
+
+	private static final List<String> JAVA = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+			"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+			Node.class.getName());
 
 	private static final int LINES_KEPT = 50;
 
@@ -42,18 +48,12 @@ final class NodeProcess implements AutoCloseable {
 
 	private final Deque<String> output = new ConcurrentLinkedDeque<>();
 
-	NodeProcess(int number, Candidate candidate, boolean reported, List<String> options, Consumer<Event> events)
-			throws IOException {
+	NodeProcess(int number, List<String> arguments, Consumer<Event> events) throws IOException {
 		this.number = number;
-		List<String> command = new ArrayList<>(
-				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m",
-						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-						Node.class.getName(), candidate.adapter().getName(), String.valueOf(reported)));
-		options.forEach((option) -> command.add("--" + option));
+		List<String> command = new ArrayList<>(JAVA);
+		command.addAll(arguments);
 		this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
-		Thread reader = new Thread(() -> read(events), "output of node " + number);
-		reader.setDaemon(true);
-		reader.start();
+		Node.startThread(() -> read(events));
 	}
 
 	private void read(Consumer<Event> events) {
@@ -61,7 +61,7 @@ final class NodeProcess implements AutoCloseable {
 			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
 				if (line.startsWith(Node.PREFIX)) {
 					String[] words = line.substring(Node.PREFIX.length()).split(" ");
-					events.accept(new Event(this.number, Event.Kind.valueOf(words[0]), Long.parseLong(words[1])));
+					events.accept(new Event(this.number, Kind.valueOf(words[0]), Long.parseLong(words[1])));
 				}
 				else {
 					this.output.add(line);
@@ -74,7 +74,7 @@ final class NodeProcess implements AutoCloseable {
 		catch (IOException ex) {
 			this.output.add(ex.toString());
 		}
-		events.accept(new Event(this.number, Event.Kind.ENDED, System.nanoTime()));
+		events.accept(new Event(this.number, Kind.ENDED, System.nanoTime()));
 	}
 
 	int number() {
@@ -82,24 +82,15 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * The end of what the node has printed besides events.
+	 * Sends SIGTERM or SIGKILL, without a process in between.
 	 */
-	String output() {
-		return String.join("\n", this.output);
-	}
-
-	/**
-	 * Sends SIGKILL, without a process in between.
-	 */
-	void kill() {
-		this.process.toHandle().destroyForcibly();
-	}
-
-	/**
-	 * Sends SIGTERM, without a process in between.
-	 */
-	void terminate() {
-		this.process.toHandle().destroy();
+	void end(boolean orderly) {
+		if (orderly) {
+			this.process.toHandle().destroy();
+		}
+		else {
+			this.process.toHandle().destroyForcibly();
+		}
 	}
 
 	/**
@@ -110,16 +101,19 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	@Override
-	public void close() {
-		kill();
-		try {
-			if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
-				throw new IllegalStateException("Node " + this.number + " does not end");
-			}
+	public void close() throws InterruptedException {
+		end(false);
+		if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
+			throw new IllegalStateException(this + " does not end");
 		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
+	}
+
+	/**
+	 * With the last lines of its output.
+	 */
+	@Override
+	public String toString() {
+		return "Node " + this.number + ":\n" + String.join("\n", this.output);
 	}
 
 }

@@ -25,100 +25,80 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.annotation.Value;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
  * What applications write themselves: a thread that tries to take an advisory lock at
  * intervals, and tests the connection while it has the lock.
  */
-@Configuration(proxyBeanMethods = false)
-class Poller {
+final class Poller implements Adapter {
 
-	@Bean(initMethod = "start")
-	LockThread adapter(@Value("${spring.datasource.url}") String url, @Value("${interval}") Duration interval,
-			@Value("${election}") String election) {
-		return new LockThread(url, interval, election.hashCode());
+	private final String url;
+
+	private final int key;
+
+	private final Duration interval;
+
+	private final Thread thread = new Thread(this::run);
+
+	private volatile boolean leader;
+
+	private @Nullable Connection connection;
+
+	Poller(Environment options) {
+		this.url = options.getRequiredProperty("spring.datasource.url");
+		this.key = options.getRequiredProperty("election").hashCode();
+		this.interval = options.getRequiredProperty("interval", Duration.class);
+		this.thread.start();
 	}
 
-	static final class LockThread extends Thread implements Adapter, AutoCloseable {
-
-		private final String url;
-
-		private final Duration interval;
-
-		private final int key;
-
-		private volatile boolean leader;
-
-		private volatile boolean closed;
-
-		private @Nullable Connection connection;
-
-		LockThread(String url, Duration interval, int key) {
-			this.url = url;
-			this.interval = interval;
-			this.key = key;
-			setDaemon(true);
-		}
-
-		@Override
-		public void run() {
-			while (!this.closed) {
+	private void run() {
+		try {
+			while (true) {
 				try {
 					poll();
 				}
 				catch (SQLException ex) {
-					this.leader = false;
 					disconnect();
 				}
-				try {
-					Thread.sleep(this.interval.toMillis());
-				}
-				catch (InterruptedException ex) {
-					break;
-				}
+				Thread.sleep(this.interval.toMillis());
 			}
-			this.leader = false;
+		}
+		catch (InterruptedException ex) {
 			disconnect();
 		}
+	}
 
-		private void poll() throws SQLException {
-			if (this.connection == null) {
-				this.connection = DriverManager.getConnection(this.url);
-			}
-			try (Statement statement = this.connection.createStatement();
-					ResultSet row = statement
-						.executeQuery(this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")")) {
-				this.leader = row.next() && row.getBoolean(1);
-			}
+	private void poll() throws SQLException {
+		if (this.connection == null) {
+			this.connection = DriverManager.getConnection(this.url);
 		}
-
-		/**
-		 * Frees the lock, too.
-		 */
-		private void disconnect() {
-			try (Connection open = this.connection) {
-				this.connection = null;
-			}
-			catch (SQLException ex) {
-				// It is of no use any more
-			}
+		String query = this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")";
+		try (Statement statement = this.connection.createStatement(); ResultSet row = statement.executeQuery(query)) {
+			this.leader = row.next() && row.getBoolean(1);
 		}
+	}
 
-		@Override
-		public boolean isLeader() {
-			return this.leader;
+	private void disconnect() {
+		this.leader = false;
+		// Frees the lock, too
+		try (Connection open = this.connection) {
+			this.connection = null;
 		}
-
-		@Override
-		public void close() throws InterruptedException {
-			this.closed = true;
-			interrupt();
-			join(5000);
+		catch (SQLException ex) {
+			// It is of no use any more
 		}
+	}
 
+	@Override
+	public boolean isLeader() {
+		return this.leader;
+	}
+
+	@Override
+	public void close() throws InterruptedException {
+		this.thread.interrupt();
+		this.thread.join(5000);
 	}
 
 }

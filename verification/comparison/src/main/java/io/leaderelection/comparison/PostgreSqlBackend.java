@@ -42,13 +42,9 @@ final class PostgreSqlBackend implements Backend {
 		this.server = new BenchmarkServer(
 				Map.of("shared_preload_libraries", "pg_stat_statements", "max_connections", "200"));
 		SCHEMA.forEach(this.server.jdbc()::execute);
-		for (int node = 0; node < Cluster.LARGE; node++) {
+		for (int node = 0; node < Measurement.IDLE_20.nodes(); node++) {
 			this.server.jdbc().execute("CREATE ROLE " + role(node) + " LOGIN SUPERUSER");
 		}
-	}
-
-	BenchmarkServer server() {
-		return this.server;
 	}
 
 	@Override
@@ -57,9 +53,9 @@ final class PostgreSqlBackend implements Backend {
 	}
 
 	@Override
-	public List<String> address(int node, int port, List<String> url) {
-		return List.of("spring.datasource.url=" + this.server.url(role(node), port)
-				+ String.join("", url.stream().map((parameter) -> "&" + parameter).toList()));
+	public String address(int node, int port, List<String> parameters) {
+		return "spring.datasource.url=" + this.server.url(role(node), port)
+				+ String.join("", parameters.stream().map((parameter) -> "&" + parameter).toList());
 	}
 
 	private static String role(int node) {

@@ -19,231 +19,155 @@ package io.leaderelection.comparison;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalDouble;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.comparison.Candidate.Variant;
 
 /**
- * Tables of all that is recorded, in Markdown. A figure of another candidate that is
- * better than that of this project's default store is bold.
+ * Tables of all that is recorded, in Markdown. A figure of another candidate is bold if
+ * it is better than that of this project's default store with the same kind of settings.
  *
  * @param results what is recorded
  */
 record Report(List<Result> results) {
 
-	private static final String BEGIN = "<!-- figures: begin -->\n";
+	static final String BEGIN = "<!-- figures: begin -->\n";
 
-	private static final String END = "<!-- figures: end -->\n";
+	static final String END = "<!-- figures: end -->\n";
 
 	/**
 	 * Replaces the figures of a document.
 	 */
 	static String replace(String document, String tables) {
 		int begin = document.indexOf(BEGIN) + BEGIN.length();
-		int end = document.indexOf(END);
-		if (begin < BEGIN.length() || end < begin) {
-			throw new IllegalArgumentException("The document does not have the lines " + BEGIN + END);
-		}
-		return document.substring(0, begin) + "\n" + tables.strip() + "\n\n" + document.substring(end);
+		return document.substring(0, begin) + "\n" + tables.strip() + "\n\n"
+				+ document.substring(document.indexOf(END, begin));
 	}
 
 	String markdown() {
-		if (this.results.isEmpty()) {
-			return "No run is recorded";
-		}
-		StringBuilder text = new StringBuilder(overview());
-		text.append("\n\nMeasured ").append(dates()).append(" on ").append(distinct(Result::machine));
-		text.append(", load ").append(loads()).append(".\n");
+		StringBuilder text = new StringBuilder(
+				"Measured on " + distinct((each) -> each.at().substring(0, 10)) + ": " + distinct(Result::machine)
+						+ "; load average " + distinct(Result::load).replaceAll(",.*,", " to") + ".\n");
 		for (Measurement measurement : Measurement.values()) {
-			if (measurement.isFault() && this.results.stream().anyMatch((each) -> each.measurement() == measurement)) {
-				text.append("\n### ").append(heading(measurement)).append("\n\n");
-				text.append(
-						"| | settings | runs | median | max | two leaders at once: runs, max | runs of the old leader |\n");
-				text.append("|---|---|---|---|---|---|---|\n").append(details(measurement));
+			List<Candidate> candidates = candidates((each) -> each.measurement() == measurement);
+			if (!candidates.isEmpty()) {
+				text.append("\n### ").append(measurement.title()).append("\n\n").append(table(measurement, candidates));
 			}
 		}
-		text.append("\n### Settings\n\n| | defaults | tuned |\n|---|---|---|\n");
-		for (Candidate candidate : measured()) {
-			text.append(
-					row(candidate.title(), settings(candidate, Variant.DEFAULT), settings(candidate, Variant.TUNED)));
+		text.append("\n### Settings\n\n").append(header("", "defaults", "tuned"));
+		for (Candidate candidate : candidates((each) -> true)) {
+			text.append(row(candidate,
+					(variant) -> distinct((each) -> "`" + String.join(" ", each.options()) + "`", candidate, variant)));
 		}
 		return text.toString();
 	}
 
-	private String overview() {
-		List<Candidate> candidates = measured();
-		String header = row(
-				Stream.concat(Stream.of(""), candidates.stream().map(Candidate::title)).toArray(String[]::new));
-		String rows = Arrays.stream(Measurement.values())
-			.filter((measurement) -> this.results.stream().anyMatch((each) -> each.measurement() == measurement))
-			.map((measurement) -> rows(measurement, candidates))
-			.collect(Collectors.joining());
-		return (header + "|---".repeat(candidates.size() + 1) + "|\n" + rows).strip();
-	}
-
-	private String rows(Measurement measurement, List<Candidate> candidates) {
-		if (measurement.isFault()) {
-			return row(measurement.title() + " → next leader", candidates,
-					(candidate) -> both(candidate, measurement, Result.NEXT))
-					+ row(measurement.title() + ": two leaders at once, longest", candidates,
-							(candidate) -> both(candidate, measurement, Result.OVERLAP));
+	private String table(Measurement measurement, List<Candidate> candidates) {
+		if (measurement.isIdle()) {
+			return header("", "defaults", "tuned") + rows(candidates,
+					(candidate) -> row(candidate, (variant) -> counters(of(candidate, variant, measurement))));
 		}
-		if (measurement == Measurement.START) {
-			return row(measurement.title() + " → leads", candidates,
-					(candidate) -> both(candidate, measurement, Result.NEXT));
+		if (!measurement.isFault()) {
+			return header("", "defaults: leads after (at most, runs)", "tuned") + rows(candidates,
+					(candidate) -> row(candidate, (variant) -> next(candidate, variant, measurement)));
 		}
-		return Stream.of("statements", "requests", "connections", "walBytes")
-			.map((name) -> row(measurement.title() + ": " + unit(name), candidates,
-					(candidate) -> both(candidate, measurement, name)))
-			.collect(Collectors.joining());
+		return header("", "defaults: next leader after (at most, runs)", "tuned", "two leaders at once for at most",
+				"tuned", "runs of the old leader", "tuned")
+				+ rows(candidates,
+						(candidate) -> row(candidate, (variant) -> next(candidate, variant, measurement),
+								(variant) -> overlap(candidate, variant, measurement),
+								(variant) -> oldRuns(of(candidate, variant, measurement))));
 	}
 
-	private static String row(String title, List<Candidate> candidates, Function<Candidate, String> cell) {
-		return row(Stream.concat(Stream.of(title), candidates.stream().map(cell)).toArray(String[]::new));
-	}
-
-	private static String row(String... cells) {
-		return Stream.of(cells).collect(Collectors.joining(" | ", "| ", " |\n"));
-	}
-
-	private static String unit(String name) {
-		return switch (name) {
-			case "statements" -> "statements/s";
-			case "requests" -> "requests/s";
-			case "walBytes" -> "bytes of WAL/s";
-			default -> name;
-		};
-	}
-
-	private String both(Candidate candidate, Measurement measurement, String figure) {
-		if (!measurement.appliesTo(candidate)) {
-			return "has no session";
-		}
-		String defaults = cell(candidate, Variant.DEFAULT, measurement, figure);
-		String tuned = cell(candidate, Variant.TUNED, measurement, figure);
-		return (defaults.equals(tuned) || tuned.isEmpty()) ? defaults : defaults + " (tuned " + tuned + ")";
-	}
-
-	private String cell(Candidate candidate, Variant variant, Measurement measurement, String figure) {
-		OptionalDouble value = value(candidate, variant, measurement, figure);
-		if (value.isEmpty()) {
+	private String next(Candidate candidate, Variant variant, Measurement measurement) {
+		List<Result> all = of(candidate, variant, measurement);
+		if (all.isEmpty()) {
 			return "";
 		}
-		OptionalDouble own = value(Candidate.ADVISORY_LOCK, variant, measurement, figure);
-		boolean better = candidate != Candidate.ADVISORY_LOCK && candidate != Candidate.TABLE && own.isPresent()
-				&& value.getAsDouble() < own.getAsDouble();
-		String text = figure.endsWith("Millis") ? time(value.getAsDouble(), figure) : number(value.getAsDouble());
-		boolean open = figure.equals(Result.OVERLAP) && of(candidate, variant, measurement).stream()
-			.anyMatch((each) -> each.figure(Result.OVERLAP_OPEN) > 0);
-		text = open ? "> " + text : text;
-		return better ? "**" + text + "**" : text;
+		double[] sorted = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).sorted().toArray();
+		return bold(median(all) < median(of(Candidate.ADVISORY_LOCK, variant, measurement)), candidate,
+				time(median(all), all)) + " (" + time(sorted[sorted.length - 1], all) + ", " + sorted.length + ")";
 	}
 
-	/**
-	 * The median, or the longest overlap. A next leader that was not awaited long enough
-	 * counts as one that is infinitely late.
-	 */
-	private OptionalDouble value(Candidate candidate, Variant variant, Measurement measurement, String figure) {
+	private static double median(List<Result> all) {
+		double[] sorted = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).sorted().toArray();
+		return (sorted.length == 0) ? 0 : (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+	}
+
+	private String overlap(Candidate candidate, Variant variant, Measurement measurement) {
 		List<Result> all = of(candidate, variant, measurement);
-		if (all.isEmpty() || !figure.equals(Result.NEXT)
-				&& all.stream().noneMatch((each) -> each.figures().containsKey(figure))) {
-			return OptionalDouble.empty();
-		}
-		double[] sorted = all.stream()
-			.mapToDouble((each) -> (figure.equals(Result.NEXT) && !each.figures().containsKey(figure))
-					? Double.POSITIVE_INFINITY : each.figure(figure))
-			.sorted()
-			.toArray();
-		return OptionalDouble.of(figure.equals(Result.OVERLAP) ? sorted[sorted.length - 1]
-				: (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2);
+		double own = longest(of(Candidate.ADVISORY_LOCK, variant, measurement));
+		boolean open = all.stream().anyMatch((each) -> each.figure(Result.OVERLAP_OPEN) > 0);
+		String text = (longest(all) > 0) ? (open ? "to the end, " : "") + time(longest(all), all) : "none";
+		return all.isEmpty() ? "" : bold(longest(all) < own, candidate, text);
 	}
 
-	private String details(Measurement measurement) {
-		StringBuilder text = new StringBuilder();
-		for (Candidate candidate : measured()) {
-			for (Variant variant : Variant.values()) {
-				List<Result> all = of(candidate, variant, measurement);
-				if (!all.isEmpty()) {
-					boolean late = all.stream().anyMatch((each) -> !each.figures().containsKey(Result.NEXT));
-					double max = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).max().orElse(0);
-					long overlaps = all.stream().filter((each) -> each.figure(Result.OVERLAP) > 0).count();
-					long old = all.stream().mapToLong((each) -> (long) each.figure(Result.OLD_RUNS)).sum();
-					text.append(row(candidate.title(), variant.toString(), String.valueOf(all.size()),
-							cell(candidate, variant, measurement, Result.NEXT),
-							time(late ? Double.POSITIVE_INFINITY : max, Result.NEXT), (overlaps > 0)
-									? overlaps + ", " + cell(candidate, variant, measurement, Result.OVERLAP) : "none",
-							String.valueOf(old)));
-				}
-			}
-		}
-		return text.toString();
+	private static double longest(List<Result> results) {
+		return results.stream().mapToDouble((each) -> each.figure(Result.OVERLAP)).max().orElse(0);
 	}
 
-	private String time(double millis, String figure) {
+	private static String oldRuns(List<Result> all) {
+		return all.isEmpty() ? "" : String.format(Locale.ROOT, "%.0f",
+				all.stream().mapToDouble((each) -> each.figure(Result.OLD_RUNS)).sum());
+	}
+
+	private static String counters(List<Result> all) {
+		return all.stream()
+			.flatMap((each) -> each.figures().entrySet().stream())
+			.map((figure) -> String.format(Locale.ROOT, "%.1f %s", figure.getValue(), figure.getKey()))
+			.collect(Collectors.joining(", "));
+	}
+
+	private static String bold(boolean better, Candidate candidate, String text) {
+		return (better && candidate.compareTo(Candidate.TABLE) > 0) ? "**" + text + "**" : text;
+	}
+
+	private static String time(double millis, List<Result> results) {
 		if (Double.isInfinite(millis)) {
-			return "none within " + time(
-					this.results.stream().mapToDouble((each) -> each.figure(Result.LIMIT)).max().orElse(0), figure);
-		}
-		if (millis == 0 && figure.equals(Result.OVERLAP)) {
-			return "none";
+			double limit = results.stream().mapToDouble((each) -> each.figure(Result.LIMIT)).max().orElse(0);
+			return "none within " + time(limit, results);
 		}
 		return (millis < 1000) ? String.format(Locale.ROOT, (millis < 10) ? "%.1f ms" : "%.0f ms", millis)
-				: String.format(Locale.ROOT, (millis < 100_000) ? "%.1f s" : "%.0f s", millis / 1000);
-	}
-
-	private static String number(double value) {
-		return String.format(Locale.ROOT, (value < 10 && value != Math.rint(value)) ? "%.1f" : "%.0f", value);
-	}
-
-	private String settings(Candidate candidate, Variant variant) {
-		return this.results.stream()
-			.filter((each) -> each.candidate() == candidate && each.variant() == variant)
-			.map((each) -> each.options()
-				.stream()
-				.map((option) -> "`" + option + "`")
-				.collect(Collectors.joining(", ")))
-			.distinct()
-			.collect(Collectors.joining("; "));
-	}
-
-	private List<Candidate> measured() {
-		return Arrays.stream(Candidate.values())
-			.filter((candidate) -> this.results.stream().anyMatch((each) -> each.candidate() == candidate))
-			.toList();
+				: String.format(Locale.ROOT, (millis < 20_000) ? "%.1f s" : "%.0f s", millis / 1000);
 	}
 
 	private List<Result> of(Candidate candidate, Variant variant, Measurement measurement) {
 		return this.results.stream().filter((each) -> each.isOf(candidate, variant, measurement)).toList();
 	}
 
-	private String dates() {
-		List<String> days = this.results.stream()
-			.map((each) -> each.at().substring(0, 10))
-			.distinct()
-			.sorted()
-			.toList();
-		return (days.size() == 1) ? days.get(0) : days.get(0) + " to " + days.get(days.size() - 1);
-	}
-
-	private String loads() {
-		List<Double> loads = this.results.stream()
-			.map(Result::load)
-			.filter((load) -> load.matches("[0-9.]+"))
-			.map(Double::valueOf)
-			.sorted()
-			.toList();
-		return loads.isEmpty() ? "unknown" : loads.get(0) + " to " + loads.get(loads.size() - 1);
+	private List<Candidate> candidates(Predicate<Result> condition) {
+		return this.results.stream().filter(condition).map(Result::candidate).distinct().sorted().toList();
 	}
 
 	private String distinct(Function<Result, String> property) {
-		return this.results.stream().map(property).distinct().collect(Collectors.joining("; "));
+		return this.results.stream().map(property).distinct().sorted().collect(Collectors.joining(", "));
 	}
 
-	private static String heading(Measurement measurement) {
-		return measurement.title().substring(0, 1).toUpperCase(Locale.ROOT) + measurement.title().substring(1);
+	private String distinct(Function<Result, String> property, Candidate candidate, Variant variant) {
+		return new Report(this.results.stream()
+			.filter((each) -> each.candidate() == candidate && each.variant() == variant)
+			.toList()).distinct(property);
+	}
+
+	private static String rows(List<Candidate> candidates, Function<Candidate, String> row) {
+		return candidates.stream().map(row).collect(Collectors.joining());
+	}
+
+	@SafeVarargs
+	private static String row(Candidate candidate, Function<Variant, String>... pairs) {
+		return row(Stream.concat(Stream.of(candidate.title()),
+				Arrays.stream(pairs).flatMap((pair) -> Arrays.stream(Variant.values()).map(pair))));
+	}
+
+	private static String header(String... cells) {
+		return row(Arrays.stream(cells)) + "|---".repeat(cells.length) + "|\n";
+	}
+
+	private static String row(Stream<String> cells) {
+		return cells.collect(Collectors.joining(" | ", "| ", " |\n"));
 	}
 
 }

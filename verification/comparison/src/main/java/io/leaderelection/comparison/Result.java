@@ -16,14 +16,19 @@
 
 package io.leaderelection.comparison;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
 import io.leaderelection.comparison.Candidate.Variant;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
- * One run, as it is recorded.
+ * One run. It is recorded as a line of JSON as soon as it has ended.
  *
  * @param candidate what was measured
  * @param variant with which settings
@@ -33,8 +38,8 @@ import io.leaderelection.comparison.Candidate.Variant;
  * @param at when the run has ended
  * @param machine where it was measured
  * @param load the load average when it began
- * @param figures what was measured. No {@code nextMillis} means that no node led within
- * {@code limitMillis}
+ * @param figures what was measured. No {@link #NEXT} means that no node led within
+ * {@link #LIMIT}
  */
 record Result(Candidate candidate, Variant variant, List<String> options, Measurement measurement, int run, String at,
 		String machine, String load, Map<String, Double> figures) {
@@ -54,12 +59,26 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 	/** Runs of the old leader that began while another node led. */
 	static final String OLD_RUNS = "oldRuns";
 
+	private static final JsonMapper JSON = new JsonMapper();
+
+	static List<Result> read(Path file) throws IOException {
+		return !Files.exists(file) ? List.of()
+				: Files.readAllLines(file).stream().map((line) -> JSON.readValue(line, Result.class)).toList();
+	}
+
+	void append(Path file) throws IOException {
+		Files.createDirectories(file.toAbsolutePath().getParent());
+		Files.writeString(file, JSON.writeValueAsString(this) + "\n", StandardOpenOption.CREATE,
+				StandardOpenOption.APPEND);
+	}
+
 	boolean isOf(Candidate candidate, Variant variant, Measurement measurement) {
 		return this.candidate == candidate && this.variant == variant && this.measurement == measurement;
 	}
 
 	double figure(String name) {
-		return Objects.requireNonNullElse(this.figures.get(name), 0.0);
+		return Objects.requireNonNullElse(this.figures.get(name),
+				name.equals(NEXT) ? Double.POSITIVE_INFINITY : Double.valueOf(0));
 	}
 
 }

@@ -22,101 +22,75 @@ import java.util.concurrent.locks.LockSupport;
 
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
-import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.LockingTaskExecutor;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * ShedLock, which has no leader: the leader is the node that holds the lock of a run.
+ * ShedLock, which has no leader: the leader is the node that holds the lock of a run. Its
+ * runs take a time, so that a fault can hit one.
  *
  * @see <a href= "https://github.com/lukas-krecan/ShedLock#jdbctemplate">JdbcTemplate</a>
  * @see <a href=
  * "https://github.com/lukas-krecan/ShedLock#running-without-spring">LockingTaskExecutor</a>
  */
-@Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ DataSourceAutoConfiguration.class, JdbcTemplateAutoConfiguration.class })
-class ShedLock {
+final class ShedLock implements Adapter {
 
-	@Bean
-	LockProvider lockProvider(JdbcTemplate jdbc) {
-		return new JdbcTemplateLockProvider(
-				JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(jdbc).usingDbTime().build());
+	private final LockingTaskExecutor executor;
+
+	private final Environment options;
+
+	private volatile boolean running;
+
+	private boolean closed;
+
+	ShedLock(JdbcTemplate jdbc, Environment options) {
+		this.executor = new DefaultLockingTaskExecutor(new JdbcTemplateLockProvider(
+				JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(jdbc).usingDbTime().build()));
+		this.options = options;
 	}
 
-	@Bean
-	Job adapter(LockProvider provider, @Value("${election}") String election, @Value("${pause}") Duration pause,
-			@Value("${run-lasts}") Duration duration, @Value("${lock-at-most-for}") Duration lockAtMostFor) {
-		return new Job(new DefaultLockingTaskExecutor(provider), election, pause, duration, lockAtMostFor);
+	@Override
+	public boolean isLeader() {
+		return this.running;
+	}
+
+	@Override
+	public synchronized void runIfLeader(Runnable work) {
+		if (!this.closed) {
+			this.executor.executeWithLock((Runnable) () -> run(work), new LockConfiguration(Instant.now(),
+					this.options.getRequiredProperty("election"), duration("lock-at-most-for"), Duration.ZERO));
+		}
+	}
+
+	private void run(Runnable work) {
+		this.running = true;
+		work.run();
+		LockSupport.parkNanos(duration("run-lasts").toNanos());
+		this.running = false;
+	}
+
+	@Override
+	public Duration pause() {
+		return duration("pause");
+	}
+
+	private Duration duration(String option) {
+		return this.options.getRequiredProperty(option, Duration.class);
 	}
 
 	/**
-	 * A job whose runs take a time, so that a fault can hit one.
+	 * Waits for the present run, as a scheduler does that shuts down gracefully.
 	 */
-	static final class Job implements Adapter, AutoCloseable {
-
-		private final DefaultLockingTaskExecutor executor;
-
-		private final String election;
-
-		private final Duration pause;
-
-		private final Duration duration;
-
-		private final Duration lockAtMostFor;
-
-		private volatile boolean running;
-
-		private boolean closed;
-
-		Job(DefaultLockingTaskExecutor executor, String election, Duration pause, Duration duration,
-				Duration lockAtMostFor) {
-			this.executor = executor;
-			this.election = election;
-			this.pause = pause;
-			this.duration = duration;
-			this.lockAtMostFor = lockAtMostFor;
-		}
-
-		@Override
-		public boolean isLeader() {
-			return this.running;
-		}
-
-		@Override
-		public synchronized void runIfLeader(Runnable work) {
-			if (!this.closed) {
-				this.executor.executeWithLock((Runnable) () -> run(work),
-						new LockConfiguration(Instant.now(), this.election, this.lockAtMostFor, Duration.ZERO));
-			}
-		}
-
-		private void run(Runnable work) {
-			this.running = true;
-			work.run();
-			LockSupport.parkNanos(this.duration.toNanos());
-			this.running = false;
-		}
-
-		@Override
-		public Duration pause() {
-			return this.pause;
-		}
-
-		/**
-		 * Waits for the present run, as a scheduler does that shuts down gracefully.
-		 */
-		@Override
-		public synchronized void close() {
-			this.closed = true;
-		}
-
+	@Override
+	public synchronized void close() {
+		this.closed = true;
 	}
 
 }

@@ -25,10 +25,8 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
-import org.springframework.integration.jdbc.lock.LockRepository;
 import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 
@@ -42,7 +40,6 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
  * "https://docs.spring.io/spring-integration/reference/jdbc/lock-registry.html">JDBC Lock
  * Registry</a>
  */
-@Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ DataSourceAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class })
 class SpringIntegration {
 
@@ -52,7 +49,7 @@ class SpringIntegration {
 	}
 
 	@Bean
-	JdbcLockRegistry lockRegistry(LockRepository repository, @Value("${ttl}") Duration ttl,
+	JdbcLockRegistry lockRegistry(DefaultLockRepository repository, @Value("${ttl}") Duration ttl,
 			@Value("${idle-between-tries}") Duration idleBetweenTries) {
 		JdbcLockRegistry registry = new JdbcLockRegistry(repository, ttl);
 		registry.setIdleBetweenTries(idleBetweenTries);

@@ -19,31 +19,21 @@ package io.leaderelection.comparison;
 import io.leaderelection.LeaderElector;
 
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 
 /**
  * This project, configured by its properties.
  */
-@Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
-class ThisProject {
+record ThisProject(LeaderElector elector) implements Adapter {
 
-	@Bean
-	Adapter adapter(LeaderElector elector) {
-		return new Adapter() {
+	@Override
+	public boolean isLeader() {
+		return this.elector.isLeader();
+	}
 
-			@Override
-			public boolean isLeader() {
-				return elector.isLeader();
-			}
-
-			@Override
-			public void runIfLeader(Runnable work) {
-				elector.runIfLeader(work);
-			}
-
-		};
+	@Override
+	public void runIfLeader(Runnable work) {
+		this.elector.runIfLeader(work);
 	}
 
 }

@@ -47,8 +47,8 @@ final class ZooKeeperBackend implements Backend {
 		this.directory = Files.createTempDirectory("leader-election-zookeeper");
 		String tickTime = Candidate.withPrefix(options, "tick-time=").get(0);
 		this.server = new ZooKeeperServer(this.directory.toFile(), this.directory.toFile(), Integer.parseInt(tickTime));
-		// As many clients of one address as there are
 		this.server.setMaxSessionTimeout(60_000);
+		// As many clients of one address as there are
 		this.connections = ServerCnxnFactory.createFactory(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
 				0);
 		this.connections.startup(this.server);
@@ -57,11 +57,6 @@ final class ZooKeeperBackend implements Backend {
 	@Override
 	public int port() {
 		return this.connections.getLocalPort();
-	}
-
-	@Override
-	public List<String> address(int node, int port, List<String> url) {
-		return List.of("address=127.0.0.1:" + port);
 	}
 
 	/**
