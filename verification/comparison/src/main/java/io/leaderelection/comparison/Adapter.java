@@ -18,6 +18,10 @@ package io.leaderelection.comparison;
 
 import java.time.Duration;
 
+import io.leaderelection.LeaderElector;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+
 /**
  * A node's part in an election, as the documentation of a candidate shows it: a bean of
  * the application of a {@link Node}, which closes it in an orderly stop.
@@ -48,6 +52,24 @@ interface Adapter extends AutoCloseable {
 	@Override
 	default void close() throws Exception {
 		// The other beans of the application end the election
+	}
+
+	/**
+	 * This project, configured by its properties.
+	 */
+	@EnableAutoConfiguration
+	record ThisProject(LeaderElector elector) implements Adapter {
+
+		@Override
+		public boolean isLeader() {
+			return this.elector.isLeader();
+		}
+
+		@Override
+		public void runIfLeader(Runnable work) {
+			this.elector.runIfLeader(work);
+		}
+
 	}
 
 }

@@ -25,11 +25,11 @@ import java.util.List;
  */
 enum Candidate {
 
-	ADVISORY_LOCK("this project, advisory lock", ThisProject.class, (options) -> new PostgreSqlBackend(),
+	ADVISORY_LOCK("this project, advisory lock", Adapter.ThisProject.class, (options) -> new PostgreSqlBackend(),
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=2s")),
 
-	TABLE("this project, table", ThisProject.class, (options) -> new PostgreSqlBackend(),
+	TABLE("this project, table", Adapter.ThisProject.class, (options) -> new PostgreSqlBackend(),
 			List.of("leader-election.store=table", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=table", "leader-election.lease-duration=2s")),
 
@@ -39,7 +39,7 @@ enum Candidate {
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	CURATOR("Apache Curator", Curator.class, ZooKeeperBackend::new,
+	CURATOR("Apache Curator", Curator.class, Curator.ZooKeeper::new,
 			List.of("session-timeout=60s", "connection-timeout=15s", "base-sleep=1s", "server:tick-time=2000"),
 			List.of("session-timeout=2s", "connection-timeout=1s", "base-sleep=100ms", "server:tick-time=500")),
 
@@ -49,7 +49,7 @@ enum Candidate {
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	KUBERNETES("Kubernetes lease", KubernetesLease.class, (options) -> new KubernetesBackend(),
+	KUBERNETES("Kubernetes lease", KubernetesLease.class, (options) -> new KubernetesLease.Server(),
 			List.of("lease-duration=15s", "renew-deadline=10s", "retry-period=2s", "release-on-cancel=false",
 					"request-timeout=10s", "request-retries=10"),
 			List.of("lease-duration=2s", "renew-deadline=1500ms", "retry-period=300ms", "release-on-cancel=true",

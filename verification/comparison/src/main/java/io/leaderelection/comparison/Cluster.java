@@ -24,6 +24,7 @@ import java.util.function.Predicate;
 
 import io.leaderelection.comparison.History.Event;
 import io.leaderelection.comparison.History.Kind;
+import io.leaderelection.comparison.Result.Measurement;
 import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 
@@ -47,10 +48,18 @@ final class Cluster implements AutoCloseable {
 
 	private final List<Event> events = new ArrayList<>();
 
+	/** A node that is stopped does not notice the end of the driver. */
+	private final Thread hook = new Thread(this::kill);
+
 	Cluster(List<String> options, String election, Backend backend) {
 		this.options = options;
 		this.election = election;
 		this.backend = backend;
+		Runtime.getRuntime().addShutdownHook(this.hook);
+	}
+
+	private void kill() {
+		this.nodes.forEach((node) -> node.end(false));
 	}
 
 	static Cluster start(Run run, String election, Measurement measurement) throws Exception {
@@ -127,7 +136,7 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * Waits until a node leads.
 	 */
-	NodeProcess awaitLeader(Duration limit) throws InterruptedException {
+	synchronized NodeProcess awaitLeader(Duration limit) throws InterruptedException {
 		await((event) -> history().leader() >= 0, limit);
 		int leader = history().leader();
 		if (leader < 0) {
@@ -157,11 +166,12 @@ final class Cluster implements AutoCloseable {
 
 	@Override
 	public void close() throws InterruptedException {
-		this.nodes.forEach((node) -> node.end(false));
+		kill();
 		for (NodeProcess node : this.nodes) {
 			node.close();
 		}
 		this.proxies.forEach(TcpProxy::close);
+		Runtime.getRuntime().removeShutdownHook(this.hook);
 	}
 
 }

@@ -30,6 +30,7 @@ import java.util.Objects;
 
 import io.leaderelection.benchmarks.Machine;
 import io.leaderelection.comparison.Candidate.Variant;
+import io.leaderelection.comparison.Result.Measurement;
 
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.env.SimpleCommandLinePropertySource;

@@ -16,14 +16,27 @@
 
 package io.leaderelection.comparison;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.server.DataTree;
+import org.apache.zookeeper.server.ServerCnxnFactory;
+import org.apache.zookeeper.server.ZooKeeperServer;
 
 import org.springframework.core.env.Environment;
+import org.springframework.util.FileSystemUtils;
 
 /**
  * Curator's {@code LeaderLatch}.
@@ -58,6 +71,66 @@ final class Curator implements Adapter {
 	public void close() throws Exception {
 		this.latch.close();
 		this.client.close();
+	}
+
+	/**
+	 * A ZooKeeper in this JVM.
+	 */
+	static final class ZooKeeper implements Backend {
+
+		private final Path directory;
+
+		private final ZooKeeperServer server;
+
+		private final ServerCnxnFactory connections;
+
+		ZooKeeper(List<String> options) throws Exception {
+			this.directory = Files.createTempDirectory("leader-election-zookeeper");
+			String tickTime = Candidate.withPrefix(options, "tick-time=").get(0);
+			this.server = new ZooKeeperServer(this.directory.toFile(), this.directory.toFile(),
+					Integer.parseInt(tickTime));
+			this.server.setMaxSessionTimeout(60_000);
+			// As many clients of one address as there are
+			this.connections = ServerCnxnFactory
+				.createFactory(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+			this.connections.startup(this.server);
+		}
+
+		@Override
+		public int port() {
+			return this.connections.getLocalPort();
+		}
+
+		/**
+		 * Ends the session of the latch that is first in the queue: that of the leader.
+		 */
+		@Override
+		public void endSessions(int node, String election) throws Exception {
+			DataTree tree = this.server.getZKDatabase().getDataTree();
+			String first = tree.getChildren("/" + election, null, null)
+				.stream()
+				.min(Comparator.comparing((String name) -> name.substring(name.lastIndexOf('-'))))
+				.orElseThrow();
+			this.server.closeSession(tree.getNode("/" + election + "/" + first).stat.getEphemeralOwner());
+		}
+
+		@Override
+		public Map<String, Double> counters() {
+			return Map.of("requests", (double) this.server.serverStats().getPacketsReceived(), "connections",
+					(double) this.server.getNumAliveConnections());
+		}
+
+		@Override
+		public void close() {
+			this.connections.shutdown();
+			try {
+				FileSystemUtils.deleteRecursively(this.directory);
+			}
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		}
+
 	}
 
 }

@@ -22,8 +22,6 @@ import java.util.List;
 
 /**
  * What the events of a run say.
- *
- * @param events the events, in any order
  */
 record History(List<Event> events) {
 
@@ -102,10 +100,6 @@ record History(List<Event> events) {
 
 	/**
 	 * What a node has reported.
-	 *
-	 * @param node the number of the node
-	 * @param kind what has happened
-	 * @param time when, of {@link System#nanoTime()}
 	 */
 	record Event(int node, Kind kind, long time) {
 
@@ -123,10 +117,6 @@ record History(List<Event> events) {
 
 	/**
 	 * A time in which a node led.
-	 *
-	 * @param node the number of the node
-	 * @param start when it began to lead
-	 * @param end when it led for the last time
 	 */
 	record Interval(int node, long start, long end) {
 

@@ -16,8 +16,13 @@
 
 package io.leaderelection.comparison;
 
+import java.net.InetAddress;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
@@ -27,6 +32,10 @@ import io.fabric8.kubernetes.client.extended.leaderelection.LeaderCallbacks;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfig;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfigBuilder;
 import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
+import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
+import io.fabric8.mockwebserver.Context;
+import io.fabric8.mockwebserver.MockWebServer;
 
 import org.springframework.core.env.Environment;
 
@@ -89,6 +98,47 @@ final class KubernetesLease implements Adapter {
 		this.closed = true;
 		this.election.cancel(true);
 		this.client.close();
+	}
+
+	/**
+	 * The API server of fabric8's tests, which keeps resources in the memory of this JVM
+	 * and compares their versions. It answers faster than a real one, whose writes go to
+	 * etcd.
+	 */
+	static final class Server implements Backend {
+
+		/** Logs each request otherwise. */
+		private static final Logger LOGGER = Logger.getLogger(MockWebServer.class.getName());
+
+		private final KubernetesMockServer server;
+
+		Server() {
+			LOGGER.setLevel(Level.WARNING);
+			this.server = new KubernetesMockServer(new Context(), new MockWebServer(), new HashMap<>(),
+					new KubernetesCrudDispatcher(), false);
+			this.server.init(InetAddress.getLoopbackAddress(), 0);
+		}
+
+		@Override
+		public int port() {
+			return this.server.getPort();
+		}
+
+		@Override
+		public void endSessions(int node, String election) {
+			throw new UnsupportedOperationException("A lease has no session");
+		}
+
+		@Override
+		public Map<String, Double> counters() {
+			return Map.of("requests", (double) this.server.getRequestCount());
+		}
+
+		@Override
+		public void close() {
+			this.server.destroy();
+		}
+
 	}
 
 }

@@ -20,9 +20,8 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -40,13 +39,11 @@ final class NodeProcess implements AutoCloseable {
 			"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
 			Node.class.getName());
 
-	private static final int LINES_KEPT = 50;
-
 	private final int number;
 
 	private final Process process;
 
-	private final Deque<String> output = new ConcurrentLinkedDeque<>();
+	private final List<String> output = new CopyOnWriteArrayList<>();
 
 	NodeProcess(int number, List<String> arguments, Consumer<Event> events) throws IOException {
 		this.number = number;
@@ -65,9 +62,6 @@ final class NodeProcess implements AutoCloseable {
 				}
 				else {
 					this.output.add(line);
-					if (this.output.size() > LINES_KEPT) {
-						this.output.poll();
-					}
 				}
 			}
 		}
@@ -109,7 +103,7 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * With the last lines of its output.
+	 * With what it has printed besides events.
 	 */
 	@Override
 	public String toString() {

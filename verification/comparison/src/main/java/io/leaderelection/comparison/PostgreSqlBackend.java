@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 
 import io.leaderelection.benchmarks.BenchmarkServer;
+import io.leaderelection.comparison.Result.Measurement;
 
 /**
  * A PostgreSQL, in which each node has a role of its own.

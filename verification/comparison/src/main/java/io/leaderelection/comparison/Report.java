@@ -25,12 +25,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.comparison.Candidate.Variant;
+import io.leaderelection.comparison.Result.Measurement;
 
 /**
  * Tables of all that is recorded, in Markdown. A figure of another candidate is bold if
  * it is better than that of this project's default store with the same kind of settings.
- *
- * @param results what is recorded
  */
 record Report(List<Result> results) {
 
@@ -59,8 +58,7 @@ record Report(List<Result> results) {
 		}
 		text.append("\n### Settings\n\n").append(header("", "defaults", "tuned"));
 		for (Candidate candidate : candidates((each) -> true)) {
-			text.append(row(candidate,
-					(variant) -> distinct((each) -> "`" + String.join(" ", each.options()) + "`", candidate, variant)));
+			text.append(row(candidate, (variant) -> settings(candidate, variant)));
 		}
 		return text.toString();
 	}
@@ -87,9 +85,9 @@ record Report(List<Result> results) {
 		if (all.isEmpty()) {
 			return "";
 		}
-		double[] sorted = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).sorted().toArray();
+		double slowest = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).max().orElse(0);
 		return bold(median(all) < median(of(Candidate.ADVISORY_LOCK, variant, measurement)), candidate,
-				time(median(all), all)) + " (" + time(sorted[sorted.length - 1], all) + ", " + sorted.length + ")";
+				time(median(all), all)) + " (" + time(slowest, all) + ", " + all.size() + ")";
 	}
 
 	private static double median(List<Result> all) {
@@ -142,14 +140,16 @@ record Report(List<Result> results) {
 		return this.results.stream().filter(condition).map(Result::candidate).distinct().sorted().toList();
 	}
 
-	private String distinct(Function<Result, String> property) {
-		return this.results.stream().map(property).distinct().sorted().collect(Collectors.joining(", "));
+	private String settings(Candidate candidate, Variant variant) {
+		return this.results.stream()
+			.filter((each) -> each.candidate() == candidate && each.variant() == variant)
+			.map((each) -> "`" + String.join(" ", each.options()) + "`")
+			.distinct()
+			.collect(Collectors.joining(", "));
 	}
 
-	private String distinct(Function<Result, String> property, Candidate candidate, Variant variant) {
-		return new Report(this.results.stream()
-			.filter((each) -> each.candidate() == candidate && each.variant() == variant)
-			.toList()).distinct(property);
+	private String distinct(Function<Result, String> property) {
+		return this.results.stream().map(property).distinct().sorted().collect(Collectors.joining(", "));
 	}
 
 	private static String rows(List<Candidate> candidates, Function<Candidate, String> row) {

@@ -30,13 +30,9 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * One run. It is recorded as a line of JSON as soon as it has ended.
  *
- * @param candidate what was measured
- * @param variant with which settings
- * @param options these settings
- * @param measurement what was done to it
+ * @param options the settings of the variant
  * @param run the number of the run
  * @param at when the run has ended
- * @param machine where it was measured
  * @param load the load average when it began
  * @param figures what was measured. No {@link #NEXT} means that no node led within
  * {@link #LIMIT}
@@ -79,6 +75,58 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 	double figure(String name) {
 		return Objects.requireNonNullElse(this.figures.get(name),
 				name.equals(NEXT) ? Double.POSITIVE_INFINITY : Double.valueOf(0));
+	}
+
+	/**
+	 * What is measured.
+	 */
+	enum Measurement {
+
+		KILL("Kill -9", 3, 10), STOP("Orderly stop (SIGTERM)", 3, 10), FREEZE("Frozen (SIGSTOP, SIGCONT)", 3, 5),
+
+		CUT("Cut off, nothing closed", 3, 5), SESSION("Session ended by the server", 3, 5),
+
+		START("Start of one node", 1, 5), IDLE_3("Idle, 3 nodes", 3, 1), IDLE_20("Idle, 20 nodes", 20, 1);
+
+		private final String title;
+
+		private final int nodes;
+
+		private final int runs;
+
+		Measurement(String title, int nodes, int runs) {
+			this.title = title;
+			this.nodes = nodes;
+			this.runs = runs;
+		}
+
+		String title() {
+			return this.title;
+		}
+
+		int nodes() {
+			return this.nodes;
+		}
+
+		/**
+		 * How often it is measured, unless {@code --runs} says otherwise.
+		 */
+		int runs() {
+			return this.runs;
+		}
+
+		boolean isFault() {
+			return compareTo(START) < 0;
+		}
+
+		boolean isIdle() {
+			return compareTo(START) > 0;
+		}
+
+		boolean appliesTo(Candidate candidate) {
+			return this != SESSION || candidate.hasSession();
+		}
+
 	}
 
 }

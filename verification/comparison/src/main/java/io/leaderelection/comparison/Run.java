@@ -27,6 +27,7 @@ import io.leaderelection.comparison.Candidate.Variant;
 import io.leaderelection.comparison.History.Event;
 import io.leaderelection.comparison.History.Interval;
 import io.leaderelection.comparison.History.Kind;
+import io.leaderelection.comparison.Result.Measurement;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -33,6 +33,7 @@ import io.leaderelection.comparison.Candidate.Variant;
 import io.leaderelection.comparison.History.Event;
 import io.leaderelection.comparison.History.Interval;
 import io.leaderelection.comparison.History.Kind;
+import io.leaderelection.comparison.Result.Measurement;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -121,8 +122,8 @@ class ComparisonTests {
 	 * Otherwise two nodes could take a lease for a reason that Kubernetes does not have.
 	 */
 	@Test
-	void kubernetesBackendRefusesOneOfTwoUpdatesOfTheSameVersion() {
-		try (KubernetesBackend backend = new KubernetesBackend();
+	void kubernetesServerRefusesOneOfTwoUpdatesOfTheSameVersion() {
+		try (Backend backend = new KubernetesLease.Server();
 				KubernetesClient client = new KubernetesClientBuilder()
 					.withConfig(new ConfigBuilder().withMasterUrl("http://127.0.0.1:" + backend.port()).build())
 					.build()) {
