@@ -101,6 +101,9 @@ public final class BenchmarkServer implements AutoCloseable {
 
 	/**
 	 * Where a role finds the server at another port.
+	 * @param role the role
+	 * @param port the port of a proxy
+	 * @return the JDBC URL
 	 */
 	public String url(String role, int port) {
 		return url(role).replace(":" + port() + "/", ":" + port + "/");
@@ -112,6 +115,7 @@ public final class BenchmarkServer implements AutoCloseable {
 
 	/**
 	 * The connection of the benchmark itself.
+	 * @return the connection, of a superuser
 	 */
 	public JdbcTemplate jdbc() {
 		return this.jdbc;

@@ -44,6 +44,7 @@ public final class Machine {
 
 	/**
 	 * The load average of the last minute, which other processes are part of.
+	 * @return the load average, or a question mark
 	 */
 	public static String load() {
 		try {

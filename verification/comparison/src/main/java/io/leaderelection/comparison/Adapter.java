@@ -26,7 +26,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
  * A node's part in an election, as the documentation of a candidate shows it: a bean of
  * the application of a {@link Node}, which closes it in an orderly stop.
  */
-interface Adapter extends AutoCloseable {
+interface Adapter {
 
 	/**
 	 * Whether this node leads, as the API of the candidate answers.
@@ -49,13 +49,10 @@ interface Adapter extends AutoCloseable {
 		return Duration.ofMillis(20);
 	}
 
-	@Override
-	default void close() throws Exception {
-		// The other beans of the application end the election
-	}
-
 	/**
 	 * This project, configured by its properties.
+	 *
+	 * @param elector its API
 	 */
 	@EnableAutoConfiguration
 	record ThisProject(LeaderElector elector) implements Adapter {

@@ -16,8 +16,13 @@
 
 package io.leaderelection.comparison;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+
+import io.leaderelection.benchmarks.BenchmarkServer;
+import io.leaderelection.comparison.Result.Measurement;
 
 /**
  * The server that the nodes of a candidate use. It ends with the driver.
@@ -50,11 +55,67 @@ interface Backend extends AutoCloseable {
 	void close();
 
 	/**
-	 * Starts a server with some options.
+	 * A PostgreSQL, in which each node has a role of its own.
 	 */
-	interface Starter {
+	final class PostgreSql implements Backend {
 
-		Backend start(List<String> options) throws Exception;
+		private static final String NODES = "FROM %s WHERE %s <> 'postgres'::regrole";
+
+		private static final List<String> SCHEMA = List.of("CREATE EXTENSION pg_stat_statements", """
+				CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
+				  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""",
+				"""
+						CREATE TABLE shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY, lock_until TIMESTAMP NOT NULL,
+						  locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)""");
+
+		private final BenchmarkServer server;
+
+		PostgreSql() throws IOException {
+			this.server = new BenchmarkServer(
+					Map.of("shared_preload_libraries", "pg_stat_statements", "max_connections", "200"));
+			SCHEMA.forEach(this.server.jdbc()::execute);
+			for (int node = 0; node < Measurement.IDLE_20.nodes(); node++) {
+				this.server.jdbc().execute("CREATE ROLE " + role(node) + " LOGIN SUPERUSER");
+			}
+		}
+
+		@Override
+		public int port() {
+			return this.server.port();
+		}
+
+		@Override
+		public String address(int node, int port, List<String> parameters) {
+			return "spring.datasource.url=" + this.server.url(role(node), port)
+					+ String.join("", parameters.stream().map((parameter) -> "&" + parameter).toList());
+		}
+
+		private static String role(int node) {
+			return "node" + node;
+		}
+
+		@Override
+		public void endSessions(int node, String election) {
+			this.server.jdbc()
+				.queryForList("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?", role(node));
+		}
+
+		@Override
+		public Map<String, Double> counters() {
+			return Map.of("statements", query("sum(calls) " + NODES.formatted("pg_stat_statements", "userid")),
+					"connections", query("count(*) " + NODES.formatted("pg_stat_activity", "usesysid")), "walBytes",
+					query("pg_current_wal_lsn() - '0/0'"));
+		}
+
+		private double query(String expression) {
+			return Objects.requireNonNullElse(this.server.jdbc().queryForObject("SELECT " + expression, Double.class),
+					0.0);
+		}
+
+		@Override
+		public void close() {
+			this.server.close();
+		}
 
 	}
 

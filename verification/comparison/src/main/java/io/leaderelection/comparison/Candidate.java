@@ -25,54 +25,49 @@ import java.util.List;
  */
 enum Candidate {
 
-	ADVISORY_LOCK("this project, advisory lock", Adapter.ThisProject.class, (options) -> new PostgreSqlBackend(),
+	ADVISORY_LOCK("this project, advisory lock", Adapter.ThisProject.class,
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=advisory-lock", "leader-election.lease-duration=2s")),
 
-	TABLE("this project, table", Adapter.ThisProject.class, (options) -> new PostgreSqlBackend(),
+	TABLE("this project, table", Adapter.ThisProject.class,
 			List.of("leader-election.store=table", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=table", "leader-election.lease-duration=2s")),
 
-	SPRING_INTEGRATION("Spring Integration JDBC lock", SpringIntegration.class, (options) -> new PostgreSqlBackend(),
+	SPRING_INTEGRATION("Spring Integration JDBC lock", SpringIntegration.class,
 			List.of("ttl=10s", "heart-beat=500ms", "busy-wait=50ms", "idle-between-tries=100ms"),
 			List.of("ttl=2s", "heart-beat=500ms", "busy-wait=20ms", "idle-between-tries=50ms", "url:connectTimeout=1",
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	CURATOR("Apache Curator", Curator.class, Curator.ZooKeeper::new,
+	CURATOR("Apache Curator", Curator.class,
 			List.of("session-timeout=60s", "connection-timeout=15s", "base-sleep=1s", "server:tick-time=2000"),
 			List.of("session-timeout=2s", "connection-timeout=1s", "base-sleep=100ms", "server:tick-time=500")),
 
-	SHEDLOCK("ShedLock", ShedLock.class, (options) -> new PostgreSqlBackend(),
-			List.of("pause=1s", "run-lasts=50ms", "lock-at-most-for=10m"),
+	SHEDLOCK("ShedLock", ShedLock.class, List.of("pause=1s", "run-lasts=50ms", "lock-at-most-for=10m"),
 			List.of("pause=100ms", "run-lasts=50ms", "lock-at-most-for=2s", "url:connectTimeout=1",
 					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
 					"spring.datasource.hikari.validation-timeout=500")),
 
-	KUBERNETES("Kubernetes lease", KubernetesLease.class, (options) -> new KubernetesLease.Server(),
+	KUBERNETES("Kubernetes lease", KubernetesLease.class,
 			List.of("lease-duration=15s", "renew-deadline=10s", "retry-period=2s", "release-on-cancel=false",
 					"request-timeout=10s", "request-retries=10"),
 			List.of("lease-duration=2s", "renew-deadline=1500ms", "retry-period=300ms", "release-on-cancel=true",
 					"request-timeout=500ms", "request-retries=0")),
 
-	POLLER("`pg_try_advisory_lock` poller", Poller.class, (options) -> new PostgreSqlBackend(), List.of("interval=1s"),
-			List.of("interval=200ms", "url:connectTimeout=1", "url:socketTimeout=1",
-					"url:options=-c%20idle_session_timeout=2000"));
+	POLLER("`pg_try_advisory_lock` poller", Poller.class, List.of("interval=1s"), List.of("interval=200ms",
+			"url:connectTimeout=1", "url:socketTimeout=1", "url:options=-c%20idle_session_timeout=2000"));
 
 	private final String title;
 
 	private final Class<?> adapter;
 
-	private final Backend.Starter backend;
-
 	private final List<String> defaults;
 
 	private final List<String> tuned;
 
-	Candidate(String title, Class<?> adapter, Backend.Starter backend, List<String> defaults, List<String> tuned) {
+	Candidate(String title, Class<?> adapter, List<String> defaults, List<String> tuned) {
 		this.title = title;
 		this.adapter = adapter;
-		this.backend = backend;
 		this.defaults = defaults;
 		this.tuned = tuned;
 	}
@@ -90,7 +85,11 @@ enum Candidate {
 	}
 
 	Backend startBackend(Variant variant) throws Exception {
-		return this.backend.start(withPrefix(options(variant), "server:"));
+		return switch (this) {
+			case CURATOR -> new Curator.ZooKeeper(withPrefix(options(variant), "server:"));
+			case KUBERNETES -> new KubernetesLease.Server();
+			default -> new Backend.PostgreSql();
+		};
 	}
 
 	/**

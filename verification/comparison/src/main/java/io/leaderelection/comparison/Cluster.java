@@ -36,11 +36,9 @@ final class Cluster implements AutoCloseable {
 
 	private static final Duration START_LIMIT = Duration.ofSeconds(120);
 
-	private final List<String> options;
+	private final Run run;
 
 	private final String election;
-
-	private final Backend backend;
 
 	private final List<NodeProcess> nodes = new ArrayList<>();
 
@@ -49,47 +47,33 @@ final class Cluster implements AutoCloseable {
 	private final List<Event> events = new ArrayList<>();
 
 	/** A node that is stopped does not notice the end of the driver. */
-	private final Thread hook = new Thread(this::kill);
+	private final Thread hook = new Thread(() -> this.nodes.forEach((node) -> node.end(false)));
 
-	Cluster(List<String> options, String election, Backend backend) {
-		this.options = options;
+	Cluster(Run run, String election) {
+		this.run = run;
 		this.election = election;
-		this.backend = backend;
 		Runtime.getRuntime().addShutdownHook(this.hook);
 	}
 
-	private void kill() {
-		this.nodes.forEach((node) -> node.end(false));
-	}
-
-	static Cluster start(Run run, String election, Measurement measurement) throws Exception {
-		Candidate candidate = run.candidate();
-		Cluster cluster = new Cluster(candidate.options(run.variant()), election, run.backend());
-		try {
-			for (int number = 0; number < measurement.nodes(); number++) {
-				List<String> arguments = new ArrayList<>(
-						List.of(candidate.adapter().getName(), String.valueOf(!measurement.isIdle())));
-				cluster.options(number, measurement == Measurement.CUT)
-					.forEach((option) -> arguments.add("--" + option));
-				cluster.nodes.add(new NodeProcess(number, arguments, cluster::accept));
-			}
-			for (NodeProcess node : cluster.nodes) {
-				Event event = cluster.await((each) -> each.node() == node.number()
-						&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), START_LIMIT);
-				if (event == null || event.kind() == Kind.ENDED) {
-					throw new IllegalStateException("Not started: " + node);
-				}
-			}
-			return cluster;
+	void start(Measurement measurement) throws Exception {
+		for (int number = 0; number < measurement.nodes(); number++) {
+			List<String> arguments = new ArrayList<>(
+					List.of(this.run.candidate().adapter().getName(), String.valueOf(!measurement.isIdle())));
+			options(number, measurement == Measurement.CUT).forEach((option) -> arguments.add("--" + option));
+			this.nodes.add(new NodeProcess(number, arguments, this::accept));
 		}
-		catch (Exception ex) {
-			cluster.close();
-			throw ex;
+		for (NodeProcess node : this.nodes) {
+			Event event = await((each) -> each.node() == node.number()
+					&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), START_LIMIT);
+			if (event == null || event.kind() == Kind.ENDED) {
+				throw new IllegalStateException("Not started: " + node);
+			}
 		}
 	}
 
 	private List<String> options(int number, boolean proxied) {
-		int port = this.backend.port();
+		List<String> settings = this.run.candidate().options(this.run.variant());
+		int port = this.run.backend().port();
 		// Only what is cut off has anything between it and the server
 		if (proxied) {
 			this.proxies.add(new TcpProxy("127.0.0.1", port));
@@ -100,8 +84,8 @@ final class Cluster implements AutoCloseable {
 						"spring.datasource.hikari.minimum-idle=0", "spring.datasource.hikari.idle-timeout=10000",
 						"spring.application.name=" + this.election, "leader-election.node-id=node-" + number,
 						"leader-election.initialize-schema=always", "election=" + this.election, "node=node-" + number,
-						this.backend.address(number, port, Candidate.withPrefix(this.options, "url:"))));
-		this.options.stream().filter((option) -> !option.matches("(url|server):.*")).forEach(all::add);
+						this.run.backend().address(number, port, Candidate.withPrefix(settings, "url:"))));
+		settings.stream().filter((option) -> !option.matches("(url|server):.*")).forEach(all::add);
 		return all;
 	}
 
@@ -150,7 +134,7 @@ final class Cluster implements AutoCloseable {
 			case KILL, STOP -> leader.end(fault == Measurement.STOP);
 			case FREEZE -> leader.signal("STOP");
 			case CUT -> this.proxies.get(leader.number()).blackHole();
-			case SESSION -> this.backend.endSessions(leader.number(), this.election);
+			case SESSION -> this.run.backend().endSessions(leader.number(), this.election);
 			default -> throw new IllegalArgumentException(fault + " is no fault");
 		}
 	}
@@ -166,7 +150,7 @@ final class Cluster implements AutoCloseable {
 
 	@Override
 	public void close() throws InterruptedException {
-		kill();
+		this.hook.run();
 		for (NodeProcess node : this.nodes) {
 			node.close();
 		}

@@ -17,11 +17,10 @@
 package io.leaderelection.comparison;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -48,9 +47,12 @@ public final class Comparison {
 
 	private final Path file;
 
-	Comparison(String... args) {
+	private final List<Result> results;
+
+	Comparison(String... args) throws IOException {
 		this.options = new SimpleCommandLinePropertySource(args);
 		this.file = Path.of(option("out", "verification/comparison/target/comparison.jsonl"));
+		this.results = new ArrayList<>(Result.read(this.file));
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -92,25 +94,21 @@ public final class Comparison {
 					measurement); number++) {
 				String load = Machine.load();
 				Map<String, Double> figures = run.measure(measurement, number);
-				new Result(run.candidate(), run.variant(), run.candidate().options(run.variant()), measurement, number,
-						Instant.now().toString(), MACHINE, load, figures)
-					.append(this.file);
+				Result result = new Result(run.candidate(), run.variant(), run.candidate().options(run.variant()),
+						measurement, number, Instant.now().toString(), MACHINE, load, figures);
+				result.append(this.file);
+				this.results.add(result);
 				System.out.printf("%s %s %s %d: %s%n", run.candidate(), run.variant(), measurement, number, figures);
 			}
 		}
 	}
 
 	List<Result> results() {
-		try {
-			return Result.read(this.file);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		return this.results;
 	}
 
 	private int recorded(Candidate candidate, Variant variant, Measurement measurement) {
-		return (int) results().stream().filter((result) -> result.isOf(candidate, variant, measurement)).count();
+		return (int) this.results.stream().filter((result) -> result.isOf(candidate, variant, measurement)).count();
 	}
 
 	private int runs(Measurement measurement) {
@@ -126,10 +124,9 @@ public final class Comparison {
 	 */
 	private <E extends Enum<E>> List<E> selected(Class<E> type, String option) {
 		String names = this.options.getProperty(option);
-		return (names == null) ? List.of(type.getEnumConstants())
-				: Arrays.stream(names.split(","))
-					.map((name) -> Enum.valueOf(type, name.toUpperCase(Locale.ROOT).replace('-', '_')))
-					.toList();
+		return (names != null) ? Arrays.stream(names.split(","))
+			.map((name) -> Enum.valueOf(type, name.toUpperCase(Locale.ROOT).replace('-', '_')))
+			.toList() : List.of(type.getEnumConstants());
 	}
 
 }

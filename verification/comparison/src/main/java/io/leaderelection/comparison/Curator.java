@@ -43,7 +43,7 @@ import org.springframework.util.FileSystemUtils;
  *
  * @see <a href="https://curator.apache.org/docs/recipes-leader-latch">Leader Latch</a>
  */
-final class Curator implements Adapter {
+final class Curator implements Adapter, AutoCloseable {
 
 	private final CuratorFramework client;
 

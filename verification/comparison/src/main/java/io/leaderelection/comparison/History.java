@@ -22,6 +22,8 @@ import java.util.List;
 
 /**
  * What the events of a run say.
+ *
+ * @param events the events
  */
 record History(List<Event> events) {
 
@@ -100,6 +102,10 @@ record History(List<Event> events) {
 
 	/**
 	 * What a node has reported.
+	 *
+	 * @param node its number
+	 * @param kind what has happened
+	 * @param time when
 	 */
 	record Event(int node, Kind kind, long time) {
 
@@ -117,6 +123,10 @@ record History(List<Event> events) {
 
 	/**
 	 * A time in which a node led.
+	 *
+	 * @param node its number
+	 * @param start when it began to lead
+	 * @param end when it led for the last time
 	 */
 	record Interval(int node, long start, long end) {
 

@@ -46,7 +46,7 @@ import org.springframework.core.env.Environment;
  * @see <a href=
  * "https://github.com/fabric8io/kubernetes-client/blob/main/kubernetes-examples/src/main/java/io/fabric8/kubernetes/examples/LeaderElectionExamples.java">LeaderElectionExamples</a>
  */
-final class KubernetesLease implements Adapter {
+final class KubernetesLease implements Adapter, AutoCloseable {
 
 	private final KubernetesClient client;
 

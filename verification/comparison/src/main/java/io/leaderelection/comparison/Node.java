@@ -33,7 +33,7 @@ import org.springframework.context.ConfigurableApplicationContext;
  * {@code CLOCK_MONOTONIC}, one clock for all processes of a machine. Ends with the
  * process that has started it.
  */
-final class Node {
+public final class Node {
 
 	/**
 	 * What a line of the output starts with that reports an event.

@@ -21,7 +21,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -43,8 +42,6 @@ final class NodeProcess implements AutoCloseable {
 
 	private final Process process;
 
-	private final List<String> output = new CopyOnWriteArrayList<>();
-
 	NodeProcess(int number, List<String> arguments, Consumer<Event> events) throws IOException {
 		this.number = number;
 		List<String> command = new ArrayList<>(JAVA);
@@ -61,12 +58,12 @@ final class NodeProcess implements AutoCloseable {
 					events.accept(new Event(this.number, Kind.valueOf(words[0]), Long.parseLong(words[1])));
 				}
 				else {
-					this.output.add(line);
+					System.err.println(this + ": " + line);
 				}
 			}
 		}
 		catch (IOException ex) {
-			this.output.add(ex.toString());
+			System.err.println(this + ": " + ex);
 		}
 		events.accept(new Event(this.number, Kind.ENDED, System.nanoTime()));
 	}
@@ -102,12 +99,9 @@ final class NodeProcess implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * With what it has printed besides events.
-	 */
 	@Override
 	public String toString() {
-		return "Node " + this.number + ":\n" + String.join("\n", this.output);
+		return "Node " + this.number;
 	}
 
 }

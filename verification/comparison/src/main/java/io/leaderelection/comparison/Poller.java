@@ -31,7 +31,7 @@ import org.springframework.core.env.Environment;
  * What applications write themselves: a thread that tries to take an advisory lock at
  * intervals, and tests the connection while it has the lock.
  */
-final class Poller implements Adapter {
+final class Poller implements Adapter, AutoCloseable {
 
 	private final String url;
 

@@ -30,6 +30,8 @@ import io.leaderelection.comparison.Result.Measurement;
 /**
  * Tables of all that is recorded, in Markdown. A figure of another candidate is bold if
  * it is better than that of this project's default store with the same kind of settings.
+ *
+ * @param results what is recorded
  */
 record Report(List<Result> results) {
 

@@ -30,9 +30,13 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * One run. It is recorded as a line of JSON as soon as it has ended.
  *
- * @param options the settings of the variant
+ * @param candidate what was measured
+ * @param variant with which settings
+ * @param options these settings
+ * @param measurement what was done
  * @param run the number of the run
  * @param at when the run has ended
+ * @param machine where it was measured
  * @param load the load average when it began
  * @param figures what was measured. No {@link #NEXT} means that no node led within
  * {@link #LIMIT}

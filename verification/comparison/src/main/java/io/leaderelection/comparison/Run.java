@@ -56,7 +56,8 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 	Map<String, Double> measure(Measurement measurement, int number) throws Exception {
 		String election = (this.candidate + "-" + this.variant + "-" + measurement + "-" + number).replace('_', '-');
 		long start = System.nanoTime();
-		try (Cluster cluster = Cluster.start(this, election, measurement)) {
+		try (Cluster cluster = new Cluster(this, election)) {
+			cluster.start(measurement);
 			if (measurement.isIdle()) {
 				return measureIdle();
 			}

@@ -40,7 +40,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * "https://github.com/lukas-krecan/ShedLock#running-without-spring">LockingTaskExecutor</a>
  */
 @ImportAutoConfiguration({ DataSourceAutoConfiguration.class, JdbcTemplateAutoConfiguration.class })
-final class ShedLock implements Adapter {
+final class ShedLock implements Adapter, AutoCloseable {
 
 	private final LockingTaskExecutor executor;
 

@@ -79,14 +79,8 @@ class ComparisonTests {
 		assertThat(history.leader()).isEqualTo(1);
 		assertThat(history.oldRuns(0, intervals, 20)).isEqualTo(2);
 		assertThat(history.oldRuns(0, intervals, 60)).isEqualTo(1);
-	}
-
-	@Test
-	void killedNodeLeadsUntilItIsKilled() {
-		History history = new History(List.of(new Event(2, Kind.GRANTED, 10), new Event(0, Kind.GRANTED, 50)));
-		List<Interval> intervals = history.intervals(2, 50, 100);
-		assertThat(intervals).containsExactly(new Interval(2, 10, 50), new Interval(0, 50, 100));
-		assertThat(History.overlap(intervals, 0)).isZero();
+		// Node 1 was killed
+		assertThat(history.intervals(1, 70, 100)).contains(new Interval(1, 50, 70));
 		assertThat(new History(List.of()).leader()).isEqualTo(-1);
 	}
 
