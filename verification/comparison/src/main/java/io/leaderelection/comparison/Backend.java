@@ -44,7 +44,9 @@ interface Backend extends AutoCloseable {
 	/**
 	 * Ends the sessions of a node that leads an election.
 	 */
-	void endSessions(int node, String election) throws Exception;
+	default void endSessions(int node, String election) throws Exception {
+		throw new UnsupportedOperationException("It has no sessions");
+	}
 
 	/**
 	 * What the server has counted since its start, and its {@code connections}.

@@ -79,12 +79,12 @@ final class Cluster implements AutoCloseable {
 			this.proxies.add(new TcpProxy("127.0.0.1", port));
 			port = this.proxies.get(number).port();
 		}
-		List<String> all = new ArrayList<>(
-				List.of("spring.main.banner-mode=off", "spring.datasource.hikari.maximum-pool-size=2",
-						"spring.datasource.hikari.minimum-idle=0", "spring.datasource.hikari.idle-timeout=10000",
-						"spring.application.name=" + this.election, "leader-election.node-id=node-" + number,
-						"leader-election.initialize-schema=always", "election=" + this.election, "node=node-" + number,
-						this.run.backend().address(number, port, Candidate.withPrefix(settings, "url:"))));
+		List<String> all = new ArrayList<>(List.of("spring.main.banner-mode=off", "logging.level.root=WARN",
+				"logging.level.io.leaderelection=WARN", "spring.datasource.hikari.maximum-pool-size=2",
+				"spring.datasource.hikari.minimum-idle=0", "spring.datasource.hikari.idle-timeout=10000",
+				"spring.application.name=" + this.election, "leader-election.node-id=node-" + number,
+				"leader-election.initialize-schema=always", "election=" + this.election, "node=node-" + number,
+				this.run.backend().address(number, port, Candidate.withPrefix(settings, "url:"))));
 		settings.stream().filter((option) -> !option.matches("(url|server):.*")).forEach(all::add);
 		return all;
 	}

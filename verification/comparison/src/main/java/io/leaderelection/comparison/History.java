@@ -88,9 +88,6 @@ record History(List<Event> events) {
 		return overlap;
 	}
 
-	/**
-	 * How many runs of a node began while another node led.
-	 */
 	long oldRuns(int node, List<Interval> intervals, long from) {
 		return this.events.stream()
 			.filter((event) -> event.node() == node && event.kind() == Kind.RUN && event.time() > from)

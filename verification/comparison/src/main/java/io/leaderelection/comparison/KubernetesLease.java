@@ -125,11 +125,6 @@ final class KubernetesLease implements Adapter, AutoCloseable {
 		}
 
 		@Override
-		public void endSessions(int node, String election) {
-			throw new UnsupportedOperationException("A lease has no session");
-		}
-
-		@Override
 		public Map<String, Double> counters() {
 			return Map.of("requests", (double) this.server.getRequestCount());
 		}

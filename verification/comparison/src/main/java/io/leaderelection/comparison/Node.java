@@ -35,16 +35,12 @@ import org.springframework.context.ConfigurableApplicationContext;
  */
 public final class Node {
 
-	/**
-	 * What a line of the output starts with that reports an event.
-	 */
+	/** What a line of the output starts with that reports an event. */
 	static final String PREFIX = "@event ";
 
 	private static final long SAMPLE_INTERVAL = TimeUnit.MICROSECONDS.toNanos(250);
 
-	/**
-	 * A pause between two samples that means that the process was stopped.
-	 */
+	/** A pause between two samples that means that the process was stopped. */
 	private static final long STOPPED = TimeUnit.MILLISECONDS.toNanos(200);
 
 	private final Adapter adapter;
@@ -122,6 +118,7 @@ public final class Node {
 		}
 		if (leads && !this.led) {
 			report(Kind.GRANTED, answered);
+			asked = answered;
 		}
 		this.led = leads;
 		this.lastTrue = leads ? asked : this.lastTrue;

@@ -60,7 +60,7 @@ record Report(List<Result> results) {
 		}
 		text.append("\n### Settings\n\n").append(header("", "defaults", "tuned"));
 		for (Candidate candidate : candidates((each) -> true)) {
-			text.append(row(candidate, (variant) -> settings(candidate, variant)));
+			text.append(row(candidate, (variant) -> "`" + String.join(" ", candidate.options(variant)) + "`"));
 		}
 		return text.toString();
 	}
@@ -70,12 +70,8 @@ record Report(List<Result> results) {
 			return header("", "defaults", "tuned") + rows(candidates,
 					(candidate) -> row(candidate, (variant) -> counters(of(candidate, variant, measurement))));
 		}
-		if (!measurement.isFault()) {
-			return header("", "defaults: leads after (at most, runs)", "tuned") + rows(candidates,
-					(candidate) -> row(candidate, (variant) -> next(candidate, variant, measurement)));
-		}
-		return header("", "defaults: next leader after (at most, runs)", "tuned", "two leaders at once for at most",
-				"tuned", "runs of the old leader", "tuned")
+		return header("", "defaults: leads after (at most, runs)", "tuned", "two leaders at once for at most", "tuned",
+				"runs of the old leader", "tuned")
 				+ rows(candidates,
 						(candidate) -> row(candidate, (variant) -> next(candidate, variant, measurement),
 								(variant) -> overlap(candidate, variant, measurement),
@@ -140,14 +136,6 @@ record Report(List<Result> results) {
 
 	private List<Candidate> candidates(Predicate<Result> condition) {
 		return this.results.stream().filter(condition).map(Result::candidate).distinct().sorted().toList();
-	}
-
-	private String settings(Candidate candidate, Variant variant) {
-		return this.results.stream()
-			.filter((each) -> each.candidate() == candidate && each.variant() == variant)
-			.map((each) -> "`" + String.join(" ", each.options()) + "`")
-			.distinct()
-			.collect(Collectors.joining(", "));
 	}
 
 	private String distinct(Function<Result, String> property) {

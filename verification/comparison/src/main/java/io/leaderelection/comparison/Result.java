@@ -112,15 +112,8 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 			return this.nodes;
 		}
 
-		/**
-		 * How often it is measured, unless {@code --runs} says otherwise.
-		 */
 		int runs() {
 			return this.runs;
-		}
-
-		boolean isFault() {
-			return compareTo(START) < 0;
 		}
 
 		boolean isIdle() {

@@ -44,8 +44,10 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 	/** What all nodes need to be candidates after their start. */
 	private static final Duration SETTLED = Duration.ofSeconds(2);
 
-	/** When what a start leaves, such as idle connections of a pool, has ended. */
-	private static final Duration IDLE = Duration.ofSeconds(20);
+	/**
+	 * When what a start leaves, such as idle connections of a pool, has ended for sure.
+	 */
+	private static final Duration IDLE = Duration.ofSeconds(45);
 
 	/** How long a cluster is observed after the last change. */
 	private static final Duration OBSERVED = Duration.ofSeconds(3);
