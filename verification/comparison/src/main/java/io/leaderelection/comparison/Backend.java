@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.Objects;
 
 import io.leaderelection.benchmarks.BenchmarkServer;
-import io.leaderelection.comparison.Result.Measurement;
 
 /**
  * The server that the nodes of a candidate use. It ends with the driver.
@@ -57,7 +56,7 @@ interface Backend extends AutoCloseable {
 	void close();
 
 	/**
-	 * A PostgreSQL, in which each node has a role of its own.
+	 * A PostgreSQL. The name of an application ends with that of its node.
 	 */
 	final class PostgreSql implements Backend {
 
@@ -76,9 +75,7 @@ interface Backend extends AutoCloseable {
 			this.server = new BenchmarkServer(
 					Map.of("shared_preload_libraries", "pg_stat_statements", "max_connections", "200"));
 			SCHEMA.forEach(this.server.jdbc()::execute);
-			for (int node = 0; node < Measurement.IDLE_20.nodes(); node++) {
-				this.server.jdbc().execute("CREATE ROLE " + role(node) + " LOGIN SUPERUSER");
-			}
+			this.server.jdbc().execute("CREATE ROLE node LOGIN SUPERUSER");
 		}
 
 		@Override
@@ -88,18 +85,17 @@ interface Backend extends AutoCloseable {
 
 		@Override
 		public String address(int node, int port, List<String> parameters) {
-			return "spring.datasource.url=" + this.server.url(role(node), port)
+			return "spring.datasource.url=" + this.server.url("node", port) + "&ApplicationName=node-" + node
 					+ String.join("", parameters.stream().map((parameter) -> "&" + parameter).toList());
-		}
-
-		private static String role(int node) {
-			return "node" + node;
 		}
 
 		@Override
 		public void endSessions(int node, String election) {
 			this.server.jdbc()
-				.queryForList("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?", role(node));
+				.queryForList(
+						"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+								+ "WHERE usename = 'node' AND application_name LIKE '%node-' || ?",
+						String.valueOf(node));
 		}
 
 		@Override

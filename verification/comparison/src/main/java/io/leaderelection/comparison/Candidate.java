@@ -52,7 +52,7 @@ enum Candidate {
 			List.of("lease-duration=15s", "renew-deadline=10s", "retry-period=2s", "release-on-cancel=false",
 					"request-timeout=10s", "request-retries=10"),
 			List.of("lease-duration=2s", "renew-deadline=1500ms", "retry-period=300ms", "release-on-cancel=true",
-					"request-timeout=500ms", "request-retries=0")),
+					"request-timeout=750ms", "request-retries=0")),
 
 	POLLER("`pg_try_advisory_lock` poller", Poller.class, List.of("interval=1s"), List.of("interval=200ms",
 			"url:connectTimeout=1", "url:socketTimeout=1", "url:options=-c%20idle_session_timeout=2000"));
