@@ -92,7 +92,7 @@ public final class Comparison {
 		for (Measurement measurement : missing) {
 			for (int number = recorded(run.candidate(), run.variant(), measurement) + 1; number <= runs(
 					measurement); number++) {
-				String load = Machine.load();
+				String load = Machine.load().replace("?", "NaN");
 				Map<String, Double> figures = run.measure(measurement, number);
 				Result result = new Result(run.candidate(), run.variant(), run.candidate().options(run.variant()),
 						measurement, number, Instant.now().toString(), MACHINE, load, figures);

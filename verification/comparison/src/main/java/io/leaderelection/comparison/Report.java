@@ -49,9 +49,9 @@ record Report(List<Result> results) {
 	}
 
 	String markdown() {
-		StringBuilder text = new StringBuilder(
-				"Measured on " + distinct((each) -> each.at().substring(0, 10)) + ": " + distinct(Result::machine)
-						+ "; load average " + distinct(Result::load).replaceAll(",.*,", " to") + ".\n");
+		double load = this.results.stream().mapToDouble((each) -> Double.parseDouble(each.load())).max().orElse(0);
+		StringBuilder text = new StringBuilder("Measured on " + distinct((each) -> each.at().substring(0, 10)) + ": "
+				+ distinct(Result::machine) + "; load average at most " + load + ".\n");
 		for (Measurement measurement : Measurement.values()) {
 			List<Candidate> candidates = candidates((each) -> each.measurement() == measurement);
 			if (!candidates.isEmpty()) {

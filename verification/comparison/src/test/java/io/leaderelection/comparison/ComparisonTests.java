@@ -99,7 +99,7 @@ class ComparisonTests {
 		}
 		assertThat(Result.read(file)).isEqualTo(results);
 		String tables = new Report(results).markdown();
-		assertThat(tables).contains("Measured on 2026-11-27: a machine; load average 0.10.",
+		assertThat(tables).contains("Measured on 2026-11-27: a machine; load average at most 0.1.",
 				"| this project, advisory lock | 20 ms (20 ms, 1) |  | none |  | 0 |  |",
 				"| Apache Curator | **12 ms** (14 ms, 2) |  | to the end, 1.5 s |  | 5 |  |",
 				"| none within 120 s (none within 120 s, 1) |  | none |  | 0 |  |");
