@@ -42,9 +42,6 @@ import org.springframework.core.env.Environment;
 /**
  * A Kubernetes lease with fabric8's elector. An election ends with leadership, and is
  * started anew then.
- *
- * @see <a href=
- * "https://github.com/fabric8io/kubernetes-client/blob/main/kubernetes-examples/src/main/java/io/fabric8/kubernetes/examples/LeaderElectionExamples.java">LeaderElectionExamples</a>
  */
 final class KubernetesLease implements Adapter, AutoCloseable {
 
@@ -96,14 +93,14 @@ final class KubernetesLease implements Adapter, AutoCloseable {
 	@Override
 	public synchronized void close() {
 		this.closed = true;
+		// Release on cancel requires that the work has ended before
+		this.leader = false;
 		this.election.cancel(true);
 		this.client.close();
 	}
 
 	/**
-	 * The API server of fabric8's tests, which keeps resources in the memory of this JVM
-	 * and compares their versions. It answers faster than a real one, whose writes go to
-	 * etcd.
+	 * The API server of fabric8's tests.
 	 */
 	static final class Server implements Backend {
 

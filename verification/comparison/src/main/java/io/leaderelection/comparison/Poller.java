@@ -22,6 +22,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +32,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * What applications write themselves: a thread that tries to take an advisory lock at
- * intervals, and tests the connection while it has the lock.
+ * intervals. While it has the lock, it tests the connection, also before each run.
  */
 final class Poller implements Adapter, AutoCloseable {
 
@@ -37,9 +40,7 @@ final class Poller implements Adapter, AutoCloseable {
 
 	private final int key;
 
-	private final Duration interval;
-
-	private final Thread thread = new Thread(this::run);
+	private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor();
 
 	private volatile boolean leader;
 
@@ -48,38 +49,27 @@ final class Poller implements Adapter, AutoCloseable {
 	Poller(Environment options) {
 		this.url = options.getRequiredProperty("spring.datasource.url");
 		this.key = options.getRequiredProperty("election").hashCode();
-		this.interval = options.getRequiredProperty("interval", Duration.class);
-		this.thread.start();
+		long interval = options.getRequiredProperty("interval", Duration.class).toMillis();
+		this.executor.scheduleWithFixedDelay(this::poll, 0, interval, TimeUnit.MILLISECONDS);
 	}
 
-	private void run() {
+	private synchronized void poll() {
+		String query = this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")";
 		try {
-			while (true) {
-				try {
-					poll();
-				}
-				catch (SQLException ex) {
-					disconnect();
-				}
-				Thread.sleep(this.interval.toMillis());
+			if (this.connection == null) {
+				this.connection = DriverManager.getConnection(this.url);
+			}
+			try (Statement statement = this.connection.createStatement();
+					ResultSet row = statement.executeQuery(query)) {
+				this.leader = row.next() && row.getBoolean(1);
 			}
 		}
-		catch (InterruptedException ex) {
+		catch (SQLException ex) {
 			disconnect();
 		}
 	}
 
-	private void poll() throws SQLException {
-		if (this.connection == null) {
-			this.connection = DriverManager.getConnection(this.url);
-		}
-		String query = this.leader ? "SELECT true" : "SELECT pg_try_advisory_lock(" + this.key + ")";
-		try (Statement statement = this.connection.createStatement(); ResultSet row = statement.executeQuery(query)) {
-			this.leader = row.next() && row.getBoolean(1);
-		}
-	}
-
-	private void disconnect() {
+	private synchronized void disconnect() {
 		this.leader = false;
 		// Frees the lock, too
 		try (Connection open = this.connection) {
@@ -96,9 +86,19 @@ final class Poller implements Adapter, AutoCloseable {
 	}
 
 	@Override
+	public void runIfLeader(Runnable work) {
+		if (this.leader) {
+			poll();
+		}
+		Adapter.super.runIfLeader(work);
+	}
+
+	@Override
 	public void close() throws InterruptedException {
-		this.thread.interrupt();
-		this.thread.join(5000);
+		this.executor.shutdownNow();
+		if (this.executor.awaitTermination(5, TimeUnit.SECONDS)) {
+			disconnect();
+		}
 	}
 
 }
