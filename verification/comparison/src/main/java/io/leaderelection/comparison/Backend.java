@@ -19,7 +19,7 @@ package io.leaderelection.comparison;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.TreeMap;
 
 import io.leaderelection.benchmarks.BenchmarkServer;
 
@@ -29,6 +29,10 @@ import io.leaderelection.benchmarks.BenchmarkServer;
 interface Backend extends AutoCloseable {
 
 	int port();
+
+	default String version() {
+		return "";
+	}
 
 	/**
 	 * The option of a node that says where the server is.
@@ -53,34 +57,43 @@ interface Backend extends AutoCloseable {
 	Map<String, Double> counters();
 
 	@Override
-	void close();
+	void close() throws IOException;
 
 	/**
 	 * A PostgreSQL. The name of an application ends with that of its node.
 	 */
 	final class PostgreSql implements Backend {
 
-		private static final String NODES = "FROM %s WHERE %s <> 'postgres'::regrole";
+		private static final String COUNTERS = """
+				SELECT coalesce(sum(calls) FILTER (WHERE toplevel), 0) AS statements, coalesce(sum(calls), 0) AS nested,
+				  (SELECT count(*) FROM pg_stat_activity WHERE usename = 'node') AS connections,
+				  pg_current_wal_lsn() - '0/0' AS wal FROM pg_stat_statements WHERE userid = 'node'::regrole""";
 
-		private static final List<String> SCHEMA = List.of("CREATE EXTENSION pg_stat_statements", """
-				CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
-				  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""",
+		private static final List<String> SCHEMA = List.of("CREATE EXTENSION pg_stat_statements",
+				"CREATE ROLE node LOGIN", "GRANT CREATE ON SCHEMA public TO node", "SET ROLE node",
+				"""
+						CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
+						  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""",
 				"""
 						CREATE TABLE shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY, lock_until TIMESTAMP NOT NULL,
-						  locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)""");
+						  locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)""", "RESET ROLE");
 
 		private final BenchmarkServer server;
 
 		PostgreSql() throws IOException {
-			this.server = new BenchmarkServer(
-					Map.of("shared_preload_libraries", "pg_stat_statements", "max_connections", "200"));
+			this.server = new BenchmarkServer(Map.of("shared_preload_libraries", "pg_stat_statements",
+					"pg_stat_statements.track", "all", "max_connections", "200"));
 			SCHEMA.forEach(this.server.jdbc()::execute);
-			this.server.jdbc().execute("CREATE ROLE node LOGIN SUPERUSER");
 		}
 
 		@Override
 		public int port() {
 			return this.server.port();
+		}
+
+		@Override
+		public String version() {
+			return "PostgreSQL " + this.server.jdbc().queryForObject("SHOW server_version", String.class);
 		}
 
 		@Override
@@ -100,14 +113,11 @@ interface Backend extends AutoCloseable {
 
 		@Override
 		public Map<String, Double> counters() {
-			return Map.of("statements", query("sum(calls) " + NODES.formatted("pg_stat_statements", "userid")),
-					"connections", query("count(*) " + NODES.formatted("pg_stat_activity", "usesysid")), "walBytes",
-					query("pg_current_wal_lsn() - '0/0'"));
-		}
-
-		private double query(String expression) {
-			return Objects.requireNonNullElse(this.server.jdbc().queryForObject("SELECT " + expression, Double.class),
-					0.0);
+			Map<String, Double> counters = new TreeMap<>();
+			this.server.jdbc()
+				.queryForMap(COUNTERS)
+				.forEach((name, value) -> counters.put(name, ((Number) value).doubleValue()));
+			return counters;
 		}
 
 		@Override

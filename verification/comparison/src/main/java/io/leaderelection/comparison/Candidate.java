@@ -16,12 +16,14 @@
 
 package io.leaderelection.comparison;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * What is compared. The options are the properties of the adapter; those that begin with
- * {@code url:} belong to the JDBC URL and those that begin with {@code server:} to the
- * server. Those of a variant are recorded with each figure.
+ * {@code url:} belong to the JDBC URL, with {@code server:} to the server, with
+ * {@code hikari.} to the pool. Those of a variant are recorded with each figure.
  */
 enum Candidate {
 
@@ -33,29 +35,34 @@ enum Candidate {
 			List.of("leader-election.store=table", "leader-election.lease-duration=5s"),
 			List.of("leader-election.store=table", "leader-election.lease-duration=2s")),
 
-	SPRING_INTEGRATION("Spring Integration JDBC lock", SpringIntegration.class,
-			List.of("ttl=10s", "heart-beat=500ms", "busy-wait=50ms", "idle-between-tries=100ms"),
-			List.of("ttl=2s", "heart-beat=500ms", "busy-wait=20ms", "idle-between-tries=50ms", "url:connectTimeout=1",
-					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
-					"spring.datasource.hikari.validation-timeout=500")),
+	SPRING_INTEGRATION("Spring Integration JDBC lock", Adapter.SpringIntegration.class,
+			List.of("ttl=10s", "heart-beat=500ms", "busy-wait=50ms", "idle-between-tries=100ms", "on-conflict=false"),
+			List.of("ttl=2s", "heart-beat=100ms", "busy-wait=20ms", "idle-between-tries=50ms", "on-conflict=true",
+					"url:connectTimeout=1", "url:socketTimeout=1", "hikari.connection-timeout=500",
+					"hikari.validation-timeout=250")),
 
 	CURATOR("Apache Curator", Curator.class,
 			List.of("session-timeout=60s", "connection-timeout=15s", "base-sleep=1s", "server:tick-time=2000"),
-			List.of("session-timeout=2s", "connection-timeout=1s", "base-sleep=100ms", "server:tick-time=500")),
+			List.of("session-timeout=2s", "connection-timeout=1s", "base-sleep=100ms", "server:tick-time=100")),
 
-	SHEDLOCK("ShedLock", ShedLock.class, List.of("pause=1s", "run-lasts=50ms", "lock-at-most-for=10m"),
-			List.of("pause=100ms", "run-lasts=50ms", "lock-at-most-for=2s", "url:connectTimeout=1",
-					"url:socketTimeout=1", "spring.datasource.hikari.connection-timeout=1000",
-					"spring.datasource.hikari.validation-timeout=500")),
+	SHEDLOCK("ShedLock", Adapter.ShedLock.class,
+			List.of("pause=1s", "run-lasts=50ms", "lock-at-most-for=930ms", "lock-at-least-for=930ms"),
+			List.of("pause=100ms", "run-lasts=50ms", "lock-at-most-for=1s", "lock-at-least-for=90ms",
+					"url:connectTimeout=1", "url:socketTimeout=1", "hikari.connection-timeout=500",
+					"hikari.validation-timeout=250")),
 
 	KUBERNETES("Kubernetes lease", KubernetesLease.class,
 			List.of("lease-duration=15s", "renew-deadline=10s", "retry-period=2s", "release-on-cancel=false",
 					"request-timeout=10s", "request-retries=10"),
-			List.of("lease-duration=2s", "renew-deadline=1500ms", "retry-period=300ms", "release-on-cancel=true",
-					"request-timeout=750ms", "request-retries=0")),
+			List.of("lease-duration=2s", "renew-deadline=1s", "retry-period=200ms", "release-on-cancel=true",
+					"request-timeout=400ms", "request-retries=0")),
 
 	POLLER("`pg_try_advisory_lock` poller", Poller.class, List.of("interval=1s"), List.of("interval=200ms",
 			"url:connectTimeout=1", "url:socketTimeout=1", "url:options=-c%20idle_session_timeout=2000"));
+
+	/** The pool of the application. */
+	private static final List<String> POOL = List.of("hikari.maximum-pool-size=2", "hikari.minimum-idle=0",
+			"hikari.idle-timeout=10000");
 
 	private final String title;
 
@@ -81,7 +88,9 @@ enum Candidate {
 	}
 
 	List<String> options(Variant variant) {
-		return (variant == Variant.DEFAULT) ? this.defaults : this.tuned;
+		List<String> own = (variant == Variant.DEFAULT) ? this.defaults : this.tuned;
+		boolean pooled = compareTo(SPRING_INTEGRATION) <= 0 || this == SHEDLOCK;
+		return Stream.concat(own.stream(), pooled ? POOL.stream() : Stream.empty()).toList();
 	}
 
 	Backend startBackend(Variant variant) throws Exception {
@@ -93,10 +102,11 @@ enum Candidate {
 	}
 
 	/**
-	 * Whether the server keeps a session that it can end while the node runs.
+	 * What passes between two renewals, and within which a fault comes at random.
 	 */
-	boolean hasSession() {
-		return this == ADVISORY_LOCK || this == CURATOR || this == POLLER;
+	Duration renewal(Variant variant) {
+		return Duration
+			.ofSeconds((variant == Variant.TUNED) ? 1 : (this == CURATOR) ? 10 : (this == KUBERNETES) ? 2 : 1);
 	}
 
 	static List<String> withPrefix(List<String> options, String prefix) {
@@ -107,15 +117,12 @@ enum Candidate {
 	}
 
 	/**
-	 * With which settings a candidate is measured.
+	 * With which settings a candidate is measured: those that it has or that its
+	 * documentation shows, or those of somebody who wants a short failover.
 	 */
 	enum Variant {
 
-		/** Those that it has, or that its documentation shows. */
-		DEFAULT,
-
-		/** Those of somebody who wants a short failover, and can set everything. */
-		TUNED
+		DEFAULT, TUNED
 
 	}
 

@@ -34,8 +34,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cluster implements AutoCloseable {
 
-	private static final Duration START_LIMIT = Duration.ofSeconds(120);
-
 	private final Run run;
 
 	private final String election;
@@ -59,12 +57,13 @@ final class Cluster implements AutoCloseable {
 		for (int number = 0; number < measurement.nodes(); number++) {
 			List<String> arguments = new ArrayList<>(
 					List.of(this.run.candidate().adapter().getName(), String.valueOf(!measurement.isIdle())));
-			options(number, measurement == Measurement.CUT).forEach((option) -> arguments.add("--" + option));
+			options(number, measurement == Measurement.CUT || measurement == Measurement.KILL_PROXIED)
+				.forEach((option) -> arguments.add("--" + option));
 			this.nodes.add(new NodeProcess(number, arguments, this::accept));
 		}
 		for (NodeProcess node : this.nodes) {
 			Event event = await((each) -> each.node() == node.number()
-					&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), START_LIMIT);
+					&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), Duration.ofSeconds(120));
 			if (event == null || event.kind() == Kind.ENDED) {
 				throw new IllegalStateException("Not started: " + node);
 			}
@@ -74,18 +73,19 @@ final class Cluster implements AutoCloseable {
 	private List<String> options(int number, boolean proxied) {
 		List<String> settings = this.run.candidate().options(this.run.variant());
 		int port = this.run.backend().port();
-		// Only what is cut off has anything between it and the server
 		if (proxied) {
 			this.proxies.add(new TcpProxy("127.0.0.1", port));
 			port = this.proxies.get(number).port();
 		}
 		List<String> all = new ArrayList<>(List.of("spring.main.banner-mode=off", "logging.level.root=WARN",
-				"logging.level.io.leaderelection=WARN", "spring.datasource.hikari.maximum-pool-size=2",
-				"spring.datasource.hikari.minimum-idle=0", "spring.datasource.hikari.idle-timeout=10000",
-				"spring.application.name=" + this.election, "leader-election.node-id=node-" + number,
-				"leader-election.initialize-schema=always", "election=" + this.election, "node=node-" + number,
+				"logging.level.io.leaderelection=WARN", "spring.application.name=" + this.election,
+				"leader-election.node-id=node-" + number, "leader-election.initialize-schema=always",
+				"election=" + this.election, "node=node-" + number,
 				this.run.backend().address(number, port, Candidate.withPrefix(settings, "url:"))));
-		settings.stream().filter((option) -> !option.matches("(url|server):.*")).forEach(all::add);
+		settings.stream()
+			.filter((option) -> !option.matches("(url|server):.*"))
+			.map((option) -> option.startsWith("hikari.") ? "spring.datasource." + option : option)
+			.forEach(all::add);
 		return all;
 	}
 
@@ -117,12 +117,17 @@ final class Cluster implements AutoCloseable {
 		return new History(List.copyOf(this.events));
 	}
 
+	double cpuMillis() {
+		return this.nodes.stream().mapToDouble(NodeProcess::cpuMillis).sum();
+	}
+
 	/**
-	 * Waits until a node leads.
+	 * Waits until a node leads, or has run last.
 	 */
 	synchronized NodeProcess awaitLeader(Duration limit) throws InterruptedException {
-		await((event) -> history().leader() >= 0, limit);
-		int leader = history().leader();
+		boolean runs = this.run.candidate() == Candidate.SHEDLOCK;
+		await((event) -> history().leader(runs) >= 0, limit);
+		int leader = history().leader(runs);
 		if (leader < 0) {
 			throw new IllegalStateException("No node leads: " + this.nodes);
 		}
@@ -131,7 +136,7 @@ final class Cluster implements AutoCloseable {
 
 	void apply(Measurement fault, NodeProcess leader) throws Exception {
 		switch (fault) {
-			case KILL, STOP -> leader.end(fault == Measurement.STOP);
+			case KILL, KILL_PROXIED, STOP -> leader.end(fault == Measurement.STOP);
 			case FREEZE -> leader.signal("STOP");
 			case CUT -> this.proxies.get(leader.number()).blackHole();
 			case SESSION -> this.run.backend().endSessions(leader.number(), this.election);

@@ -53,6 +53,12 @@ public final class Comparison {
 		this.options = new SimpleCommandLinePropertySource(args);
 		this.file = Path.of(option("out", "verification/comparison/target/comparison.jsonl"));
 		this.results = new ArrayList<>(Result.read(this.file));
+		for (Result result : this.results) {
+			if (!result.options().equals(result.candidate().options(result.variant()))) {
+				throw new IllegalArgumentException(this.file + " has runs of " + result.candidate()
+						+ " with other settings: name another file with --out");
+			}
+		}
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -95,7 +101,7 @@ public final class Comparison {
 				String load = Machine.load().replace("?", "NaN");
 				Map<String, Double> figures = run.measure(measurement, number);
 				Result result = new Result(run.candidate(), run.variant(), run.candidate().options(run.variant()),
-						measurement, number, Instant.now().toString(), MACHINE, load, figures);
+						measurement, number, Instant.now().toString(), MACHINE, run.backend().version(), load, figures);
 				result.append(this.file);
 				this.results.add(result);
 				System.out.printf("%s %s %s %d: %s%n", run.candidate(), run.variant(), measurement, number, figures);

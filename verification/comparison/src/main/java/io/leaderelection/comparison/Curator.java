@@ -17,7 +17,6 @@
 package io.leaderelection.comparison;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -40,8 +39,6 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * Curator's {@code LeaderLatch}.
- *
- * @see <a href="https://curator.apache.org/docs/recipes-leader-latch">Leader Latch</a>
  */
 final class Curator implements Adapter, AutoCloseable {
 
@@ -74,7 +71,7 @@ final class Curator implements Adapter, AutoCloseable {
 	}
 
 	/**
-	 * A ZooKeeper in this JVM.
+	 * A ZooKeeper in this JVM. It allows sessions of 2 to 20 ticks.
 	 */
 	static final class ZooKeeper implements Backend {
 
@@ -89,7 +86,6 @@ final class Curator implements Adapter, AutoCloseable {
 			String tickTime = Candidate.withPrefix(options, "tick-time=").get(0);
 			this.server = new ZooKeeperServer(this.directory.toFile(), this.directory.toFile(),
 					Integer.parseInt(tickTime));
-			this.server.setMaxSessionTimeout(60_000);
 			// As many clients of one address as there are
 			this.connections = ServerCnxnFactory
 				.createFactory(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -121,14 +117,9 @@ final class Curator implements Adapter, AutoCloseable {
 		}
 
 		@Override
-		public void close() {
+		public void close() throws IOException {
 			this.connections.shutdown();
-			try {
-				FileSystemUtils.deleteRecursively(this.directory);
-			}
-			catch (IOException ex) {
-				throw new UncheckedIOException(ex);
-			}
+			FileSystemUtils.deleteRecursively(this.directory);
 		}
 
 	}

@@ -16,7 +16,6 @@
 
 package io.leaderelection.comparison;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
@@ -29,11 +28,12 @@ record History(List<Event> events) {
 
 	/**
 	 * The node that has begun to lead last and still does, -1 if there is none.
+	 * @param ended whether its leadership may have ended
 	 */
-	int leader() {
+	int leader(boolean ended) {
 		return this.events.stream()
 			.filter((event) -> event.kind() == Kind.GRANTED)
-			.filter((granted) -> endOf(granted, Long.MAX_VALUE) == Long.MAX_VALUE)
+			.filter((granted) -> ended || endOf(granted, Long.MAX_VALUE) == Long.MAX_VALUE)
 			.max(Comparator.comparingLong(Event::time))
 			.map(Event::node)
 			.orElse(-1);
@@ -55,35 +55,25 @@ record History(List<Event> events) {
 
 	private long endOf(Event granted, long open) {
 		return this.events.stream()
-			.filter((event) -> event.node() == granted.node() && event.kind() == Kind.REVOKED)
+			.filter((event) -> event.node() == granted.node())
+			.filter((event) -> event.kind() == Kind.REVOKED || event.kind() == Kind.ENDED)
 			.mapToLong(Event::time)
 			.filter((time) -> time >= granted.time())
-			.min()
-			.orElse(open);
+			.reduce(open, Math::min);
 	}
 
 	/**
 	 * For how long, in nanoseconds, at least two nodes led at once.
 	 */
 	static long overlap(List<Interval> intervals, long from) {
-		record Edge(long time, int change) {
-		}
-		List<Edge> edges = new ArrayList<>();
-		for (Interval interval : intervals) {
-			long start = Math.max(interval.start, from);
-			if (start < interval.end) {
-				edges.add(new Edge(start, 1));
-				edges.add(new Edge(interval.end, -1));
-			}
-		}
-		edges.sort(Comparator.comparingLong(Edge::time).thenComparing(Edge::change));
 		long overlap = 0;
-		int leaders = 0;
-		long last = 0;
-		for (Edge edge : edges) {
-			overlap += (leaders > 1) ? edge.time - last : 0;
-			leaders += edge.change;
-			last = edge.time;
+		long counted = from;
+		long latest = from;
+		for (Interval interval : intervals.stream().sorted(Comparator.comparingLong(Interval::start)).toList()) {
+			long end = Math.min(interval.end, latest);
+			overlap += Math.max(0, end - Math.max(interval.start, counted));
+			counted = Math.max(counted, end);
+			latest = Math.max(latest, interval.end);
 		}
 		return overlap;
 	}

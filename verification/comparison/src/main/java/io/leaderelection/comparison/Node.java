@@ -17,6 +17,8 @@
 package io.leaderelection.comparison;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -66,6 +68,7 @@ public final class Node {
 		ConfigurableApplicationContext context = application.run(Arrays.copyOfRange(args, 2, args.length));
 		Node node = new Node(context.getBean(Adapter.class));
 		boolean sampled = Boolean.parseBoolean(args[1]);
+		Duration pause = context.getEnvironment().getProperty("pause", Duration.class, Duration.ofMillis(20));
 		report(Kind.STARTED, System.nanoTime());
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> {
 			context.close();
@@ -73,7 +76,7 @@ public final class Node {
 		}));
 		Runnable work = sampled ? () -> report(Kind.RUN, System.nanoTime()) : () -> {
 		};
-		startThread(() -> node.repeat(work));
+		startThread(() -> node.repeat(work, sampled ? pause : Duration.ofSeconds(1)));
 		while (sampled) {
 			node.sample();
 			LockSupport.parkNanos(SAMPLE_INTERVAL);
@@ -89,9 +92,8 @@ public final class Node {
 
 	private static void endWithParent() {
 		try {
-			while (System.in.read() >= 0) {
-				// Nothing is ever written to it
-			}
+			// Nothing is ever written to it
+			System.in.transferTo(OutputStream.nullOutputStream());
 		}
 		catch (IOException ex) {
 			// Ends as well
@@ -124,7 +126,7 @@ public final class Node {
 		this.lastTrue = leads ? asked : this.lastTrue;
 	}
 
-	private void repeat(Runnable work) {
+	private void repeat(Runnable work, Duration pause) {
 		while (true) {
 			try {
 				this.adapter.runIfLeader(work);
@@ -132,7 +134,7 @@ public final class Node {
 			catch (RuntimeException ex) {
 				System.out.println(ex);
 			}
-			LockSupport.parkNanos(this.adapter.pause().toNanos());
+			LockSupport.parkNanos(pause.toNanos());
 		}
 	}
 

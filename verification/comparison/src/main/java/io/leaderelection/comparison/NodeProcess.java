@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 import io.leaderelection.comparison.History.Event;
 import io.leaderelection.comparison.History.Kind;
@@ -72,16 +73,16 @@ final class NodeProcess implements AutoCloseable {
 		return this.number;
 	}
 
+	double cpuMillis() {
+		return this.process.info().totalCpuDuration().orElseThrow().toNanos() / 1e6;
+	}
+
 	/**
 	 * Sends SIGTERM or SIGKILL, without a process in between.
 	 */
 	void end(boolean orderly) {
-		if (orderly) {
-			this.process.toHandle().destroy();
-		}
-		else {
-			this.process.toHandle().destroyForcibly();
-		}
+		Predicate<ProcessHandle> signal = orderly ? ProcessHandle::destroy : ProcessHandle::destroyForcibly;
+		signal.test(this.process.toHandle());
 	}
 
 	/**

@@ -16,12 +16,15 @@
 
 package io.leaderelection.comparison;
 
-import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.comparison.Candidate.Variant;
@@ -39,6 +42,18 @@ record Report(List<Result> results) {
 
 	static final String END = "<!-- figures: end -->\n";
 
+	private static final List<Column> FAULT = List.of(
+			new Column("leads after", Result.NEXT, Report::median, Report::time),
+			new Column("at most (runs)", Result.NEXT, Report::max,
+					(millis, all) -> time(millis, all) + " (" + all.size() + ")"),
+			new Column("two leaders at once for at most", Result.OVERLAP, Report::max, Report::overlap),
+			new Column("old runs", Result.OLD_RUNS, DoubleStream::sum, (runs, all) -> number("%.0f", runs)));
+
+	private static final List<Column> IDLE = List.of(Column.counter("statements/s", "statements", 1),
+			Column.counter("with nested ones", "nested", 1), Column.counter("requests/s", "requests", 1),
+			Column.counter("connections", "connections", 1), Column.counter("WAL, KB/s", "wal", 1000),
+			Column.counter("CPU of a node, ms/s", "cpuMillis", 1));
+
 	/**
 	 * Replaces the figures of a document.
 	 */
@@ -50,114 +65,124 @@ record Report(List<Result> results) {
 
 	String markdown() {
 		double load = this.results.stream().mapToDouble((each) -> Double.parseDouble(each.load())).max().orElse(0);
-		StringBuilder text = new StringBuilder("Measured on " + distinct((each) -> each.at().substring(0, 10)) + ": "
-				+ distinct(Result::machine) + "; load average at most " + load + ".\n");
+		StringBuilder text = new StringBuilder("Measured on %s: %s, %s; load average at most %s.%n".formatted(
+				distinct((each) -> each.at().substring(0, 10)), distinct(Result::machine), distinct(Result::server),
+				load));
 		for (Measurement measurement : Measurement.values()) {
-			List<Candidate> candidates = candidates((each) -> each.measurement() == measurement);
-			if (!candidates.isEmpty()) {
-				text.append("\n### ").append(measurement.title()).append("\n\n").append(table(measurement, candidates));
+			List<Row> rows = rows((each) -> each.measurement() == measurement);
+			if (!rows.isEmpty()) {
+				text.append("\n### ").append(measurement.title()).append("\n\n").append(table(measurement, rows));
 			}
 		}
-		text.append("\n### Settings\n\n").append(header("", "defaults", "tuned"));
-		for (Candidate candidate : candidates((each) -> true)) {
-			text.append(row(candidate, (variant) -> "`" + String.join(" ", candidate.options(variant)) + "`"));
+		text.append("\n### Settings\n\n").append(header(Stream.of("", "settings")));
+		for (Row row : rows((each) -> true)) {
+			text.append(line(Stream.of(row.title(), "`" + String.join(" ", row.candidate.options(row.variant)) + "`")));
 		}
 		return text.toString();
 	}
 
-	private String table(Measurement measurement, List<Candidate> candidates) {
-		if (measurement.isIdle()) {
-			return header("", "defaults", "tuned") + rows(candidates,
-					(candidate) -> row(candidate, (variant) -> counters(of(candidate, variant, measurement))));
+	private String table(Measurement measurement, List<Row> rows) {
+		List<Column> columns = measurement.isIdle() ? IDLE
+				: (measurement == Measurement.START) ? FAULT.subList(0, 2) : FAULT;
+		String text = header(Stream.concat(Stream.of(""), columns.stream().map(Column::title)));
+		for (Row row : rows) {
+			// ShedLock sends nothing between runs
+			String note = (measurement.isIdle() && row.candidate == Candidate.SHEDLOCK) ? ", one run a second" : "";
+			text += line(Stream.concat(Stream.of(row.title() + note),
+					columns.stream().map((column) -> cell(row, measurement, column))));
 		}
-		return header("", "defaults: leads after (at most, runs)", "tuned", "two leaders at once for at most", "tuned",
-				"runs of the old leader", "tuned")
-				+ rows(candidates,
-						(candidate) -> row(candidate, (variant) -> next(candidate, variant, measurement),
-								(variant) -> overlap(candidate, variant, measurement),
-								(variant) -> oldRuns(of(candidate, variant, measurement))));
+		return text;
 	}
 
-	private String next(Candidate candidate, Variant variant, Measurement measurement) {
-		List<Result> all = of(candidate, variant, measurement);
-		if (all.isEmpty()) {
-			return "";
-		}
-		double slowest = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).max().orElse(0);
-		return bold(median(all) < median(of(Candidate.ADVISORY_LOCK, variant, measurement)), candidate,
-				time(median(all), all)) + " (" + time(slowest, all) + ", " + all.size() + ")";
+	private String cell(Row row, Measurement measurement, Column column) {
+		List<Result> all = of(row.candidate, row.variant, measurement);
+		double value = column.value(all);
+		boolean better = row.candidate.compareTo(Candidate.TABLE) > 0
+				&& value < column.value(of(Candidate.ADVISORY_LOCK, row.variant, measurement));
+		String text = Double.isNaN(value) ? "not counted" : column.text.apply(value, all);
+		return better ? "**" + text + "**" : text;
 	}
 
-	private static double median(List<Result> all) {
-		double[] sorted = all.stream().mapToDouble((each) -> each.figure(Result.NEXT)).sorted().toArray();
-		return (sorted.length == 0) ? 0 : (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+	private static double median(DoubleStream values) {
+		double[] sorted = values.sorted().toArray();
+		return (sorted.length == 0) ? Double.NaN : (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
 	}
 
-	private String overlap(Candidate candidate, Variant variant, Measurement measurement) {
-		List<Result> all = of(candidate, variant, measurement);
-		double own = longest(of(Candidate.ADVISORY_LOCK, variant, measurement));
-		boolean open = all.stream().anyMatch((each) -> each.figure(Result.OVERLAP_OPEN) > 0);
-		String text = (longest(all) > 0) ? (open ? "to the end, " : "") + time(longest(all), all) : "none";
-		return all.isEmpty() ? "" : bold(longest(all) < own, candidate, text);
+	private static double max(DoubleStream values) {
+		return values.max().orElse(Double.NaN);
 	}
 
-	private static double longest(List<Result> results) {
-		return results.stream().mapToDouble((each) -> each.figure(Result.OVERLAP)).max().orElse(0);
-	}
-
-	private static String oldRuns(List<Result> all) {
-		return all.isEmpty() ? "" : String.format(Locale.ROOT, "%.0f",
-				all.stream().mapToDouble((each) -> each.figure(Result.OLD_RUNS)).sum());
-	}
-
-	private static String counters(List<Result> all) {
-		return all.stream()
-			.flatMap((each) -> each.figures().entrySet().stream())
-			.map((figure) -> String.format(Locale.ROOT, "%.1f %s", figure.getValue(), figure.getKey()))
-			.collect(Collectors.joining(", "));
-	}
-
-	private static String bold(boolean better, Candidate candidate, String text) {
-		return (better && candidate.compareTo(Candidate.TABLE) > 0) ? "**" + text + "**" : text;
+	private static String overlap(double millis, List<Result> results) {
+		boolean open = results.stream().anyMatch((each) -> each.figure(Result.OVERLAP_OPEN) > 0);
+		return (millis > 0) ? (open ? "to the end, " : "") + time(millis, results) : "none";
 	}
 
 	private static String time(double millis, List<Result> results) {
 		if (Double.isInfinite(millis)) {
-			double limit = results.stream().mapToDouble((each) -> each.figure(Result.LIMIT)).max().orElse(0);
-			return "none within " + time(limit, results);
+			return "none within "
+					+ time(max(results.stream().mapToDouble((each) -> each.figure(Result.LIMIT))), results);
 		}
-		return (millis < 1000) ? String.format(Locale.ROOT, (millis < 10) ? "%.1f ms" : "%.0f ms", millis)
-				: String.format(Locale.ROOT, (millis < 20_000) ? "%.1f s" : "%.0f s", millis / 1000);
+		return (millis == 0) ? "none lost" : (millis < 1000) ? number((millis < 10) ? "%.1f ms" : "%.0f ms", millis)
+				: number((millis < 20_000) ? "%.1f s" : "%.0f s", millis / 1000);
+	}
+
+	private static String number(String format, double value) {
+		return String.format(Locale.ROOT, format, value);
 	}
 
 	private List<Result> of(Candidate candidate, Variant variant, Measurement measurement) {
 		return this.results.stream().filter((each) -> each.isOf(candidate, variant, measurement)).toList();
 	}
 
-	private List<Candidate> candidates(Predicate<Result> condition) {
-		return this.results.stream().filter(condition).map(Result::candidate).distinct().sorted().toList();
+	private List<Row> rows(Predicate<Result> condition) {
+		return this.results.stream()
+			.filter(condition)
+			.map((each) -> new Row(each.candidate(), each.variant()))
+			.distinct()
+			.sorted(Comparator.comparing(Row::candidate).thenComparing(Row::variant))
+			.toList();
 	}
 
 	private String distinct(Function<Result, String> property) {
-		return this.results.stream().map(property).distinct().sorted().collect(Collectors.joining(", "));
+		return this.results.stream()
+			.map(property)
+			.filter((each) -> !each.isEmpty())
+			.distinct()
+			.sorted()
+			.collect(Collectors.joining(", "));
 	}
 
-	private static String rows(List<Candidate> candidates, Function<Candidate, String> row) {
-		return candidates.stream().map(row).collect(Collectors.joining());
+	private static String header(Stream<String> cells) {
+		String line = line(cells);
+		return line + "|---".repeat((int) line.chars().filter((each) -> each == '|').count() - 1) + "|\n";
 	}
 
-	@SafeVarargs
-	private static String row(Candidate candidate, Function<Variant, String>... pairs) {
-		return row(Stream.concat(Stream.of(candidate.title()),
-				Arrays.stream(pairs).flatMap((pair) -> Arrays.stream(Variant.values()).map(pair))));
-	}
-
-	private static String header(String... cells) {
-		return row(Arrays.stream(cells)) + "|---".repeat(cells.length) + "|\n";
-	}
-
-	private static String row(Stream<String> cells) {
+	private static String line(Stream<String> cells) {
 		return cells.collect(Collectors.joining(" | ", "| ", " |\n"));
+	}
+
+	private record Row(Candidate candidate, Variant variant) {
+
+		String title() {
+			return this.candidate.title() + ((this.variant == Variant.TUNED) ? ", tuned" : "");
+		}
+
+	}
+
+	/**
+	 * A column of a table. Smaller values are better.
+	 */
+	private record Column(String title, String figure, ToDoubleFunction<DoubleStream> summary,
+			BiFunction<Double, List<Result>, String> text) {
+
+		static Column counter(String title, String figure, double divisor) {
+			return new Column(title, figure, Report::median, (value, all) -> number("%.1f", value / divisor));
+		}
+
+		double value(List<Result> results) {
+			return this.summary.applyAsDouble(results.stream().mapToDouble((each) -> each.figure(this.figure)));
+		}
+
 	}
 
 }

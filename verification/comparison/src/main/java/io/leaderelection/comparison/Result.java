@@ -37,14 +37,18 @@ import tools.jackson.databind.json.JsonMapper;
  * @param run the number of the run
  * @param at when the run has ended
  * @param machine where it was measured
+ * @param server the server and its version
  * @param load the load average when it began
  * @param figures what was measured. No {@link #NEXT} means that no node led within
  * {@link #LIMIT}
  */
 record Result(Candidate candidate, Variant variant, List<String> options, Measurement measurement, int run, String at,
-		String machine, String load, Map<String, Double> figures) {
+		String machine, String server, String load, Map<String, Double> figures) {
 
-	/** From the fault, or from the start of the process, until the next leader. */
+	/**
+	 * From the fault, or from the start of the process, until the next leader, 0 if the
+	 * leader has not lost leadership.
+	 */
 	static final String NEXT = "nextMillis";
 
 	/** For how long a next leader was awaited. */
@@ -78,7 +82,7 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 
 	double figure(String name) {
 		return Objects.requireNonNullElse(this.figures.get(name),
-				name.equals(NEXT) ? Double.POSITIVE_INFINITY : Double.valueOf(0));
+				name.equals(NEXT) ? Double.POSITIVE_INFINITY : Double.NaN);
 	}
 
 	/**
@@ -86,9 +90,12 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 	 */
 	enum Measurement {
 
-		KILL("Kill -9", 3, 10), STOP("Orderly stop (SIGTERM)", 3, 10), FREEZE("Frozen (SIGSTOP, SIGCONT)", 3, 5),
+		KILL("Process killed (its host lives)", 3, 10), STOP("Orderly stop (SIGTERM)", 3, 10),
+		FREEZE("Frozen (SIGSTOP, SIGCONT)", 3, 5),
 
-		CUT("Cut off, nothing closed", 3, 5), SESSION("Session ended by the server", 3, 5),
+		KILL_PROXIED("Process killed, behind a TCP proxy", 3, 5),
+
+		CUT("Cut off, as after the loss of its host", 3, 5), SESSION("Session ended by the server", 3, 5),
 
 		START("Start of one node", 1, 5), IDLE_3("Idle, 3 nodes", 3, 1), IDLE_20("Idle, 20 nodes", 20, 1);
 
@@ -121,7 +128,7 @@ record Result(Candidate candidate, Variant variant, List<String> options, Measur
 		}
 
 		boolean appliesTo(Candidate candidate) {
-			return this != SESSION || candidate.hasSession();
+			return this != SESSION || candidate != Candidate.KUBERNETES;
 		}
 
 	}

@@ -44,16 +44,14 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 	/** What all nodes need to be candidates after their start. */
 	private static final Duration SETTLED = Duration.ofSeconds(2);
 
-	/**
-	 * When what a start leaves, such as idle connections of a pool, has ended for sure.
-	 */
+	/** When idle connections that a start leaves in a pool have ended for sure. */
 	private static final Duration IDLE = Duration.ofSeconds(45);
 
 	/** How long a cluster is observed after the last change. */
 	private static final Duration OBSERVED = Duration.ofSeconds(3);
 
-	/** How long a leader that is cut off may go on before the network is restored. */
-	private static final Duration CUT = Duration.ofSeconds(30);
+	/** How long a leader may go on that is cut off, or whose session has ended. */
+	private static final Duration NOTICED = Duration.ofSeconds(30);
 
 	Map<String, Double> measure(Measurement measurement, int number) throws Exception {
 		String election = (this.candidate + "-" + this.variant + "-" + measurement + "-" + number).replace('_', '-');
@@ -61,7 +59,7 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 		try (Cluster cluster = new Cluster(this, election)) {
 			cluster.start(measurement);
 			if (measurement.isIdle()) {
-				return measureIdle();
+				return measureIdle(cluster, measurement.nodes());
 			}
 			cluster.awaitLeader(this.limit);
 			if (measurement == Measurement.START) {
@@ -72,44 +70,58 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 		}
 	}
 
-	private Map<String, Double> measureIdle() throws InterruptedException {
+	private Map<String, Double> measureIdle(Cluster cluster, int nodes) throws InterruptedException {
 		TimeUnit.NANOSECONDS.sleep(IDLE.toNanos());
 		Map<String, Double> figures = new TreeMap<>(this.backend.counters());
+		double cpu = cluster.cpuMillis();
 		long start = System.nanoTime();
 		TimeUnit.NANOSECONDS.sleep(this.idle.toNanos());
 		double seconds = (System.nanoTime() - start) / 1e9;
 		this.backend.counters()
 			.forEach((name, value) -> figures.compute(name,
 					(key, before) -> name.equals("connections") ? value : (value - before) / seconds));
+		figures.put("cpuMillis", (cluster.cpuMillis() - cpu) / seconds / nodes);
 		return figures;
 	}
 
 	private Map<String, Double> fault(Cluster cluster, Measurement fault) throws Exception {
-		// Also until a random moment between two renewals
-		TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos() + ThreadLocalRandom.current().nextLong(1_000_000_000));
+		Duration renewal = this.candidate.renewal(this.variant);
+		TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos() + ThreadLocalRandom.current().nextLong(renewal.toNanos()));
 		NodeProcess leader = cluster.awaitLeader(this.limit);
 		int old = leader.number();
 		long hit = System.nanoTime();
 		cluster.apply(fault, leader);
 		// A server that ends a session does not prevent the same node from leading again
-		Event next = cluster.await((event) -> event.kind() == Kind.GRANTED && event.time() > hit
-				&& (event.node() != old || fault == Measurement.SESSION), this.limit);
+		boolean session = fault == Measurement.SESSION;
+		Duration awaited = session ? NOTICED : this.limit;
+		Event next = cluster.await(
+				(event) -> event.kind() == Kind.GRANTED && event.time() > hit && (event.node() != old || session),
+				awaited);
 		if (fault == Measurement.CUT) {
-			awaitRevoked(cluster, old, hit, CUT);
+			awaitRevoked(cluster, old, hit, NOTICED);
 		}
 		cluster.restore(fault, leader);
-		if (fault != Measurement.KILL) {
+		boolean killed = fault == Measurement.KILL || fault == Measurement.KILL_PROXIED;
+		if (!killed) {
 			awaitRevoked(cluster, old, hit, OBSERVED);
 			TimeUnit.NANOSECONDS.sleep(OBSERVED.toNanos());
 		}
-		return figures(cluster.history(), (fault == Measurement.KILL) ? hit : Long.MAX_VALUE, old, hit, next);
+		Map<String, Double> figures = figures(cluster.history(), killed ? hit : Long.MAX_VALUE, old, hit, next);
+		figures.put(Result.LIMIT, (double) awaited.toMillis());
+		if (session && cluster.history().leader(false) == old) {
+			figures.putIfAbsent(Result.NEXT, 0.0);
+		}
+		return figures;
 	}
 
 	private static void awaitRevoked(Cluster cluster, int old, long hit, Duration limit) throws InterruptedException {
-		// What is reported is the time of the last answer before the fault, at the
-		// earliest
-		long earliest = hit - TimeUnit.MILLISECONDS.toNanos(10);
-		cluster.await((event) -> event.node() == old && event.kind() == Kind.REVOKED && event.time() > earliest, limit);
+		List<Interval> intervals = cluster.history().intervals(old, Long.MAX_VALUE, 0);
+		if (intervals.stream().anyMatch((interval) -> interval.end() == Long.MAX_VALUE)) {
+			// The time that is reported may be shortly before the fault
+			long earliest = hit - TimeUnit.MILLISECONDS.toNanos(10);
+			cluster.await((event) -> event.node() == old && event.kind() == Kind.REVOKED && event.time() > earliest,
+					limit);
+		}
 	}
 
 	private Map<String, Double> figures(History history, long killed, int old, long hit, @Nullable Event next) {
@@ -120,7 +132,6 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 			figures.put(Result.NEXT, (next.time() - hit) / 1e6);
 		}
 		long open = intervals.stream().filter((interval) -> interval.end() == end).count();
-		figures.put(Result.LIMIT, (double) this.limit.toMillis());
 		figures.put(Result.OVERLAP, History.overlap(intervals, hit) / 1e6);
 		figures.put(Result.OVERLAP_OPEN, (open > 1) ? 1.0 : 0.0);
 		figures.put(Result.OLD_RUNS, (double) history.oldRuns(old, intervals, hit));

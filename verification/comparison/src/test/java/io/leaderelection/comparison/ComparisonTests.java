@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
  * Tests of the comparison, and its short form, so that it does not rot.
@@ -76,12 +77,15 @@ class ComparisonTests {
 		assertThat(intervals).containsExactly(new Interval(0, 10, 60), new Interval(1, 50, 100));
 		assertThat(History.overlap(intervals, 20)).isEqualTo(10);
 		assertThat(History.overlap(intervals, 55)).isEqualTo(5);
-		assertThat(history.leader()).isEqualTo(1);
+		assertThat(history.leader(false)).isEqualTo(1);
 		assertThat(history.oldRuns(0, intervals, 20)).isEqualTo(2);
 		assertThat(history.oldRuns(0, intervals, 60)).isEqualTo(1);
 		// Node 1 was killed
 		assertThat(history.intervals(1, 70, 100)).contains(new Interval(1, 50, 70));
-		assertThat(new History(List.of()).leader()).isEqualTo(-1);
+		History ended = new History(List.of(new Event(0, Kind.GRANTED, 10), new Event(0, Kind.ENDED, 30)));
+		assertThat(ended.intervals(-1, 0, 100)).containsExactly(new Interval(0, 10, 30));
+		assertThat(ended.leader(false)).isEqualTo(-1);
+		assertThat(ended.leader(true)).isZero();
 	}
 
 	@Test
@@ -93,30 +97,34 @@ class ComparisonTests {
 				result(Candidate.CURATOR, 2,
 						Map.of(Result.NEXT, 14.0, Result.OVERLAP, 1500.0, Result.OVERLAP_OPEN, 1.0, Result.OLD_RUNS,
 								3.0)),
-				result(Candidate.POLLER, 1, Map.of(Result.OVERLAP, 0.0, Result.LIMIT, 120_000.0)));
+				result(Candidate.POLLER, 1, Map.of(Result.OVERLAP, 0.0, Result.LIMIT, 120_000.0)),
+				result(Candidate.SHEDLOCK, 1, Map.of(Result.NEXT, 0.0, Result.OVERLAP, 0.0, Result.OLD_RUNS, 0.0)));
 		for (Result result : results) {
 			result.append(file);
 		}
 		assertThat(Result.read(file)).isEqualTo(results);
 		String tables = new Report(results).markdown();
-		assertThat(tables).contains("Measured on 2026-11-27: a machine; load average at most 0.1.",
-				"| this project, advisory lock | 20 ms (20 ms, 1) |  | none |  | 0 |  |",
-				"| Apache Curator | **12 ms** (14 ms, 2) |  | to the end, 1.5 s |  | 5 |  |",
-				"| none within 120 s (none within 120 s, 1) |  | none |  | 0 |  |");
+		assertThat(tables).contains("Measured on 2026-11-27: a machine, PostgreSQL 1; load average at most 0.1.",
+				"| this project, advisory lock | 20 ms | 20 ms (1) | none | not counted |",
+				"| Apache Curator | **12 ms** | **14 ms (2)** | to the end, 1.5 s | 5 |",
+				"| **none lost** | **none lost (1)** | none | 0 |",
+				"| none within 120 s | none within 120 s (1) | none | not counted |");
+		assertThatIllegalArgumentException().isThrownBy(() -> new Comparison("--out=" + file))
+			.withMessageContaining("other settings");
 		assertThat(Report.replace("a\n" + Report.BEGIN + "old\n" + Report.END + "b", "new\n"))
 			.isEqualTo("a\n" + Report.BEGIN + "\nnew\n\n" + Report.END + "b");
 	}
 
 	private static Result result(Candidate candidate, int run, Map<String, Double> figures) {
 		return new Result(candidate, Variant.DEFAULT, List.of("option=1"), Measurement.KILL, run,
-				"2026-11-27T12:00:00Z", "a machine", "0.10", figures);
+				"2026-11-27T12:00:00Z", "a machine", "PostgreSQL 1", "0.10", figures);
 	}
 
 	/**
 	 * Otherwise two nodes could take a lease for a reason that Kubernetes does not have.
 	 */
 	@Test
-	void kubernetesServerRefusesOneOfTwoUpdatesOfTheSameVersion() {
+	void kubernetesServerRefusesOneOfTwoUpdatesOfTheSameVersion() throws Exception {
 		try (Backend backend = new KubernetesLease.Server();
 				KubernetesClient client = new KubernetesClientBuilder()
 					.withConfig(new ConfigBuilder().withMasterUrl("http://127.0.0.1:" + backend.port()).build())
