@@ -36,6 +36,7 @@ import org.springframework.beans.factory.config.SmartInstantiationAwareBeanPostP
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.autoconfigure.condition.ConditionEvaluationReport;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -62,6 +63,7 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 
 	@Override
 	public void initialize(ConfigurableApplicationContext context) {
+		SpringBootLine.check(SpringBootVersion.getVersion());
 		// Called when all bean definitions are known
 		context.addBeanFactoryPostProcessor(GuardContextInitializer::addGuard);
 	}

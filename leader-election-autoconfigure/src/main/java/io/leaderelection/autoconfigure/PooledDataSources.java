@@ -256,8 +256,7 @@ final class PooledDataSources {
 
 		static ConnectionTarget derive(DataSource root) {
 			HikariDataSource pool = (HikariDataSource) root;
-			Credentials credentials = (pool.getCredentialsProvider() != null)
-					? pool.getCredentialsProvider().getCredentials() : pool.getCredentials();
+			Credentials credentials = HikariCredentials.of(pool);
 			return target(pool).with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
 					pool.getConnectionInitSql());
 		}

@@ -96,6 +96,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	private final Set<String> reported = ConcurrentHashMap.newKeySet();
 
+	// Not that of the superclass, which Spring Framework 6.2 does not let subclasses read
+	private @Nullable ConfigurableListableBeanFactory beanFactory;
+
 	private volatile boolean electionsExist;
 
 	/**
@@ -112,6 +115,12 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
+	}
+
+	@Override
+	public void setBeanFactory(BeanFactory beanFactory) {
+		super.setBeanFactory(beanFactory);
+		this.beanFactory = (beanFactory instanceof ConfigurableListableBeanFactory listable) ? listable : null;
 	}
 
 	@Override

@@ -24,7 +24,6 @@ import org.reactivestreams.Publisher;
 
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
-import org.springframework.core.Nullness;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.Assert;
@@ -68,9 +67,9 @@ record ReactiveResult(@Nullable ReactiveAdapter adapter, boolean multiValue) {
 	 * if {@code null} is not a valid value.
 	 */
 	static Class<?> suspendedType(Method method) {
-		Class<?> type = new MethodParameter(method, -1).getParameterType();
-		return (Nullness.forMethodReturnType(method) == Nullness.NON_NULL)
-				? MethodType.methodType(type).unwrap().returnType() : type;
+		MethodParameter result = new MethodParameter(method, -1);
+		Class<?> type = result.getParameterType();
+		return result.isOptional() ? type : MethodType.methodType(type).unwrap().returnType();
 	}
 
 	boolean supportsEmpty() {

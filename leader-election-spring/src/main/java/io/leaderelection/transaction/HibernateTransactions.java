@@ -16,34 +16,44 @@
 
 package io.leaderelection.transaction;
 
+import java.util.Set;
+
 import javax.sql.DataSource;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.dao.support.PersistenceExceptionTranslator;
-import org.springframework.orm.jpa.hibernate.HibernateExceptionTranslator;
-import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
+import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.TransactionManager;
 
 /**
- * The support for Hibernate's own transaction manager, whose package differs between the
- * versions of Spring Framework. Requires Spring's ORM module, but not Hibernate.
+ * The support for Hibernate's own transaction manager, by its names, since its package
+ * differs between the versions of Spring Framework. Requires Spring's ORM module, but not
+ * Hibernate.
  */
 final class HibernateTransactions {
+
+	private static final Set<String> MANAGERS = Set.of("org.springframework.orm.hibernate5.HibernateTransactionManager",
+			"org.springframework.orm.jpa.hibernate.HibernateTransactionManager");
 
 	private HibernateTransactions() {
 	}
 
 	static boolean areManagedBy(TransactionManager manager) {
-		return manager instanceof HibernateTransactionManager;
+		Class<?> type = manager.getClass();
+		while (type != null && !MANAGERS.contains(type.getName())) {
+			type = type.getSuperclass();
+		}
+		return type != null;
 	}
 
 	static @Nullable DataSource dataSourceOf(TransactionManager manager) {
-		return ((HibernateTransactionManager) manager).getDataSource();
+		return (DataSource) PropertyAccessorFactory.forBeanPropertyAccess(manager).getPropertyValue("dataSource");
 	}
 
 	static PersistenceExceptionTranslator exceptionTranslator() {
-		return new HibernateExceptionTranslator();
+		return new HibernateJpaDialect();
 	}
 
 }

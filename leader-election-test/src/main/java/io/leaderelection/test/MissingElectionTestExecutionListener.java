@@ -28,9 +28,10 @@ import io.leaderelection.LeaderElectors;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.annotation.ParameterResolutionDelegate;
+import org.springframework.beans.factory.config.DependencyDescriptor;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Lazy;
-import org.springframework.core.Nullness;
+import org.springframework.core.MethodParameter;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.test.context.TestContext;
@@ -78,14 +79,14 @@ final class MissingElectionTestExecutionListener implements TestExecutionListene
 	private static boolean isRequired(Field field) {
 		Autowired autowired = AnnotatedElementUtils.findMergedAnnotation(field, Autowired.class);
 		return autowired != null && autowired.required() && !AnnotatedElementUtils.hasAnnotation(field, Lazy.class)
-				&& Nullness.forField(field) != Nullness.NULLABLE;
+				&& new DependencyDescriptor(field, true).isRequired();
 	}
 
 	private static boolean isRequired(Parameter parameter) {
 		Autowired autowired = AnnotatedElementUtils.findMergedAnnotation(parameter, Autowired.class);
 		return (autowired == null || autowired.required())
 				&& !AnnotatedElementUtils.hasAnnotation(parameter, Lazy.class)
-				&& Nullness.forParameter(parameter) != Nullness.NULLABLE;
+				&& new DependencyDescriptor(MethodParameter.forParameter(parameter), true).isRequired();
 	}
 
 	private static void check(Field field, ApplicationContext context) {

@@ -17,6 +17,8 @@
 package io.leaderelection.autoconfigure.listener;
 
 import java.time.Duration;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.lifecycle.LeaderServices;
@@ -30,13 +32,15 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistrar;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.kafka.listener.AbstractShareKafkaMessageListenerContainer;
 
 /**
  * The containers of {@code @KafkaListener}.
  */
 class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor<KafkaListenerEndpointRegistry>
 		implements KafkaListenerConfigurer {
+
+	// By its name, since Spring Boot 3 brings a version without it
+	private static final String SHARE_CONTAINER = "org.springframework.kafka.listener.AbstractShareKafkaMessageListenerContainer";
 
 	KafkaListenerPostProcessor(
 			@Qualifier(KafkaListenerConfigUtils.KAFKA_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME) ObjectProvider<KafkaListenerEndpointRegistry> registry,
@@ -60,7 +64,8 @@ class KafkaListenerPostProcessor extends ListenerRegistryPostProcessor<KafkaList
 		if (container instanceof AbstractMessageListenerContainer<?, ?> stopped) {
 			stopped.getContainerProperties().setStopImmediate(true);
 		}
-		return !(container instanceof AbstractShareKafkaMessageListenerContainer<?, ?>);
+		return Stream.<Class<?>>iterate(container.getClass(), Objects::nonNull, Class::getSuperclass)
+			.noneMatch((type) -> type.getName().equals(SHARE_CONTAINER));
 	}
 
 }

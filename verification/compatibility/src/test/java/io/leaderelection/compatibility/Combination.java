@@ -46,7 +46,14 @@ record Combination(String springBoot, int java, Threads threads, Application app
 			new Combination("4.0", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 15),
 			new Combination("4.1", 25, Threads.PLATFORM, Application.WEB, TABLE, 15),
 			new Combination("4.1", 17, Threads.PLATFORM, Application.PLAIN, LOCK, 14),
-			new Combination("4.0", 25, Threads.PLATFORM, Application.WEB, TABLE, 14));
+			new Combination("4.0", 25, Threads.PLATFORM, Application.WEB, TABLE, 14),
+			new Combination("3.5", 25, Threads.VIRTUAL, Application.WEB, TABLE, 18),
+			new Combination("3.5", 17, Threads.PLATFORM, Application.PLAIN, LOCK, 18),
+			new Combination("3.5", 25, Threads.PLATFORM, Application.WEB, LOCK, 17),
+			new Combination("3.5", 17, Threads.PLATFORM, Application.WEB, TABLE, 16),
+			new Combination("3.5", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 15),
+			new Combination("3.5", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 14),
+			new Combination("3.5", 17, Threads.PLATFORM, Application.WEB, TABLE, 14));
 
 	@Override
 	public String toString() {
