@@ -332,7 +332,7 @@ class FencingCoverageTests {
 	}
 
 	private static Map<String, Object> health(ConfigurableApplicationContext context) {
-		return context.getBean(LeadershipHealthIndicator.class).health(true).getDetails();
+		return context.getBean(LeadershipHealthIndicator.class).health().getDetails();
 	}
 
 	private static void insert(ConfigurableApplicationContext context, String manager) {

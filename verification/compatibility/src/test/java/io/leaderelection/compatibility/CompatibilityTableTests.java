@@ -100,6 +100,12 @@ class CompatibilityTableTests {
 			.containsExactlyInAnyOrderElementsOf(ours("4.1"));
 	}
 
+	@Test
+	void springBoot3HasArtifactsOfItsOwnForTwo() {
+		assertThat(ours("3.5")).hasSize(Library.SOURCES.size() + OTHER_MODULES.size() - 2)
+			.isSubsetOf(ours("4.1"));
+	}
+
 	/**
 	 * The class path of the version of Spring Boot that earlier revisions are compiled
 	 * with has everything that the library uses.

@@ -78,6 +78,17 @@ final class Versions {
 			.collect(Collectors.joining(File.pathSeparator));
 	}
 
+	/**
+	 * Return the class path to compile with Spring Boot 3.5, which has no classes of the
+	 * modules that serve both lines.
+	 */
+	static String compileClassPathOfSpringBoot3() {
+		return Stream.of(read("3.5-tests", "classpath.txt").split(File.pathSeparator))
+			.filter((entry) -> !Library.contains(Path.of(entry))
+					&& !Path.of(entry).startsWith(Library.ROOT.resolve("leader-election-test")))
+			.collect(Collectors.joining(File.pathSeparator));
+	}
+
 	static Stream<Path> entries(String springBoot) {
 		return Stream.of(classPath(springBoot).split(File.pathSeparator)).map(Path::of);
 	}

@@ -1,0 +1,83 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.compatibility;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import io.leaderelection.testsupport.Jdk;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests that an application with the starter for another line of Spring Boot says so,
+ * rather than fail by a type that is missing, or start without one part or another.
+ */
+@Tag("ring2")
+class WrongStarterTests {
+
+	private static final String OURS = "leader-election-autoconfigure";
+
+	@TempDir
+	private Path directory;
+
+	@ParameterizedTest
+	@CsvSource({ "3.5, 4.0, leader-election-starter, leader-election-starter-boot3",
+			"4.0, 3.5, leader-election-starter-boot3, leader-election-starter",
+			"4.1, 3.5, leader-election-starter-boot3, leader-election-starter" })
+	void namesTheRightStarter(String springBoot, String wrong, String starter, String right) throws Exception {
+		Path output = this.directory.resolve("output.txt");
+		Process process = new ProcessBuilder(Jdk.current().java().toString(), "-cp", classPath(springBoot, wrong),
+				"com.example.orders.OrdersApplication", "--leader-election.mode=always",
+				"--spring.datasource.url=jdbc:postgresql://localhost:1/orders")
+			.redirectErrorStream(true)
+			.redirectOutput(output.toFile())
+			.start();
+		try {
+			assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
+		}
+		finally {
+			process.destroyForcibly();
+		}
+		assertThat(output).content()
+			.contains("APPLICATION FAILED TO START")
+			.contains("The application runs Spring Boot " + Versions.springBoot(springBoot))
+			.contains("Replace the dependency %s by %s.".formatted(starter, right));
+		assertThat(process.exitValue()).isOne();
+		assertThat(Files.readString(output)).doesNotContain("NoClassDefFoundError", "NoSuchMethodError");
+	}
+
+	private static String classPath(String springBoot, String wrong) {
+		Stream<Path> others = Versions.entries(springBoot).filter((entry) -> !isOurs(entry));
+		return Stream.concat(others, Versions.entries(wrong).filter(WrongStarterTests::isOurs))
+			.map(Path::toString)
+			.collect(Collectors.joining(File.pathSeparator));
+	}
+
+	private static boolean isOurs(Path entry) {
+		return entry.startsWith(Library.ROOT.resolve(OURS)) || entry.startsWith(Library.ROOT.resolve(OURS + "-boot3"));
+	}
+
+}
