@@ -47,6 +47,10 @@ class SpringBoot3Tests {
 
 	private static final Pattern WEB = Pattern.compile("spring-webmvc-|tomcat-embed-");
 
+	/** Without a broker, health would be down, and with its settings, fewer messages are logged. */
+	private static final Pattern NOT_IN_SAMPLE = Pattern
+		.compile("spring-(rabbit|kafka|jms|integration|orm)-|hibernate-|leader-election-test-support-");
+
 	private static final Pattern SUCCESSFUL = Pattern.compile("\\[ +(\\d+) tests successful");
 
 	private static final Duration LIMIT = Duration.ofMinutes(30);
@@ -83,20 +87,26 @@ class SpringBoot3Tests {
 	private static int run(int java, String module, Stream<String> options) throws Exception {
 		Jdk jdk = Jdk.findOrSkip(java);
 		boolean web = module.equals("sample-app");
+		Path folder = Library.ROOT.resolve(module);
+		String classPath = Stream
+			.of(MODULE.resolve("test-classes"), folder.resolve("src/test/resources"),
+					folder.resolve(web ? "src/main/resources" : "none"))
+			.map(Path::toString)
+			.collect(Collectors.joining(File.pathSeparator));
 		String libraries = Stream.of(Files.readString(MODULE.resolve("classpath.txt")).trim().split(File.pathSeparator))
-			.filter((entry) -> web || !WEB.matcher(Path.of(entry).getFileName().toString()).lookingAt())
+			.filter((entry) -> !(web ? NOT_IN_SAMPLE : WEB).matcher(Path.of(entry).getFileName().toString()).lookingAt())
 			.collect(Collectors.joining(File.pathSeparator));
 		List<String> command = new ArrayList<>(List.of(jdk.java().toString(), "-XX:+EnableDynamicAgentLoading",
 				"-Dpostgresql.binaries.version=" + System.getProperty("postgresql.binaries.version"),
-				"-Dsuite.postgres=embedded", "-cp", MODULE.resolve("test-classes") + File.pathSeparator + libraries,
-				"org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--details=tree",
+				"-Dsuite.postgres=embedded", "-cp", classPath + File.pathSeparator + libraries,
+				"org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors", "--details=tree",
 				"--fail-if-no-tests", "--scan-classpath=" + MODULE.resolve("test-classes")));
 		options.forEach(command::add);
 		if (!web) {
 			command.add("--exclude-tag=ring3");
 		}
 		Path output = Path.of("target", "spring-boot-3.5-" + Path.of(module).getFileName() + "-" + java + ".log");
-		Process process = new ProcessBuilder(command).directory(Library.ROOT.resolve(module).toFile())
+		Process process = new ProcessBuilder(command).directory(folder.toFile())
 			.redirectErrorStream(true)
 			.redirectOutput(output.toFile())
 			.start();
