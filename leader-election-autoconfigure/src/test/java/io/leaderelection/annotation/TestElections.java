@@ -65,15 +65,15 @@ class TestElections {
 	}
 
 	@Bean
-	RunningElections runningElections(Environment environment, @Nullable StoreByHand byHand) {
+	RunningElections runningElections(Environment environment, ObjectProvider<StoreByHand> byHand) {
 		List<String> leads = List.of(environment.getProperty("test.leads", String[].class, new String[0]));
 		Duration drainTimeout = DurationStyle.detectAndParse(environment.getProperty("test.drain-timeout", "10s"));
 		List<ElectionSettings> settings = Stream.of("default", "reports")
 			.map((election) -> new ElectionSettings(election, "node", Duration.ofMinutes(1), Duration.ZERO,
 					drainTimeout, true))
 			.toList();
-		return new RunningElections(
-				new DefaultLeaderElectors(settings, (election) -> sessions(election, leads, byHand), (event) -> {
+		return new RunningElections(new DefaultLeaderElectors(settings,
+				(election) -> sessions(election, leads, byHand.getIfAvailable()), (event) -> {
 				}));
 	}
 

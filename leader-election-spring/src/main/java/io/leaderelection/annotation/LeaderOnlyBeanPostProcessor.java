@@ -33,6 +33,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -121,6 +122,19 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
 		this.beanFactory = (beanFactory instanceof ConfigurableListableBeanFactory listable) ? listable : null;
+		if (this.beanFactory != null && areClassesProxied(this.beanFactory)) {
+			setProxyTargetClass(true);
+		}
+	}
+
+	/**
+	 * Return whether Spring Framework 6.2 is configured to proxy classes, as by Spring
+	 * Boot. Spring Framework 7 has another bean for it, which the superclass uses.
+	 */
+	private static boolean areClassesProxied(ConfigurableListableBeanFactory beanFactory) {
+		String name = AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME;
+		return beanFactory.containsBeanDefinition(name)
+				&& Boolean.TRUE.equals(beanFactory.getBeanDefinition(name).getPropertyValues().get("proxyTargetClass"));
 	}
 
 	@Override

@@ -102,8 +102,7 @@ class CompatibilityTableTests {
 
 	@Test
 	void springBoot3HasArtifactsOfItsOwnForTwo() {
-		assertThat(ours("3.5")).hasSize(Library.SOURCES.size() + OTHER_MODULES.size() - 2)
-			.isSubsetOf(ours("4.1"));
+		assertThat(ours("3.5")).hasSize(Library.SOURCES.size() + OTHER_MODULES.size() - 2).isSubsetOf(ours("4.1"));
 	}
 
 	/**

@@ -154,10 +154,31 @@ class BundleTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "leader-election-autoconfigure", "leader-election-starter" })
 	void pomNamesTheOldestSpringBoot(String artifact) {
+		pomNamesSpringBoot(artifact, System.getProperty("release.spring-boot.oldest"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leader-election-autoconfigure-boot3", "leader-election-starter-boot3" })
+	void pomNamesTheOldestSpringBoot3(String artifact) {
+		pomNamesSpringBoot(artifact, System.getProperty("release.spring-boot-3.oldest"));
+	}
+
+	/**
+	 * Gradle would take the version of Spring that they name, if it is above that of the
+	 * application.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "core", "postgresql", "schedule", "spring", "test" })
+	void pomOfWhatServesBothLinesBringsNoSpring(String artifact) {
+		assertThat(Bundle.elements(bundle.poms().get("leader-election-" + artifact), "dependencies/dependency")
+			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.springframework"::equals)))
+			.allSatisfy((dependency) -> assertThat(Bundle.texts(dependency, "optional")).containsExactly("true"));
+	}
+
+	private static void pomNamesSpringBoot(String artifact, String version) {
 		assertThat(Bundle.elements(bundle.poms().get(artifact), "dependencies/dependency")
 			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.springframework.boot"::equals))
-			.flatMap((dependency) -> Bundle.texts(dependency, "version"))).isNotEmpty()
-			.allMatch(System.getProperty("release.spring-boot.oldest")::equals);
+			.flatMap((dependency) -> Bundle.texts(dependency, "version"))).isNotEmpty().allMatch(version::equals);
 	}
 
 	@Test
@@ -189,7 +210,9 @@ class BundleTests {
 	}
 
 	static Stream<String> artifacts() {
-		return Stream.of("autoconfigure", "core", "postgresql", "schedule", "spring", "starter", "test")
+		return Stream
+			.of("autoconfigure", "autoconfigure-boot3", "core", "postgresql", "schedule", "spring", "starter",
+					"starter-boot3", "test")
 			.map("leader-election-"::concat);
 	}
 

@@ -29,6 +29,8 @@ import coursierapi.Repository;
 import coursierapi.error.CoursierError;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -46,12 +48,18 @@ class HighestVersionWinsTests {
 
 	@Test
 	void versionsOfAnApplicationWithTheOldestSpringBootStay() throws CoursierError {
-		versionsStay(OLDEST);
+		versionsStay(OLDEST, "");
 	}
 
 	@Test
 	void versionsOfAnApplicationWithTheNewestSpringBootStay() throws CoursierError {
-		versionsStay(NEWEST);
+		versionsStay(NEWEST, "");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "oldest", "newest" })
+	void versionsOfAnApplicationWithSpringBoot3Stay(String version) throws CoursierError {
+		versionsStay(System.getProperty("release.spring-boot-3." + version), "-boot3");
 	}
 
 	@Test
@@ -62,12 +70,16 @@ class HighestVersionWinsTests {
 		assertThat(OLDEST).isNotEqualTo(NEWEST);
 	}
 
-	private static void versionsStay(String springBoot) throws CoursierError {
+	private static void versionsStay(String springBoot, String line) throws CoursierError {
 		Map<String, String> without = resolve(springBoot);
-		Map<String, String> with = resolve(springBoot, ours("starter"), ours("schedule"), ours("test"));
+		Map<String, String> with = resolve(springBoot, ours("starter" + line), ours("schedule"), ours("test"));
+		Set<String> ofOtherLine = Set.of("autoconfigure", "starter");
 		assertThat(with.keySet().stream().filter((name) -> !without.containsKey(name)))
-			.containsExactlyInAnyOrderElementsOf(
-					BundleTests.artifacts().map((artifact) -> "io.leaderelection:" + artifact).toList());
+			.containsExactlyInAnyOrderElementsOf(BundleTests.artifacts()
+				.filter((artifact) -> line.isEmpty() ? !artifact.endsWith("-boot3")
+						: !ofOtherLine.contains(artifact.substring("leader-election-".length())))
+				.map((artifact) -> "io.leaderelection:" + artifact)
+				.toList());
 		with.keySet().retainAll(without.keySet());
 		assertThat(with).isEqualTo(without).containsEntry("org.springframework.boot:spring-boot", springBoot);
 	}
@@ -85,7 +97,9 @@ class HighestVersionWinsTests {
 	 */
 	private static Map<String, String> resolve(String springBoot, Dependency... further) throws CoursierError {
 		return resolve(fetch().addDependencies(driver(driverVersion(springBoot)))
-			.addDependencies(Stream.of("starter-actuator", "starter-jdbc", "starter-test", "starter-webmvc")
+			.addDependencies(Stream
+				.of("starter-actuator", "starter-jdbc", "starter-test",
+						springBoot.startsWith("3.") ? "starter-web" : "starter-webmvc")
 				.map((name) -> springBoot(name, springBoot))
 				.toArray(Dependency[]::new))
 			.addDependencies(further));
