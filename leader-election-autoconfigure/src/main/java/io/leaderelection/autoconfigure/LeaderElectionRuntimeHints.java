@@ -31,7 +31,7 @@ import org.springframework.aot.hint.TypeReference;
 
 /**
  * Hints for the scripts of the tables, for types that are found by name, and for those of
- * data sources whose properties are read. Without them, a native image would treat
+ * data sources and transaction managers whose properties are read. Without them, a native image would treat
  * present libraries as missing and, for instance, reject guarded methods that return
  * publishers.
  */
@@ -56,7 +56,9 @@ class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 				"org.apache.tomcat.jdbc.pool.PoolProperties", "org.postgresql.ds.PGPoolingDataSource",
 				"org.postgresql.ds.PGSimpleDataSource", "org.springframework.jdbc.datasource.DriverManagerDataSource",
 				"org.springframework.jdbc.datasource.SimpleDriverDataSource",
-				"org.springframework.jdbc.datasource.SingleConnectionDataSource")
+				"org.springframework.jdbc.datasource.SingleConnectionDataSource",
+				"org.springframework.orm.hibernate5.HibernateTransactionManager",
+				"org.springframework.orm.jpa.hibernate.HibernateTransactionManager")
 			.forEach((type) -> reflection.registerTypeIfPresent(classLoader, type, MemberCategory.INVOKE_PUBLIC_METHODS,
 					MemberCategory.INVOKE_DECLARED_METHODS));
 		reflection.registerType(SessionSockets.class, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);

@@ -74,7 +74,10 @@ class HighestVersionWinsTests {
 		Map<String, String> without = resolve(springBoot);
 		Map<String, String> with = resolve(springBoot, ours("starter" + line), ours("schedule"), ours("test"));
 		Set<String> ofOtherLine = Set.of("autoconfigure", "starter");
-		assertThat(with.keySet().stream().filter((name) -> !without.containsKey(name)))
+		// Spring Boot 3.5 does not bring the annotations
+		assertThat(with.keySet()
+			.stream()
+			.filter((name) -> !without.containsKey(name) && !name.equals("org.jspecify:jspecify")))
 			.containsExactlyInAnyOrderElementsOf(BundleTests.artifacts()
 				.filter((artifact) -> line.isEmpty() ? !artifact.endsWith("-boot3")
 						: !ofOtherLine.contains(artifact.substring("leader-election-".length())))
