@@ -31,9 +31,9 @@ import org.springframework.aot.hint.TypeReference;
 
 /**
  * Hints for the scripts of the tables, for types that are found by name, and for those of
- * data sources and transaction managers whose properties are read. Without them, a native image would treat
- * present libraries as missing and, for instance, reject guarded methods that return
- * publishers.
+ * data sources and transaction managers whose properties are read. Without them, a native
+ * image would treat present libraries as missing and, for instance, reject guarded
+ * methods that return publishers.
  */
 class LeaderElectionRuntimeHints implements RuntimeHintsRegistrar {
 
