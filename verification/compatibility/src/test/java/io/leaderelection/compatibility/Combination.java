@@ -17,6 +17,7 @@
 package io.leaderelection.compatibility;
 
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Versions that are run together. Not every combination is, but every pair of a version
@@ -54,6 +55,23 @@ record Combination(String springBoot, int java, Threads threads, Application app
 			new Combination("3.5", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 15),
 			new Combination("3.5", 25, Threads.VIRTUAL, Application.PLAIN, LOCK, 14),
 			new Combination("3.5", 17, Threads.PLATFORM, Application.WEB, TABLE, 14));
+
+	/**
+	 * The first of the newest version of Spring Boot, and the last of each other.
+	 */
+	static final List<Combination> NEWEST_AND_OLDEST = List.of(first("4.1"), last("4.0"), last("3.5"));
+
+	private static Combination first(String springBoot) {
+		return of(springBoot).findFirst().orElseThrow();
+	}
+
+	private static Combination last(String springBoot) {
+		return of(springBoot).reduce((first, second) -> second).orElseThrow();
+	}
+
+	private static Stream<Combination> of(String springBoot) {
+		return ALL.stream().filter((combination) -> combination.springBoot().equals(springBoot));
+	}
 
 	@Override
 	public String toString() {

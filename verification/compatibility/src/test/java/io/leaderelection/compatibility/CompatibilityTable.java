@@ -67,7 +67,7 @@ final class CompatibilityTable {
 					|| !this.results.values().stream().allMatch((result) -> result.text().equals("passed"))) {
 				throw new IllegalStateException("Not all combinations have passed: the document is not changed");
 			}
-			if (!Git.run(Library.SOURCES, "status", "--porcelain", "--").required().isEmpty()) {
+			if (!Git.run(Library.TREES, "status", "--porcelain", "--").required().isEmpty()) {
 				throw new IllegalStateException("The library has uncommitted changes: the document is not changed");
 			}
 			String document = Files.readString(DOCUMENT);

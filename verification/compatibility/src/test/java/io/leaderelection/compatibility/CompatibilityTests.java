@@ -71,7 +71,7 @@ class CompatibilityTests {
 	}
 
 	static List<Combination> newestAndOldest() {
-		return List.of(Combination.ALL.get(0), Combination.ALL.get(Combination.ALL.size() - 1));
+		return Combination.NEWEST_AND_OLDEST;
 	}
 
 	@ParameterizedTest
@@ -82,7 +82,9 @@ class CompatibilityTests {
 	}
 
 	static List<Combination> inBetween() {
-		return Combination.ALL.subList(1, Combination.ALL.size() - 1);
+		return Combination.ALL.stream()
+			.filter((combination) -> !Combination.NEWEST_AND_OLDEST.contains(combination))
+			.toList();
 	}
 
 	private void run(Combination combination) {

@@ -52,6 +52,13 @@ record Library(Path sources, Path classes) {
 		.toList();
 
 	/**
+	 * What a run depends on: those, and what makes of them the artifacts for Spring Boot
+	 * 3.5.
+	 */
+	static final List<String> TREES = Stream.concat(SOURCES.stream(), Stream.of("leader-election-autoconfigure-boot3"))
+		.toList();
+
+	/**
 	 * Return whether an entry of a class path is one of the library.
 	 */
 	static boolean contains(Path entry) {
@@ -85,7 +92,7 @@ record Library(Path sources, Path classes) {
 	 * commit, they stay the same when commits are rebased.
 	 */
 	static String trees() {
-		return SOURCES.stream()
+		return TREES.stream()
 			.map((source) -> Git.run("rev-parse", "--short=12", "HEAD:" + source).required())
 			.collect(Collectors.joining(" "));
 	}
