@@ -29,14 +29,11 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.resilience.annotation.EnableResilientMethods;
-import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
@@ -62,21 +59,16 @@ class LeaderOnlyOrderTests {
 
 	private final ApplicationContextRunner leader = TestElections.leader()
 		.withUserConfiguration(SpringAnnotations.class)
-		.withBean(Jobs.class);
+		.withBean("jobs", Jobs.class);
 
 	private final ApplicationContextRunner follower = TestElections.follower()
 		.withUserConfiguration(SpringAnnotations.class)
-		.withBean(Jobs.class);
+		.withBean("jobs", Jobs.class);
 
 	@Test
-	void adviceIsAsyncThenRetryThenLeaderOnlyThenTransaction() {
-		this.leader.run((context) -> {
-			Advised jobs = (Advised) context.getBean(Jobs.class);
-			assertThat(Stream.of(jobs.getAdvisors()).map(Advisor::getAdvice).map((advice) -> advice.getClass()))
-				.extracting(Class::getSimpleName)
-				.containsExactly("AnnotationAsyncExecutionInterceptor", "RetryAnnotationInterceptor",
-						"LeaderOnlyInterceptor", "TransactionInterceptor");
-		});
+	void adviceIsAsyncThenLeaderOnlyThenTransaction() {
+		this.leader.run((context) -> assertThat(advice(context)).containsExactly("AnnotationAsyncExecutionInterceptor",
+				"LeaderOnlyInterceptor", "TransactionInterceptor"));
 	}
 
 	@Test
@@ -118,52 +110,6 @@ class LeaderOnlyOrderTests {
 	}
 
 	@Test
-	void eachAttemptIsCheckedAndHasItsOwnTransaction() {
-		this.leader.run((context) -> {
-			LeaderElector elector = elector(context);
-			Jobs jobs = context.getBean(Jobs.class);
-			assertThat(jobs.retried(elector, 3, () -> {
-			})).isEqualTo("attempt 3");
-			assertThat(begun(context)).isEqualTo(3);
-		});
-	}
-
-	@Test
-	void attemptAfterLossOfLeadershipIsSkipped() {
-		this.leader.run((context) -> {
-			Jobs jobs = context.getBean(Jobs.class);
-			DefaultLeaderElectors electors = context.getBean(DefaultLeaderElectors.class);
-			assertThat(jobs.retried(electors.getDefault(), 3, electors.getDefault()::stop)).isNull();
-			assertThat(begun(context)).isEqualTo(1);
-		});
-	}
-
-	@Test
-	void skippedCallIsNotRetried() {
-		this.follower.run((context) -> {
-			assertThat(context.getBean(Jobs.class).retried(elector(context), 1, () -> {
-			})).isNull();
-			assertThat(begun(context)).isZero();
-		});
-	}
-
-	@Test
-	void allTogether() {
-		this.leader.run((context) -> {
-			Work work = context.getBean(Jobs.class).all(elector(context)).get();
-			assertThat(work.thread()).startsWith("async-");
-			assertThat(work.guarded()).isTrue();
-			assertThat(work.inTransaction()).isTrue();
-			assertThat(begun(context)).isEqualTo(2);
-		});
-		this.follower.run((context) -> {
-			assertThat(context.getBean(Jobs.class).all(elector(context))).succeedsWithin(Duration.ofSeconds(5))
-				.isNull();
-			assertThat(begun(context)).isZero();
-		});
-	}
-
-	@Test
 	void scheduledMethodGoesThroughTheGuard() {
 		this.leader.withBean(ScheduledJobs.class).withBean(ScheduledClass.class).run((context) -> {
 			tick(context);
@@ -188,11 +134,19 @@ class LeaderOnlyOrderTests {
 			.forEach((task) -> task.getTask().getRunnable().run());
 	}
 
-	private static LeaderElector elector(ApplicationContext context) {
+	/**
+	 * Return the advice of the jobs, in the order of a call.
+	 */
+	static Stream<String> advice(ApplicationContext context) {
+		return Stream.of(((Advised) context.getBean("jobs")).getAdvisors())
+			.map((advisor) -> advisor.getAdvice().getClass().getSimpleName());
+	}
+
+	static LeaderElector elector(ApplicationContext context) {
 		return context.getBean(DefaultLeaderElectors.class).getDefault();
 	}
 
-	private static int begun(ApplicationContext context) {
+	static int begun(ApplicationContext context) {
 		return context.getBean(CountingTransactionManager.class).begun.get();
 	}
 
@@ -206,8 +160,6 @@ class LeaderOnlyOrderTests {
 	}
 
 	static class Jobs {
-
-		private final AtomicInteger attempts = new AtomicInteger();
 
 		@Async
 		@LeaderOnly
@@ -230,30 +182,6 @@ class LeaderOnlyOrderTests {
 		@Transactional
 		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		void transactionalRejected() {
-		}
-
-		@Retryable(maxRetries = 5, delay = 1)
-		@Transactional
-		@LeaderOnly
-		String retried(LeaderElector elector, int success, Runnable beforeFailure) {
-			int attempt = this.attempts.incrementAndGet();
-			assertThat(elector.getWorkLeadership()).isNotNull();
-			if (attempt < success) {
-				beforeFailure.run();
-				throw new IllegalStateException("attempt " + attempt);
-			}
-			return "attempt " + attempt;
-		}
-
-		@LeaderOnly
-		@Transactional
-		@Retryable(maxRetries = 1, delay = 1)
-		@Async
-		CompletableFuture<Work> all(LeaderElector elector) {
-			if (this.attempts.incrementAndGet() < 2) {
-				throw new IllegalStateException("first attempt");
-			}
-			return CompletableFuture.completedFuture(Work.current(elector));
 		}
 
 	}
@@ -303,7 +231,6 @@ class LeaderOnlyOrderTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAsync
-	@EnableResilientMethods
 	@EnableScheduling
 	@EnableTransactionManagement
 	static class SpringAnnotations {

@@ -28,7 +28,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
@@ -44,8 +43,6 @@ import reactor.core.scheduler.Schedulers;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.resilience.annotation.EnableResilientMethods;
-import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
@@ -186,7 +183,7 @@ class LeaderOnlyReactiveTests {
 			source.tryEmitNext(1);
 			source.tryEmitNext(2);
 			this.store.lose();
-			await().untilAtomic(failure, (ex) -> assertThat(ex).isInstanceOf(NotLeaderException.class));
+			await().untilAsserted(() -> assertThat(failure.get()).isInstanceOf(NotLeaderException.class));
 			assertThat(elements).containsExactly(1, 2);
 			assertThat(source.currentSubscriberCount()).isZero();
 		});
@@ -242,20 +239,6 @@ class LeaderOnlyReactiveTests {
 		});
 	}
 
-	@Test
-	void eachAttemptIsChecked() {
-		this.contextRunner.withUserConfiguration(Retries.class).run((context) -> {
-			Jobs jobs = context.getBean(Jobs.class);
-			assertThat(jobs.retried(() -> {
-			}).block(SOON)).isEqualTo("attempt 3");
-			assertThat(jobs.retried(() -> {
-				this.store.lose();
-				await().until(() -> !elector(context).isLeader());
-			}).onErrorComplete(NotLeaderException.class).block(SOON)).isNull();
-			assertThat(jobs.attempts()).isEqualTo(4);
-		});
-	}
-
 	private static void assertWaits(CompletableFuture<Boolean> handOver) {
 		assertThatExceptionOfType(TimeoutException.class).isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
 	}
@@ -301,12 +284,6 @@ class LeaderOnlyReactiveTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableResilientMethods
-	static class Retries {
-
-	}
-
 	static class ScheduledJobs {
 
 		private final AtomicInteger runs = new AtomicInteger();
@@ -326,8 +303,6 @@ class LeaderOnlyReactiveTests {
 	static class Jobs {
 
 		private final AtomicInteger calls = new AtomicInteger();
-
-		private final AtomicInteger attempts = new AtomicInteger();
 
 		@LeaderOnly
 		Mono<String> text() {
@@ -370,23 +345,6 @@ class LeaderOnlyReactiveTests {
 		@LeaderOnly
 		Flux<Integer> elements(Flux<Integer> source) {
 			return source;
-		}
-
-		@Retryable(delay = 0, maxRetries = 2, excludes = NotLeaderException.class)
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		Mono<String> retried(Runnable meanwhile) {
-			return Mono.fromCallable(() -> {
-				int attempt = this.attempts.incrementAndGet();
-				if (attempt != 3) {
-					meanwhile.run();
-					throw new IllegalStateException("attempt " + attempt);
-				}
-				return "attempt " + attempt;
-			});
-		}
-
-		int attempts() {
-			return this.attempts.get();
 		}
 
 	}

@@ -123,7 +123,7 @@ class LeaderOnlyReactiveTypesTests {
 			Leadership leadership = elector(context).getLeadership();
 			Jobs jobs = context.getBean(RejectedJobs.class);
 			CompletableFuture<List<Object>> running = collect(type.call(jobs));
-			await().untilAtomic(this.probe.calls, (calls) -> assertThat(calls).isEqualTo(1));
+			await().untilAsserted(() -> assertThat(this.probe.calls).hasValue(1));
 			CompletableFuture<Boolean> handOver = elector(context).resign();
 			assertThatExceptionOfType(TimeoutException.class)
 				.isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
@@ -141,7 +141,7 @@ class LeaderOnlyReactiveTypesTests {
 		this.leader.run((context) -> {
 			Jobs jobs = context.getBean(RejectedJobs.class);
 			CompletableFuture<List<Object>> running = collect(type.call(jobs));
-			await().untilAtomic(this.probe.calls, (calls) -> assertThat(calls).isEqualTo(1));
+			await().untilAsserted(() -> assertThat(this.probe.calls).hasValue(1));
 			this.store.lose();
 			assertThat(running).failsWithin(Duration.ofSeconds(5))
 				.withThrowableThat()

@@ -46,7 +46,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.BeanNameAware;
@@ -65,8 +64,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Profile;
-import org.springframework.context.annotation.ProxyType;
-import org.springframework.context.annotation.Proxyable;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
@@ -259,14 +256,6 @@ class LeaderOnlyRejectionTests {
 		assertThat(context).hasNotFailed();
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean(type))
 			.satisfies((ex) -> assertThat(shortened(failure(ex).getDescription())).isEqualTo(description));
-	}
-
-	@Test
-	void finalClassIsGuardedByItsInterfaces() {
-		this.contextRunner.withUserConfiguration(InterfaceProxied.class).run((context) -> {
-			assertThat(AopUtils.isJdkDynamicProxy(context.getBean(Job.class))).isTrue();
-			assertThat(context.getBean(Job.class).run()).isNull();
-		});
 	}
 
 	@Test
@@ -823,17 +812,6 @@ class LeaderOnlyRejectionTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement
 	static class InterfaceTransactions {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class InterfaceProxied {
-
-		@Bean
-		@Proxyable(ProxyType.INTERFACES)
-		Job job() {
-			return new FinalJob();
-		}
 
 	}
 

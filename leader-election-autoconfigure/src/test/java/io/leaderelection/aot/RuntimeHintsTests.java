@@ -16,10 +16,12 @@
 
 package io.leaderelection.aot;
 
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
 
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
@@ -92,8 +94,7 @@ class RuntimeHintsTests {
 	@Test
 	void methodsOfGuardedBeansCanBeCalledBehindProxies() {
 		for (Method method : AotApplication.Jobs.class.getDeclaredMethods()) {
-			assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(method)).as(method.toString())
-				.accepts(hints);
+			assertThat(invocation(method)).as(method.toString()).accepts(hints);
 		}
 		assertInvocable(AotApplication.Reports.class, "create");
 	}
@@ -134,9 +135,7 @@ class RuntimeHintsTests {
 		assertThat(RuntimeHintsPredicates.reflection()
 			.onType(LeaderElectionProperties.Election.class)
 			.withMemberCategory(MemberCategory.INVOKE_DECLARED_CONSTRUCTORS)
-			.or(RuntimeHintsPredicates.reflection()
-				.onConstructorInvocation(LeaderElectionProperties.Election.class.getDeclaredConstructors()[0])))
-			.accepts(hints);
+			.or(invocation(LeaderElectionProperties.Election.class.getDeclaredConstructors()[0]))).accepts(hints);
 	}
 
 	@Test
@@ -146,15 +145,21 @@ class RuntimeHintsTests {
 			.flatMap((descriptor) -> Arrays.stream(descriptor.getRecordComponents()))
 			.toList();
 		assertThat(components).isNotEmpty()
-			.allSatisfy((component) -> assertThat(
-					RuntimeHintsPredicates.reflection().onMethodInvocation(component.getAccessor()))
-				.accepts(hints));
+			.allSatisfy((component) -> assertThat(invocation(component.getAccessor())).accepts(hints));
+	}
+
+	private static Predicate<RuntimeHints> invocation(Constructor<?> constructor) {
+		return RuntimeHintsPredicates.reflection().onConstructorInvocation(constructor);
+	}
+
+	private static Predicate<RuntimeHints> invocation(Method method) {
+		return RuntimeHintsPredicates.reflection().onMethodInvocation(method);
 	}
 
 	private static void assertInvocable(Class<?> type, String name) {
 		Method method = ReflectionUtils.findMethod(type, name);
 		assertThat(method).isNotNull();
-		assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(method)).as(method.toString()).accepts(hints);
+		assertThat(invocation(method)).as(method.toString()).accepts(hints);
 	}
 
 }

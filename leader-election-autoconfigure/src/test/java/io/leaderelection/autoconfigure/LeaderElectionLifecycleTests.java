@@ -103,7 +103,6 @@ class LeaderElectionLifecycleTests {
 		assertThat(this.lifecycle.getPhase()).isEqualTo(SmartLifecycle.DEFAULT_PHASE)
 			.isGreaterThan(ExecutorConfigurationSupport.DEFAULT_PHASE);
 		assertThat(this.lifecycle.isAutoStartup()).isTrue();
-		assertThat(this.lifecycle.isPauseable()).isTrue();
 	}
 
 	@Test

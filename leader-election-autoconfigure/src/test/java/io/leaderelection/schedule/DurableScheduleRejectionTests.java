@@ -16,8 +16,6 @@
 
 package io.leaderelection.schedule;
 
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
@@ -36,7 +34,6 @@ import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.NestedExceptionUtils;
-import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,9 +56,6 @@ class DurableScheduleRejectionTests {
 			NoCron; is not scheduled by cron expressions only; Use @DurableSchedule(cron
 			OnInterface; is not scheduled by cron expressions only; Use @DurableSchedule(cron
 			TwoElections; names its election, although @LeaderOnly does; Remove one
-			RetryableBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
-			RetryableClassBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
-			RetryableMetaBefore; is @Retryable with claim = BEFORE; IN_TRANSACTION or AFTER
 			Attempts; attempts = 0; at least 1
 			NotScheduled; is not scheduled by cron expressions only; or @Scheduled(cron
 			FixedRate; is not scheduled by cron expressions only; or @Scheduled(cron
@@ -83,7 +77,11 @@ class DurableScheduleRejectionTests {
 			""")
 	void applicationDoesNotStart(String name, String description, String action) throws Exception {
 		Class<?> type = Class.forName(getClass().getName() + "$" + name);
-		this.contextRunner.withBean(type).run((context) -> {
+		assertRejected(this.contextRunner.withBean(type), type, description, action);
+	}
+
+	static void assertRejected(ApplicationContextRunner runner, Class<?> type, String description, String action) {
+		runner.run((context) -> {
 			assertThat(context).hasFailed();
 			assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
 				.isInstanceOfSatisfying(InvalidUsageException.class, (ex) -> {
@@ -136,11 +134,6 @@ class DurableScheduleRejectionTests {
 	}
 
 	@Test
-	void methodThatMayRunAgainIsRetryable() {
-		this.contextRunner.withBean(RetryableAfter.class).run((context) -> assertThat(context).hasNotFailed());
-	}
-
-	@Test
 	void ageThatIsNotPositive() {
 		this.contextRunner.withPropertyValues("leader-election.schedules.within=0s")
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
@@ -175,48 +168,6 @@ class DurableScheduleRejectionTests {
 
 		@LeaderOnly
 		@DurableSchedule(cron = "0 0 2 * * *", election = "reports")
-		void run() {
-		}
-
-	}
-
-	static class RetryableBefore {
-
-		@Retryable
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
-		void run() {
-		}
-
-	}
-
-	@Retryable
-	static class RetryableClassBefore {
-
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
-		void run() {
-		}
-
-	}
-
-	static class RetryableMetaBefore {
-
-		@AtMostOnce
-		void run() {
-		}
-
-	}
-
-	@Retryable
-	@Retention(RetentionPolicy.RUNTIME)
-	@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
-	@interface AtMostOnce {
-
-	}
-
-	static class RetryableAfter {
-
-		@Retryable
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.AFTER)
 		void run() {
 		}
 

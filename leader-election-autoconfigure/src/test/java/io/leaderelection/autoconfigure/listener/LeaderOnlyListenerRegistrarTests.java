@@ -21,7 +21,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -67,9 +66,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
-import org.springframework.kafka.config.ShareKafkaListenerContainerFactory;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
-import org.springframework.kafka.core.DefaultShareConsumerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -272,16 +269,6 @@ class LeaderOnlyListenerRegistrarTests {
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
 	}
 
-	@Test
-	void containerOfAShareGroupIsRefused() {
-		this.contextRunner.withUserConfiguration(ShareListener.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("gives up a message that it has not processed when it stops")
-				.hasMessageContaining("Use a consumer group"));
-	}
-
 	private static DefaultLeaderElector elector(ApplicationContext context) {
 		return context.getBean(DefaultLeaderElectors.class).getDefault();
 	}
@@ -328,22 +315,6 @@ class LeaderOnlyListenerRegistrarTests {
 
 		@JmsListener(id = "other", destination = "orders")
 		void onOther(String message) {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableKafka
-	static class ShareListener {
-
-		@Bean
-		ShareKafkaListenerContainerFactory<Object, Object> kafkaListenerContainerFactory() {
-			return new ShareKafkaListenerContainerFactory<>(new DefaultShareConsumerFactory<>(Map.of()));
-		}
-
-		@LeaderOnly
-		@KafkaListener(topics = "orders", groupId = "share")
-		void on(String message) {
 		}
 
 	}
